@@ -6,12 +6,10 @@ from ctrie._nodes cimport Edit, Root, clear_root, empty_root, fork_root, freeze_
 from subtrie._trie.branch cimport Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
-from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.groups cimport members_of
 from subtrie._trie.match cimport batches, questions
 from subtrie._trie.match.answer_cache cimport counts as cache_counts, forget, new_cache
 from subtrie._trie.match.deliveries cimport check_merge, merged
-from subtrie._trie.match.exact_first cimport exact_first
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.reverse_index cimport Filing, Index, new_index
 from subtrie._trie.keyed cimport find_keyed

@@ -31,14 +31,12 @@ if not cython.compiled:
     )
     from subtrie._trie.choosing import new_choice
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
-    from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import members_of
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match import batches, questions
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
-    from subtrie._trie.match.exact_first import exact_first
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
     from subtrie._trie.reverse_index import Index, new_index
     from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
@@ -56,6 +54,7 @@ from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
+from subtrie._trie.match.own_first import match_iter
 from subtrie._trie.match.reading import path_of, words_of
 from subtrie._trie.merging import change_rows
 from subtrie._trie.queries.columns import SetColumns, set_columns
@@ -74,7 +73,6 @@ from subtrie._trie.queries.listing import (
     subscription_count,
     walk,
 )
-from subtrie._trie.queries.literal_first import match_exact_first
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
 from subtrie._trie.signatures import subscription_trie
 from subtrie._trie.weak_subscribers import Held, hold
@@ -319,11 +317,10 @@ class SubscriptionTrie(Matchable):
         """Iterate over the result of `match`. Subscribers of the filter that equals the topic come first.
 
         The whole answer is of one instant during the call. If there is such a filter, the first costs O(words), however
-        many other filters there are: the others are matched later, unless they are few. Reading all takes up to twice
-        as long as `match`, and making a list of them takes longer; after a change, add a snapshot. A topic that equals
-        a filter is not validated again; any other bad topic raises TopicError at the call. Lock-free. Linearizes at the
-        read of one main node, or as `snapshot`. As with most iterators of Python, threads that share one may get a
-        subscriber twice.
+        many subscribers it has, and however many other filters there are: the others are matched later. Reading all
+        takes several times as long as `match`; after a change, add a snapshot. A topic that equals a filter is not
+        validated again; any other bad topic raises TopicError at the call. Lock-free. Linearizes at the read of one
+        main node, or as `snapshot`. It is a generator, for one thread at a time.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
@@ -331,8 +328,7 @@ class SubscriptionTrie(Matchable):
         >>> list(t.match_iter("a.b"))
         ['exact', 'wide']
         """
-        found = exact_first(self, topic)
-        return match_exact_first(self, frozen_root(self), self._plan, topic, word_hash) if found is None else found
+        return match_iter(self, topic)
 
     def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant during the call, but not all of the same one. If

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -256,7 +255,7 @@ class TestExactMatchesFirst:
         trie.check()
 
     @either_layout
-    def test_few_wildcards_are_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
+    def test_no_wildcard_is_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
         """However many filters with wildcards there are, and whatever is subscribed to them."""
         twin = subscription_twin()
         few, many = (twin.modules["subtrie"].SubscriptionTrie(exact=exact) for _ in range(2))
@@ -275,7 +274,7 @@ class TestExactMatchesFirst:
         for trie in (few, many):
             assert three_of(trie) == [0, 1, 2]
         accesses = [len(accesses_of(twin, partial(three_of, trie))) for trie in (few, many)]
-        assert accesses[1] - accesses[0] < 3 * twin.modules["subtrie._trie.match.walk"].FEW
+        assert accesses[1] - accesses[0] < 10
         assert len(accesses_of(twin, lambda: list(many.match_iter("a.b")))) > 5 * accesses[1]
         few.check()
         many.check()
@@ -503,10 +502,12 @@ class TestMany:
         assert [dict(one.options) for one in trie.subscriptions()] == [{"qos": 1}]
         trie.check()
 
-    def test_others_see_a_beginning_of_it(self) -> None:
+    def test_others_see_any_part_of_it_and_all_else_throughout(self) -> None:
         trie = SubscriptionTrie()
-        filters = [f"a.{n}" for n in range(40)]
-        random.Random(5).shuffle(filters)
+        others = {f"a.{n}" for n in range(0, 400, 10)} | {"b.c", "b.d"}
+        for filter in others:
+            trie.subscribe(filter, "y")
+        filters = {f"a.{n}" for n in range(40)} | {f"b.c.{n}" for n in range(40)} | {"a", "b"}
         many = [(filter, "x") for filter in filters]
 
         def come_and_go() -> None:
@@ -515,12 +516,13 @@ class TestMany:
                 assert trie.unsubscribe_many(many) == len(many)
 
         def look() -> None:
-            seen = {one.filter for one in trie.subscriptions()}
-            assert seen in (set(filters[: len(seen)]), set(filters[len(filters) - len(seen) :]))
+            seen = {(one.filter, one.subscriber) for one in trie.subscriptions()}
+            assert {(filter, "y") for filter in others} <= seen
+            assert {filter for filter, subscriber in seen if subscriber == "x"} <= filters
 
         with meanwhile(look):
             run_together([come_and_go])
-        assert not trie
+        assert {(one.filter, one.subscriber) for one in trie} == {(filter, "y") for filter in others}
         trie.check()
 
 

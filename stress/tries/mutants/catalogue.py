@@ -54,7 +54,6 @@ _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
 _MATCHING: Final = "subtrie._trie.match.traversal"
 _INTERLEAVED: Final = "subtrie._trie.match.interleaved"
-_NAMED: Final = "subtrie._trie.match.named"
 _PATHS: Final = "subtrie._trie.match.reading"
 _KEYED: Final = "subtrie._trie.keyed"
 _A_MOVE: Final = (("__setitem__", ("y3", 1001)), ("pop", ("a2", None)))
@@ -484,23 +483,6 @@ _SUBSCRIPTIONS: Final = (
         "a match has no second pass", _MATCHING, "not still_holds(t, root, first)", "False", shown_by=_A_TORN_MATCH
     ),
     _of_subscriptions(
-        "the topic's own filter is looked for below an undecided write",
-        _NAMED,
-        "    if peek(main) is borrow(None):\n",
-        "    if True:\n",
-        shown_by=(
-            "words about to meet",
-            ((("subscribe", ("y1.c", "x")),), (("match_iter", ("y1.c",)), ("match", ("y1.c",)))),
-        ),
-    ),
-    _of_subscriptions(
-        "beside the topic's own filter, the first level is not looked at",
-        _NAMED,
-        "        if i > 0 or not t.reserved:\n",
-        "        if i > 0:\n",
-        starts=("a literal and a wildcard",),
-    ),
-    _of_subscriptions(
         "the second pass looks at the root only",
         _MATCHING,
         "if peek(as_node(seen[at])) is not as_node(seen[at + 1]):",
@@ -677,8 +659,8 @@ _SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "who asked for the topic by name is not found beside wildcards",
         _MATCHING,
-        "    outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))\n    return outcome if",
-        "    outcome = THROUGH\n    return outcome if",
+        "    outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))\n    if",
+        "    outcome = THROUGH\n    if",
         starts=("exact, a filter of each kind",),
     ),
     _of_subscriptions(

@@ -26,6 +26,8 @@ if not cython.compiled:
     from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
     from subtrie._trie.subscribers import Entry, living
 
+from subtrie._trie.keyed import iter_keyed
+
 
 class Audience:
     """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns."""
@@ -164,12 +166,19 @@ class Distinct:
             yield from self._new(self._audience.receivers(value, None))
         yield from self._new(self._audience.joined_receivers())
 
+    def among(self, members: Any) -> Iterator[Any]:
+        """Yield the new ones in a set of subscribers in no group, each when it is asked for."""
+        for entry in iter_keyed(members):
+            alive = living(entry)
+            if alive is not None and self.is_new(alive.key, alive.hash):
+                yield alive.key
+
     def _new(self, receivers: list[Any]) -> Iterator[Any]:
         for entry, _, _ in receivers:
-            if self._is_new(entry.key, entry.hash):
+            if self.is_new(entry.key, entry.hash):
                 yield entry.key
 
-    def _is_new(self, subscriber: Any, hash: int) -> bool:
+    def is_new(self, subscriber: Any, hash: int) -> bool:
         """Return whether the subscriber is new, and note it."""
         same_hash = self._by_hash.setdefault(hash, [])
         for other in same_hash:

@@ -76,4 +76,3 @@ cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept
 cdef void put_query(Traversal *t, PyObject *plan, Query query) noexcept
 cdef void lay_out(Traversal *t, PyObject *plan, PyObject *whole) noexcept
 cdef Query query_of(PyObject *plan, object topic)
-cdef bint has_wild_word(Traversal *t) noexcept

@@ -21,7 +21,6 @@ __all__ = [
     "asker_of",
     "cache_of",
     "filter_path",
-    "has_wild_word",
     "hash_in_filter",
     "holds_weakly",
     "is_exact",
@@ -178,8 +177,3 @@ def lay_out(t: Traversal, plan: Plan, whole: Any) -> None:
     t.separator = plan.separator
     t.one = dialect.one_word
     t.many = dialect.many_words or t.one
-
-
-def has_wild_word(t: Traversal) -> bool:
-    """Return whether a word of the topic would be a wildcard in a filter."""
-    return any(word.text in (t.one, t.many) for word in t.words)

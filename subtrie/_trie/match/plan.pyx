@@ -261,12 +261,3 @@ cdef Query query_of(PyObject *plan, object topic):
     hashes = tuple([word_hash(w) for w in (words or ("",))])
     whole = dialect.join(words) if (<Plan>plan).exact else None
     return new_query(words, hashes, dialect, whole, 0 if whole is None else word_hash(whole))
-
-
-cdef bint has_wild_word(Traversal *t) noexcept:
-    """Return whether a word of the topic would be a wildcard in a filter."""
-    cdef Py_ssize_t i
-    for i in range(t.size):
-        if t.words[i].length == 1 and (t.words[i].data[0] == <char>t.one or t.words[i].data[0] == <char>t.many):
-            return True
-    return False

@@ -24,7 +24,7 @@ from subtrie._trie.match.scratch cimport (
     release, remembered, room_for_pairs, subscriber_at, take_references, take_seen, taken_from, trail_of,
 )
 from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-from subtrie._trie.match.walk cimport ABOVE, FEW, NOTED, Trails, Traversal, as_node, item_of, size_of
+from subtrie._trie.match.walk cimport ABOVE, NOTED, Trails, Traversal, as_node, item_of, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport Entry
 from subtrie._trie.words cimport MARKED
@@ -35,9 +35,6 @@ ctypedef uint64_t *words_noted
 
 cdef bint take_found(Scratch *s) noexcept
 cdef inline bint _take_found(Scratch *s) noexcept
-cdef bint take_different(Scratch *s) noexcept
-@cython.locals(i=Py_ssize_t, j=Py_ssize_t)
-cdef inline bint _are_different(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed)
 cdef inline bint _note_found(Scratch *s) noexcept
 @cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed, room=bint)
@@ -67,6 +64,8 @@ cdef inline tuple _match_in_place(
     Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint take_turns, Asked *asked
 )
 cdef tuple answer_of(Scratch *s, Matchable trie, bint take_turns)
+@cython.locals(scratch=Scratch, s=Scratched, i=Py_ssize_t)
+cpdef list taken_at(Matchable trie, Root root, object topic)
 cdef inline tuple _answer_of(Scratch *s, Matchable trie, bint take_turns)
 @cython.locals(scratch=Scratch, s=Scratched, query=Query)
 cpdef bint has_match(Matchable trie, topic) except -1

@@ -81,7 +81,7 @@ if not cython.compiled:
         trail_of,
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from subtrie._trie.match.walk import ABOVE, FEW, NOTED, Trails, Traversal, address, as_node, item_of, size_of
+    from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node, item_of, size_of
     from subtrie._trie.subscribers import Entry
     from subtrie._trie.words import MARKED
 else:
@@ -101,25 +101,6 @@ def _take_found(s: Scratch) -> bool:
         return False
     if not s.only_hashes:
         take_references(address(s.subscribers))
-    return True
-
-
-def take_different(s: Scratch) -> bool:
-    """The same, if FEW are found and no two of them can be equal, so that users' `__eq__` has nothing to decide."""
-    if not _note_found(s) or not _are_different(s):
-        forget(address(s.subscribers))
-        return False
-    take_references(address(s.subscribers))
-    return True
-
-
-def _are_different(s: Scratch) -> bool:
-    if s.subscribers.count > 2 * FEW:
-        return False
-    for i in range(2, s.subscribers.count, 2):
-        for j in range(0, i, 2):
-            if hash_at(s, i) == hash_at(s, j):
-                return False
     return True
 
 
@@ -341,6 +322,22 @@ def _answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]
     if s.walk.found.count > 1 or s.shared:
         drop_repeated(address(s.subscribers))
     return handed_over(s)
+
+
+def taken_at(trie: Matchable, root: Root, topic: Any) -> list[tuple[Any, int]] | None:
+    """Return (subscriber, hash), or (Shared, 0), of all that a topic reaches below a read-only root, also repeated
+    ones. None: its words are not read in place, or subscribers are weakly held."""
+    if not cython.compiled:
+        scratch = Scratch()
+    s = address(scratch)
+    if holds_weakly(trie) or not split_in_place(address(s.walk), plan_of(trie), borrow(topic)):
+        return None
+    begin(s, False)
+    try:
+        read_at_last(s, borrow(root))
+        return [(subscriber_at(s, i), hash_at(s, i)) for i in range(0, s.subscribers.count, 2)]
+    finally:
+        release(s)
 
 
 def has_match(trie: Matchable, topic: Any) -> bool:

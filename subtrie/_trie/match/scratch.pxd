@@ -10,7 +10,7 @@ from subtrie._trie.branch cimport Branch
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.walk cimport KEPT, Passed, Trails, Traversal, prefetch_to_count
+from subtrie._trie.match.walk cimport Trails, Traversal, prefetch_to_count
 from subtrie._trie.keyed cimport hash_in, key_in
 from subtrie._trie.words cimport word
 
@@ -30,24 +30,7 @@ cdef struct Scratch:
     buffer stack
     buffer subscribers      # subscriber (counted), hash
 
-cdef struct Named:          # all borrowed, from the topic and from what a main node for good leads to
-    Py_ssize_t size
-    bint reserved
-    word words[KEPT]
-    Passed passed
-
 ctypedef Scratch *Scratched
-
-
-cdef class Later:
-    cdef Matchable trie
-    cdef object topic
-    cdef MainNode main
-    cdef Branch named
-    cdef object sole
-    cdef tuple found
-    cdef Py_ssize_t told
-    cdef Named kept
 
 
 cdef inline bint note(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
@@ -160,5 +143,3 @@ cdef void drop_shared(Scratch *s, Py_ssize_t count) noexcept
 cdef bint begin_records(Traversal *t) noexcept
 cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept
 cdef object trail_of(Traversal *t)
-cdef void keep_named(Named *named, const Traversal *t, const Passed *passed) noexcept
-cdef void put_named(Traversal *t, const Named *named) noexcept

@@ -8,13 +8,10 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-from ctrie._cnode import MainNode
-from subtrie._trie.branch import Branch
 from subtrie._trie.groups import Shared
 from subtrie._trie.match.answer_cache import FIRST
-from subtrie._trie.match.plan import Matchable
 from subtrie._trie.match.reading import extended
-from subtrie._trie.match.walk import Buffer, Passed, Trails, Traversal, Word
+from subtrie._trie.match.walk import Buffer, Trails, Traversal
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
 
@@ -39,30 +36,6 @@ class Scratch:
 
     def __init__(self) -> None:
         self.walk = Traversal()
-
-
-class Named:
-    """What a search for the topic's own filter leaves: the topic's words, and what was passed."""
-
-    __slots__ = ("passed", "reserved", "size", "words")
-    passed: Passed
-    reserved: bool
-    size: int
-    words: list[Word]
-
-
-class Later:
-    """What is kept for a later search (exact_first.py)."""
-
-    __slots__ = ("found", "kept", "main", "named", "sole", "told", "topic", "trie")
-    trie: Matchable
-    topic: Any
-    main: MainNode | None  # None: all are found
-    named: Branch
-    sole: Any  # the only subscriber of the topic's own filter, while `told` is -1
-    found: tuple[Any, ...]  # so many of them have been handed over
-    told: int
-    kept: Named
 
 
 def begin(s: Scratch, only_first: bool) -> None:
@@ -226,16 +199,6 @@ def trail_of(t: Traversal) -> Any:
     """Return the trail of a whole answer (trail.py)."""
     assert t.trails is not None
     return t.separator, t.trails.records.items
-
-
-def keep_named(named: Named, t: Traversal, passed: Passed) -> None:
-    """Keep what the search for the others needs."""
-    named.size, named.reserved, named.words, named.passed = t.size, t.reserved, t.words, passed
-
-
-def put_named(t: Traversal, named: Named) -> None:
-    """Put the topic's words into `t` again."""
-    t.size, t.reserved, t.words = named.size, named.reserved, named.words
 
 
 def add_numbers(s: Scratch, numbers: Buffer) -> bool:

@@ -18,7 +18,7 @@ from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer
 from subtrie._trie.match.dedupe cimport REPEATED
 from subtrie._trie.match.reading cimport TRIAL
 from subtrie._trie.match.trail cimport trail_add
-from subtrie._trie.match.walk cimport NOTED, Passed, Trails, Traversal
+from subtrie._trie.match.walk cimport NOTED, Trails, Traversal
 from subtrie._trie.packed_key cimport text_of
 from subtrie._trie.words cimport word
 
@@ -292,23 +292,3 @@ cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, b
 
 cdef object trail_of(Traversal *t):
     return bytes_of(&t.trails.records)
-
-
-# ----------------------------------------------------------------------------------------------- the topic's own filter
-
-@cython.freelist(4)
-cdef class Later:
-    """What is kept for a later search: the memory of one is that of the next."""
-
-
-cdef void keep_named(Named *named, const Traversal *t, const Passed *passed) noexcept:
-    named.size = t.size
-    named.reserved = t.reserved
-    named.passed = passed[0]
-    memcpy(named.words, t.words, t.size * sizeof(word))
-
-
-cdef void put_named(Traversal *t, const Named *named) noexcept:
-    t.size = named.size
-    t.reserved = named.reserved
-    memcpy(t.words, named.words, t.size * sizeof(word))

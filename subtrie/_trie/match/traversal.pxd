@@ -26,16 +26,13 @@ cdef enum:              # how a traversal goes on or ends; see traversal.py
     ENOUGH
     UNSPLIT
     CHANGED
-    TOO_MANY
 
 @cython.locals(first=Borrowed, outcome=int)
 cdef int read_pinned(Traversal *t, Borrowed root) except -1
 @cython.locals(seen=words_noted, at=Py_ssize_t)
 cdef bint still_holds(Traversal *t, Borrowed root, Borrowed first) noexcept
-@cython.locals(ends=Ends)
+@cython.locals(ends=Ends, seen=words_noted, at=Py_ssize_t, outcome=int)
 cdef int traverse(Traversal *t, Borrowed first, Borrowed main) noexcept
-@cython.locals(seen=words_noted, at=Py_ssize_t, outcome=int, is_first=bint)
-cdef int go_through(Traversal *t, Ends ends, bint from_first) noexcept
 @cython.locals(outcome=int)
 cdef inline int _level(
     Traversal *t, Ends *ends, Borrowed level, Borrowed main, uint64_t positions, bint is_first
@@ -43,11 +40,8 @@ cdef inline int _level(
 cdef inline bint _is_pending(Traversal *t, Borrowed inode, Borrowed main) noexcept
 @cython.locals(before=words_noted, outcome=int)
 cdef int _whole(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
-@cython.locals(outcome=int)
-cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
 @cython.locals(bitmap=uint64_t, outcome=int)
-cdef int first_of_exact_but_whole(Traversal *t, Ends *ends, Borrowed main) noexcept
-cdef int wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
+cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
 @cython.locals(bitmap=uint64_t, outcome=int)
 cdef inline int _wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
 cdef inline Borrowed _wild(Borrowed cn, uint64_t bitmap, uint64_t group) noexcept

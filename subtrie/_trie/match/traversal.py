@@ -84,7 +84,6 @@ if not cython.compiled:  # in traversal.pxd, an enum: how a traversal goes on or
     ENOUGH = 3  # one branch is found, and one is all that was wanted
     UNSPLIT = 4  # the topic's words are needed
     CHANGED = 5  # what was read did not hold together
-    TOO_MANY = 6  # there is more to look at than was allowed
 
 
 def read_pinned(t: Traversal, root: Any) -> int:
@@ -127,28 +126,19 @@ def traverse(t: Traversal, first: Any, main: Any) -> int:
     rewind(t)
     ends = ends_of(t)
     note_both(address(ends), first, main, 1)
-    return go_through(t, ends, True)
-
-
-def go_through(t: Traversal, ends: Ends, from_first: bool) -> int:
-    """Look at the levels noted, and at what is noted by that. `from_first`: the first of them is the trie's. TOO_MANY:
-    the ends are those of a few notes, and there are more."""
     seen = t.seen.items
     at = 0
     outcome = THROUGH
     while at != noted(seen, address(ends)) and outcome == THROUGH:
         if not has_room(address(ends)):
             settle(t, address(ends))
-            if ends.few:
-                return TOO_MANY
             if not make_room(t):
                 return NO_MEMORY
             ends = ends_of(t)
             seen = t.seen.items
         if seen[at + 2]:
             t.level += 1
-            is_first = from_first and at == 0
-            outcome = _level(t, address(ends), as_node(seen[at]), as_node(seen[at + 1]), seen[at + 2], is_first)
+            outcome = _level(t, address(ends), as_node(seen[at]), as_node(seen[at + 1]), seen[at + 2], at == 0)
         at += NOTED
     settle(t, address(ends))
     return outcome
@@ -186,21 +176,12 @@ def _whole(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
 def _first_of_exact(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
     """The same with the words: look for all that may match."""
     outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))
-    return outcome if outcome != THROUGH else first_of_exact_but_whole(t, ends, main)
-
-
-def first_of_exact_but_whole(t: Traversal, ends: Ends, main: Any) -> int:
-    """The same, but for the topic as a whole."""
+    if outcome == THROUGH and not t.reserved:
+        outcome = _wildcards(t, ends, main, 1)
     bitmap = bitmap_of(main)
-    outcome = THROUGH if t.reserved else _wildcards(t, ends, main, 1)
     if outcome != THROUGH or not bitmap >> MARKED & 1:
         return outcome
     return _visit(t, ends, _wild(main, bitmap, MARKED), 0, 1)
-
-
-def wildcards(t: Traversal, ends: Ends, main: Any, positions: int) -> int:
-    """Visit the wildcards of a level, given its main node."""
-    return _wildcards(t, ends, main, positions)
 
 
 def _wildcards(t: Traversal, ends: Ends, main: Any, positions: int) -> int:

@@ -31,8 +31,6 @@ cdef enum:
     MOST_WORDS = 63     # positions 0 to 63 are the bits of a machine word
     NOTED = 3           # what `seen` holds for an I-node
     ABOVE = 3           # what `above` holds for a level
-    KEPT = 12           # words, at most, of a topic whose own filter is looked for
-    FEW = 16            # I-nodes, at most, that are read for all others before its subscribers are handed over
     MOST_INODES = 12    # on the way to a branch of a level (one for every W bits of a hash), and that of its next level
 
 cdef struct Trails:         # how a traversal came to what it found (trail.h), for questions that want the filters
@@ -65,13 +63,6 @@ cdef struct Ends:       # where a traversal's next notes go: kept in registers, 
     uint64_t *found
     uint64_t *seen_limit        # beyond it there may be too little room for what one level has noted
     uint64_t *found_limit
-    bint few                    # the limit is not to be moved
-
-cdef struct Passed:     # what was passed on the way to the topic's own filter
-    PyObject *mains[KEPT + 1]   # of each level its first main node
-    Py_ssize_t taken[KEPT + 1]  # and how many words had been taken by then
-    int count                   # of levels
-
 
 # -------------------------------------------------------------------------------------------------------------- notes
 
@@ -89,15 +80,6 @@ cdef inline Ends ends_of(Traversal *t) noexcept nogil:
     ends.found = t.found.items + t.found.count
     ends.seen_limit = t.seen.items + t.seen.capacity - branches * MOST_INODES * NOTED
     ends.found_limit = t.found.items + t.found.capacity - branches
-    ends.few = False
-    return ends
-
-
-cdef inline Ends few_of(Traversal *t) noexcept nogil:
-    cdef Ends ends = ends_of(t)
-    if ends.seen_limit > ends.seen + FEW * NOTED:
-        ends.seen_limit = ends.seen + FEW * NOTED
-    ends.few = True
     return ends
 
 
@@ -163,11 +145,6 @@ cdef inline bint push_branch(Traversal *t, Borrowed branch) noexcept nogil:
     return buffer_push(&t.found, <uint64_t>branch)
 
 
-cdef inline void begin_with(Traversal *t, Borrowed branch) noexcept nogil:
-    t.found.items[0] = <uint64_t>branch     # no buffer is so small
-    t.found.count = 1
-
-
 cdef inline bint note_above(Traversal *t, Borrowed branch) noexcept nogil:
     cdef uint64_t *above = buffer_room_for(&t.trails.above, ABOVE)
     if above == NULL:
@@ -204,10 +181,6 @@ cdef inline const word *word_at(Traversal *t, int i) noexcept nogil:
 
 cdef inline const word *whole_of(Traversal *t) noexcept nogil:
     return &t.whole
-
-
-cdef inline const word *named_word(Traversal *t, Py_ssize_t i) noexcept nogil:
-    return &t.whole if t.exact else &t.words[i]
 
 
 cdef inline bint is_one_word(Traversal *t, int i, int j) noexcept nogil:

@@ -18,8 +18,6 @@ NOTED = (
 )
 ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the place of its record
 PACKED = 7  # characters stand in the branch itself, where one is packed
-KEPT = 12  # words, at most, of a topic whose own filter is looked for
-FEW = 16  # I-nodes, at most, that are read for all others before its subscribers are handed over
 OTHERS_MAY_WRITE = True  # while a traversal reads; not so where a lock that it holds keeps them from it
 
 
@@ -101,28 +99,15 @@ class Traversal:
 class Ends:
     """Where a traversal's next notes go."""
 
-    __slots__ = ("_found", "_seen", "few")
+    __slots__ = ("_found", "_seen")
 
-    def __init__(self, t: Traversal, few: bool = False) -> None:
+    def __init__(self, t: Traversal) -> None:
         self._seen, self._found = t.seen.items, t.found.items
-        self.few = few
 
     @property
     def found(self) -> int:
         """How many branches have been found."""
         return len(self._found)
-
-
-class Passed:
-    """What was passed on the way to the topic's own filter: of each level its first main node, and how many words had
-    been taken by then."""
-
-    __slots__ = ("count", "mains", "taken")
-
-    def __init__(self) -> None:
-        self.mains: list[Any] = [None] * (KEPT + 1)
-        self.taken = [0] * (KEPT + 1)
-        self.count = 0  # of levels
 
 
 def rewind(t: Traversal) -> None:
@@ -135,18 +120,13 @@ def rewind(t: Traversal) -> None:
 ends_of = Ends
 
 
-def few_of(t: Traversal) -> Ends:
-    """Return the ends of a traversal that may note FEW I-nodes, or a few more."""
-    return Ends(t, True)
-
-
 def settle(t: Traversal, ends: Ends) -> None:
     """Write down how many notes there are. For the compiled twin."""
 
 
 def has_room(ends: Ends) -> bool:
-    """Return whether what one level notes has room."""
-    return not ends.few or len(ends._seen) <= FEW * NOTED
+    """Return whether what one level notes has room. Lists always have."""
+    return True
 
 
 def make_room(t: Traversal) -> bool:
@@ -186,11 +166,6 @@ def push_branch(t: Traversal, branch: Any) -> bool:
     """Note a branch with subscribers, if there is memory for that."""
     t.found.items.append(branch)
     return True
-
-
-def begin_with(t: Traversal, branch: Any) -> None:
-    """Note a branch before all others."""
-    t.found.items.append(branch)
 
 
 def note_above(t: Traversal, branch: Any) -> bool:
@@ -256,11 +231,6 @@ def word_at(t: Traversal, i: int) -> Word:
 
 
 whole_of = attrgetter("whole")
-
-
-def named_word(t: Traversal, i: int) -> Word:
-    """Return a word of the filter that is the topic itself."""
-    return t.whole if t.exact else t.words[i]
 
 
 def is_one_word(t: Traversal, i: int, j: int) -> bool:
