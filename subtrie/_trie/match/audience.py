@@ -163,8 +163,12 @@ class Distinct:
     def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
         """Yield the new ones among those that get a message by filters with these subscribers."""
         for value in values:
-            yield from self._new(self._audience.receivers(value, None))
+            yield from self.by(value)
         yield from self._new(self._audience.joined_receivers())
+
+    def by(self, value: Any) -> Iterator[Any]:
+        """Yield the new ones among those that get a message by a filter with these subscribers, but by joined groups."""
+        return self._new(self._audience.receivers(value, None))
 
     def among(self, members: Any) -> Iterator[Any]:
         """Yield the new ones in a set of subscribers in no group, each when it is asked for."""

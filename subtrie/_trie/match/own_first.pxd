@@ -1,7 +1,7 @@
 # C types for own_first.py.
 from subtrie._trie.branch cimport is_wanted, subscribers_of
 from subtrie._trie.frozen cimport frozen_root
-from subtrie._trie.groups cimport Shared, members_of
+from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.plan cimport Matchable, filter_path
 from subtrie._trie.match.questions cimport taken_at
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD

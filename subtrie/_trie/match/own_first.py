@@ -23,7 +23,7 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from subtrie._trie.branch import is_wanted, subscribers_of
     from subtrie._trie.frozen import frozen_root
-    from subtrie._trie.groups import Shared, members_of
+    from subtrie._trie.groups import Shared
     from subtrie._trie.match.plan import Matchable, filter_path
     from subtrie._trie.match.questions import taken_at
     from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
@@ -47,24 +47,27 @@ def match_iter(trie: Matchable, topic: Any) -> Iterator[Any]:
         own = None
     taken = taken_at(trie, root, topic) if own is None else None
     words = None if own is not None or taken is not None else trie._plan.dialect.split_topic(topic)
-    return _own_first(trie, root, topic, own, taken, words)
+    return _own_first(trie, root, topic, own, taken, words, Distinct(new_audience(trie, True, None, SEVERAL)))
 
 
 def _own_first(
-    trie: Matchable, root: Any, topic: Any, own: Any, taken: list[Any] | None, words: tuple[str, ...] | None
+    trie: Any, root: Any, topic: Any, own: Any, taken: list[Any] | None, words: Any, distinct: Distinct
 ) -> Iterator[Any]:
-    distinct = Distinct(new_audience(trie, True, None, SEVERAL))
+    value: Any = None
     if own is not None:
-        yield from distinct.among(members_of(subscribers_of(own), None))
+        value = subscribers_of(own)
+        yield from distinct.by(value) if isinstance(value, Shared) else distinct.among(value)
         taken = taken_at(trie, root, topic)
     if taken is None:
-        values = [subscribers_of(branch) for branch, _ in _found(trie, root, topic, words)]
-        yield from distinct.named_by(values)
+        yield from distinct.named_by(
+            subscribers_of(each) for each in _found(trie, root, topic, words) if each is not own
+        )
         return
     shared: list[Any] = []
     for one, hash in taken:
         if isinstance(one, Shared):
-            shared.append(one)
+            if one is not value:
+                shared.append(one)
         elif distinct.is_new(one, hash):
             yield one
     yield from distinct.named_by(shared)
@@ -93,10 +96,11 @@ def _own_path(trie: Matchable, topic: Any) -> tuple[tuple[str, ...], tuple[int, 
 
 
 def _found(trie: Matchable, root: Any, topic: Any, words: tuple[str, ...] | None) -> list[Any]:
-    """Return what the topic reaches, read word by word; its words, if they are known."""
+    """Return the branches that the topic reaches, read word by word; with its words, if they are known."""
     dialect = trie._plan.dialect
     if words is None:
         words = () if topic == "" and dialect.zero_words else tuple(topic.split(dialect.separator))
     whole = dialect.join(words) if trie._plan.exact else None
     whole_hash = 0 if whole is None else word_hash(whole)
-    return read_words(root, words, tuple(map(word_hash, words or ("",))), dialect, whole, whole_hash)
+    hashes = tuple(map(word_hash, words or ("",)))
+    return [branch for branch, _ in read_words(root, words, hashes, dialect, whole, whole_hash)]
