@@ -167,7 +167,7 @@ class Distinct:
         yield from self._new(self._audience.joined_receivers())
 
     def by(self, value: Any) -> Iterator[Any]:
-        """Yield the new ones among those that get a message by a filter with these subscribers, but by joined groups."""
+        """Yield the new ones of a filter with these subscribers, but for those of joined groups."""
         return self._new(self._audience.receivers(value, None))
 
     def among(self, members: Any) -> Iterator[Any]:
