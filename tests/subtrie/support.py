@@ -113,6 +113,14 @@ OPERATIONS = {
         lambda t, on, topic, by: t.unsubscribe(*on),
         lambda s, on, topic, by: (on in s, without(s, on)),
     ),
+    "subscribe_many": Operation(
+        lambda t, on, topic, by: t.subscribe_many([on]) == 1,
+        lambda s, on, topic, by: (on not in s, {**s, on: None}),
+    ),
+    "unsubscribe_many": Operation(
+        lambda t, on, topic, by: t.unsubscribe_many([on]) == 1,
+        lambda s, on, topic, by: (on in s, without(s, on)),
+    ),
     "match": Operation(
         lambda t, on, topic, by: distinct(t.match(topic)),
         lambda s, on, topic, by: (wanting(s, topic), s),
