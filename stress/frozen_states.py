@@ -17,7 +17,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from stress.alike import Again, TypesCount, judging, typed_key
@@ -171,7 +171,8 @@ def judged(spec: Spec, judge: Callable[[Spec], T], *, typed: bool = False) -> T:
         frozen = with_frozen_states(spec, typed)
         try:
             with judging(typed=getattr(frozen, "types_count", False)):
-                return judge(frozen)
+                supervised = getattr(frozen, "supervised", None)  # of `Sequential`
+                return judge(frozen) if supervised is None else supervised(partial(judge, frozen))
         except TypesCount:
             typed = True
         except OrderCounts:

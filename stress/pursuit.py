@@ -78,8 +78,9 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     judgement, history = outcome.judgement, outcome.history
     assert judgement is not None
     assert history is not None
-    typed = judgement.types_count
-    diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history.operations), typed=typed)
+    spec, diagnosis = judged(
+        outcome.spec, lambda its: (its, diagnose(judgement, its, history.operations)), typed=judgement.types_count
+    )
     if diagnosis is None:
         return None
     window = diagnosis.window
@@ -91,7 +92,7 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     program = tuple(tuple((each.op, each.args) for each in operations if each.thread == thread) for thread in threads)
     before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
     for workload in workloads:
-        calls = _calls_to(with_frozen_states(workload.spec, typed), before, window.starts)
+        calls = _calls_to(with_frozen_states(workload.spec, getattr(spec, "types_count", False)), before, window.starts)
         smaller = None if calls is None else _made_smaller(workload, calls, program, deadline)
         if smaller is not None:
             return smaller

@@ -113,7 +113,7 @@ class Spec:
         """
         try:
             found = self.step(state, op, args)
-        except NotImplementedError:
+        except (NotImplementedError, SpecError):
             raise
         except Exception as error:
             call = f"{type(self).__name__}.step({show(state)}, {op!r}, {show(args)})"

@@ -10,19 +10,24 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from random import Random
 from typing import Any, Final
 
 from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
-from stress.history import UNSEEN, Call, History
+from stress.history import UNSEEN, Call, History, Operation
 from stress.processes import gil_enabled
 from stress.recorder.call_log import CallLog
 from stress.recorder.record import CLOCKS, Stuck, record
-from stress.recorder.workload import Workload, as_calls, refuse_misfits
+from stress.recorder.workload import MOST_ALONE, Workload, as_calls, refuse_misfits
 from stress.reference import name_of
+from stress.sequential import Sequential
+from stress.spec import Spec
 from stress.verdicts import Verdict
 
 __all__ = ["COUNTERS", "Batch", "Found", "Settings", "most_calls"]
@@ -35,6 +40,8 @@ _SLOW_BATCH: Final = 512
 """Operations in a batch whose threads yield between instructions, which makes a structure some thirty times slower."""
 _FAST_BATCH: Final = 2_048
 """Operations in any other batch."""
+_BATCH_ALONE: Final = 240
+"""Operations in a batch of an object that is its own specification."""
 _FULL_SPEED: Final = 16
 """How much longer the rounds of the other batches are: at full speed, threads need time to overlap."""
 _LEAST_SECONDS: Final = 0.05
@@ -103,11 +110,15 @@ class Batch:
         self.history: History | None = None
         """What was recorded, judged, and counted."""
         in_short = self.workload.reset is not None and gil_enabled()  # no time to overlap at full speed
+        in_short = in_short or (self.workload.is_sequential and gil_enabled())
         gives_way = (turn % 2 == 0 or in_short) and settings.yields > 0
         self.yields = settings.yields * _SELDOM[turn // 2 % len(_SELDOM)] if gives_way else 0.0
         self.collect = turn % 4 == 3
         self.length = settings.length if gives_way else settings.length * _FULL_SPEED
         size = _SLOW_BATCH if gives_way else _FAST_BATCH
+        if self.workload.is_sequential:
+            most = MOST_ALONE // 2 if self.workload.waits_alone else MOST_ALONE
+            self.length, size = max(1, min(settings.length, most // settings.threads)), _BATCH_ALONE
         self._planned = 1 if self.workload.reset else max(1, size // (settings.threads * self.length))
         self._most = self._planned if most_rounds is None else min(self._planned, most_rounds)
         self.rounds_made = 0
@@ -132,21 +143,22 @@ class Batch:
         enter("making the object")
         subject = self._make(self.workload)
         refuse_misfits(subject, as_calls(self.workload.everything))
+        more = [self._make(self.workload) for _ in plans[0][1:]] if self.workload.is_sequential else []
         enter("calling it")
         settings, spec, may_wait = self.settings, self.workload.spec, False
         try:
             history = record(
-                subject, plans, spec, clock=settings.clock, yields=self.yields, seed=self.seed,
+                subject, plans, spec, more_subjects=more, clock=settings.clock, yields=self.yields, seed=self.seed,
                 collect=self.collect, patience=settings.patience, until=until, call_log=log,
             )  # fmt: skip
         except Stuck as stuck:
-            may_wait = wait_as_they_should(stuck.history, spec)
+            may_wait = wait_as_they_should(self.parts(stuck.history)[-1], spec)
             if not may_wait:
                 return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
             history = stuck.history
         history = self.named(history)
         enter("judging what was seen")
-        judgement = check(history, spec, budget=_in_time(settings.budget, until))
+        history, judgement = self._judged(history, _in_time(settings.budget, until))
         if not self._counts(history, judgement, count):
             return None
         if judgement.verdict is Verdict.ILLEGAL:
@@ -154,9 +166,38 @@ class Batch:
         if may_wait:  # some calls are still running, and wait for others that will not come
             return None
         enter("checking the object")
-        broken = self.workload.broken(subject)
+        broken = next(filter(None, map(self.workload.broken, (subject, *more))), "")
         told = f"an invariant is broken after the batch: {broken}"
         return self.trouble("invariant", history, told, "", judgement) if broken else None
+
+    def _judged(self, history: History, budget: Budget) -> tuple[History, Judgement]:
+        """The judgement of the history; of an object that is its own specification, of its first round that is wrong.
+        That one is judged a second time, with all calls made anew and twice.
+        """
+        spec = self.workload.spec
+        if not isinstance(spec, Sequential):
+            return history, check(history, spec, budget=budget)
+        judgements = []
+        for its in self.parts(history):
+            judgements.append(check(its, spec, budget=budget))
+            if judgements[-1].verdict is Verdict.ILLEGAL:
+                spec.doubt()
+                return its, check(its, spec, budget=budget)
+        undecided = [each for each in judgements if each.verdict is Verdict.UNKNOWN]
+        return history, (undecided or judgements)[0]
+
+    def parts(self, history: History) -> list[History]:
+        """The parts of a history that are about one object each."""
+        if not self.workload.is_sequential:
+            return [history]
+        rounds: defaultdict[int, list[Operation]] = defaultdict(list)
+        made: defaultdict[int | str, int] = defaultdict(int)
+        ends = [list(accumulate(map(len, plan))) for plan in self.plans()]
+        for each in history:
+            thread = int(each.thread)
+            rounds[bisect_right(ends[thread], made[thread])].append(each)
+            made[thread] += 1
+        return [History(tuple(rounds[number]), history.header) for number in sorted(rounds)] or [history]
 
     def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
         """Count the batch, unless time was up before it could be judged."""
@@ -181,11 +222,13 @@ class Batch:
     ) -> Found:
         """A finding that no history shows, with the judgement of the history as far as there is one."""
         told = self.named(history, kind=kind, trouble=trouble, stacks=stacks)
+        if self.workload.is_sequential and judgement is None:  # a call that broke a process is not made again here
+            judgement = check((), self.workload.spec)
         return Found(told, judgement or check(told, self.workload.spec, budget=_SHORT), trouble, stacks)
 
     def left_in(self, log: CallLog) -> History:
         """The history that a process which died in this batch has left in its log."""
-        spec = self.workload.spec
+        spec: Spec = self.workload.spec
 
         def answer_of(op: str, result: Any) -> Hashable:
             try:

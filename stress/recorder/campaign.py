@@ -24,8 +24,8 @@ from stress.recorder.fresh import Fresh, Outliving, Refused
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, pending_calls, record
 from stress.recorder.telling import could_contradict
-from stress.recorder.workload import Workload
-from stress.spec import Spec
+from stress.recorder.workload import MOST_ALONE, Workload
+from stress.spec import Spec, SpecError
 from stress.verdicts import Verdict, end_of_process, verdict_of
 
 __all__ = ["Outcome", "Settings", "run", "run_workloads"]
@@ -36,7 +36,7 @@ _LATE: Final = 5.0
 
 def run(
     factory: Callable[[], Any],
-    spec: Spec,
+    spec: Spec | None,
     operations: Sequence[tuple[Any, ...]],
     *,
     check: Callable[[Any], object] | None = None,
@@ -59,7 +59,8 @@ def run(
     Parameters:
         factory: makes a fresh object in the state `spec.initial`; called for every batch. One that gives the same
             object again is refused.
-        spec: the sequential object that it must behave like.
+        spec: the sequential object that it must behave like. None: an answer is right if some order of the calls, made
+            one after another on a fresh object, gives it (`stress.sequential`). Then each object gets a dozen calls.
         operations: what threads may call: tuples of a method's name and its arguments, which may be
             `one_of(...)` or `unique`.
         check: raises, or answers False, if an invariant of the object does not hold; called after every batch.
@@ -238,7 +239,7 @@ class _Campaign:
                     return self._of(message, logs[message.number], shares[message.number])
                 if isinstance(message, bytes):
                     return Found(*pickle.loads(message))
-                if isinstance(message, Refused):
+                if isinstance(message, ValueError):
                     raise message
                 if message is not None:
                     self.once |= message
@@ -271,7 +272,9 @@ class _Campaign:
             yield found
             right += batch.history is not None
             if batch.history is not None and not is_telling:
-                is_telling = batch.workload.check is not None or could_contradict(batch.history, batch.workload.spec)
+                is_telling = batch.workload.check is not None or any(
+                    could_contradict(its, batch.workload.spec) for its in batch.parts(batch.history)[:_LOOKED_AT]
+                )
                 self._tally.add(first, "telling", is_telling)
             for each in lasting:
                 each.look()
@@ -290,7 +293,7 @@ class _Campaign:
                 if found is not None:
                     worker.send(_packed(found, self._workloads[0].spec, settings.budget))
                     return
-        except Refused as refused:
+        except (Refused, SpecError) as refused:
             worker.send(refused)
         else:
             worker.send(once)
@@ -308,6 +311,8 @@ class _Campaign:
         return batch.trouble("death", history, trouble, died.stacks)
 
 
+_LOOKED_AT: Final = 8
+"""The parts of a history that are looked through for an answer that tells something."""
 _ALONE: Final = 40
 """Calls that one thread makes alone, to find out whether a fresh object is right by itself."""
 
@@ -323,9 +328,10 @@ def _refuse_what_outlives(found: Found, batch: Batch, make: Fresh, changed: Coll
     if found.judgement.verdict is not Verdict.ILLEGAL:
         return
     subject, workload = make(), batch.workload
-    if not (right or changed):
+    if not (right or changed or workload.is_sequential):
         return
-    calls = [call for round_ in batch.plans()[0] for call in round_][:_ALONE]
+    calls = [call for round_ in batch.plans()[0] for call in round_]
+    calls = calls[: MOST_ALONE if workload.is_sequential else _ALONE]
     if may_wait(workload.spec, calls):
         return
     try:

@@ -11,6 +11,7 @@ from stress.reference import is_as_made
 from stress.reports.html import save as save_page
 from stress.reports.report import Report, report_on
 from stress.reports.text import render_outcome
+from stress.sequential import Sequential
 from stress.spec import Spec
 from stress.verdicts import Verdict
 
@@ -68,7 +69,7 @@ class Outcome:
     @property
     def replay(self) -> str:
         """The command that shows the finding again; empty if its history was not saved."""
-        if not self.saved_as or self.history is None:
+        if not self.saved_as or self.history is None or isinstance(self.spec, Sequential):
             return ""
         header = self.history.header
         known = header.get("spec", "")

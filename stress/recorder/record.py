@@ -80,6 +80,10 @@ class Deferred:
         except ANSWERS as error:
             return Raised.of(error)
 
+    def read_alone(self) -> Any:
+        """The content, where no other thread can change it."""
+        return self.read()
+
     def answer(self) -> Any:
         """The result of the first reading, if a second one now gives the same."""
         second = self.read()
@@ -107,9 +111,14 @@ class _Recording:
     """The shared data of the threads of one batch."""
 
     def __init__(
-        self, plans: Sequence[Plan], now: Callable[[], int], subject: Any, until: float | None, call_log: CallLog | None
+        self,
+        plans: Sequence[Plan],
+        now: Callable[[], int],
+        subjects: Sequence[Any],
+        until: float | None,
+        call_log: CallLog | None,
     ) -> None:
-        self.plans, self.now, self.subject, self.until, self.call_log = plans, now, subject, until, call_log
+        self.plans, self.now, self.subjects, self.until, self.call_log = plans, now, subjects, until, call_log
         self.stop: list[bool] = []
         """Not empty: no more calls are made."""
         self.over = False
@@ -131,8 +140,13 @@ class _Recording:
 
     def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
         """Make the calls of one thread: its rounds, each after the barrier."""
-        methods = {op: getattr(self.subject, op) for calls in self.plans[number] for op, _ in calls}
-        rounds = [[(methods[op], args) for op, args in calls] for calls in self.plans[number]]
+        plan = self.plans[number]
+        if len(self.subjects) == 1:
+            methods = {op: getattr(self.subjects[0], op) for calls in plan for op, _ in calls}
+            rounds = [[(methods[op], args) for op, args in calls] for calls in plan]
+        else:
+            its_own = zip(self.subjects, plan, strict=True)
+            rounds = [[(getattr(subject, op), args) for op, args in calls] for subject, calls in its_own]
         log: Callable[[Entry], None] = self.logs[number].append
         if self.call_log is not None:
             log = self.call_log.writer(number, also=log)
@@ -184,6 +198,7 @@ def record(
     plans: Sequence[Plan],
     spec: Spec,
     *,
+    more_subjects: Sequence[Any] = (),
     clock: str = "ticket",
     yields: float = 0.0,
     seed: int | str = 0,
@@ -199,6 +214,7 @@ def record(
         plans: for each thread its rounds, each a sequence of `(op, args)`. All have the same number of
             rounds.
         spec: its `normalise` reduces an answer to the part that counts.
+        more_subjects: the objects of the second and of all later rounds, if each round has its own.
         clock: "ticket" or "monotonic".
         yields: the probability with which a thread yields before a bytecode instruction of the subject's Python source.
         seed: decides where threads yield.
@@ -216,7 +232,7 @@ def record(
         ValueError: a method does not take as many arguments as an operation gives.
     """
     refuse_misfits(subject, (call for plan in plans for calls in plan for call in calls))
-    batch = _Recording(plans, CLOCKS[clock](), subject, until, call_log)
+    batch = _Recording(plans, CLOCKS[clock](), [subject, *more_subjects], until, call_log)
     tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
     threads = [
         threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
@@ -272,7 +288,23 @@ def _hurried(collect: bool) -> Iterator[None]:
 
 def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
     inside = {number for number, thread in enumerate(threads) if thread.is_alive() and _is_calling(batch, number)}
-    return bool(inside) and wait_as_they_should(_operations(batch, spec, inside), spec)
+    if not inside:
+        return False
+    operations = _operations(batch, spec, inside)
+    return wait_as_they_should(operations if len(batch.subjects) == 1 else _on_the_last(operations, batch), spec)
+
+
+def _on_the_last(operations: Sequence[Operation], batch: _Recording) -> list[Operation]:
+    """The operations of the round that has begun last, which has an object of its own."""
+    begun = max(batch.awake)
+    left = [sum(map(len, plan[: begun - 1])) for plan in batch.plans]
+    found = []
+    for each in operations:
+        thread = int(each.thread)
+        left[thread] -= 1
+        if left[thread] < 0:
+            found.append(each)
+    return found
 
 
 def _is_calling(batch: _Recording, number: int) -> bool:

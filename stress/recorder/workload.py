@@ -12,17 +12,18 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
 from stress.frozen_states import class_of
 from stress.history import ANSWERS, Call, steady
+from stress.sequential import Sequential
 from stress.source import PACKAGE, digests
-from stress.spec import Spec
 from stress.spec_check import as_instance
 
-__all__ = ["Draw", "Workload", "as_arguments", "as_calls", "one_of", "refuse_misfits", "unique"]
+__all__ = ["MOST_ALONE", "Draw", "Workload", "as_arguments", "as_calls", "one_of", "refuse_misfits", "unique"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class Workload:
 
     Parameters:
         factory: makes a fresh object, whose state is `spec.initial`.
-        spec: the sequential object that it must behave like.
+        spec: the sequential object that it must behave like; None: like itself, if one thread alone calls it
+            (`Sequential`).
         operations: what threads may call; write one twice to have it called twice as often.
         check: raises, or answers False, if an invariant of the object does not hold; called when no operation is
             running.
@@ -109,7 +111,7 @@ class Workload:
     """
 
     factory: Callable[[], Any]
-    spec: Spec
+    spec: Any
     operations: Sequence[tuple[Any, ...]]
     check: Callable[[Any], object] | None = None
     name: str = ""
@@ -122,6 +124,16 @@ class Workload:
     def everything(self) -> Sequence[tuple[Any, ...]]:
         """All operations that any thread may call."""
         return [operation for role in self.roles or [self.operations] for operation in role]
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether the object is its own specification."""
+        return isinstance(self.spec, Sequential)
+
+    @cached_property
+    def waits_alone(self) -> bool:
+        """Whether some calls wait where one thread alone makes them."""
+        return bool(may_wait(self.spec, self._walk()))
 
     def made(self) -> Any:
         """An object in its start state."""
@@ -144,11 +156,11 @@ class Workload:
         return "the check answered False" if answer is False else ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", as_instance(self.spec))
         if not callable(self.factory):
             raise ValueError(f"a factory makes a fresh object at each call, and {self.factory!r} cannot be called")
         if self.reset is not None and not callable(self.reset):
             raise ValueError(f"`reset` puts back what outlives objects, and {self.reset!r} cannot be called")
+        object.__setattr__(self, "spec", Sequential(self.made) if self.spec is None else as_instance(self.spec))
         for operations in (self.operations, *self.roles):
             as_calls(operations)
         if not all(self.roles):
@@ -164,14 +176,18 @@ class Workload:
         def call(thread: int) -> Call:
             return _drawn(random.choice(roles[thread % len(roles)]), random, fresh)
 
+        if self.is_sequential and rounds > 1:  # each round is on an object of its own
+            each = [self.plans(random, threads, 1, length) for _ in range(rounds)]
+            return [[plans[thread][0] for plans in each] for thread in range(threads)]
         is_own = type(self.spec).__module__.startswith(f"{PACKAGE}.")  # those of this package do not tell who waits
-        if not is_own and may_wait(self.spec, self._walk()):
+        if (self.is_sequential or not is_own) and self.waits_alone:
             return self._plans_that_end(random, threads, rounds, length, call)
         return [[[call(thread) for _ in range(length)] for _ in range(rounds)] for thread in range(threads)]
 
     def _walk(self) -> list[Call]:
         random, fresh = Random(0), itertools.count(1).__next__
-        return [_drawn(random.choice(self.everything), random, fresh) for _ in range(_WALK)]
+        size = MOST_ALONE if self.is_sequential else _WALK
+        return [_drawn(random.choice(self.everything), random, fresh) for _ in range(size)]
 
     def _plans_that_end(
         self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]
@@ -196,6 +212,8 @@ class Workload:
         return plans
 
 
+MOST_ALONE: Final = 12
+"""Calls of all threads on one object that is its own specification: in a state all of them are made again."""
 _WALK: Final = 60
 """Calls that are followed to find out which operations may have to wait."""
 _TRIES: Final = 10

@@ -1,0 +1,218 @@
+"""A specification made from the object itself: an answer is right if some order of the calls, made one after another on
+a fresh object, gives it.
+
+So nobody has to write what the object does. It finds what goes wrong because calls overlap, and not what is wrong with
+one thread alone. A state is the calls that were made so far, and a step makes them all again. That is meant for a dozen
+calls, after which a fresh object is taken.
+
+What the object must be like is checked, not assumed. If the same calls get other answers when they are made again (a
+clock, random numbers, an `id`, something that outlives the object), nothing can be said, and `SpecError` names the
+call. A call that does not return in time waits for others. Before an answer is called wrong, all calls have been made
+anew, and twice, with more time for each.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from stress.alike import alike
+from stress.history import ANSWERS, Call, Operation, show
+from stress.spec import WAITS, Spec, SpecError, State
+
+__all__ = ["PATIENCE", "Sequential"]
+
+PATIENCE: Final = (0.05, 0.5)
+"""Seconds after which a call that is made alone counts as waiting: as a rule, and before an answer is called wrong."""
+_MOST_WAITING: Final = 300
+"""Threads that wait for ever: each call that waits takes one."""
+_LONGEST: Final = 80
+"""The most characters of an answer in a message."""
+_MOST_KNOWN: Final = 200_000
+_DOUBTED: Final = 100
+"""Sequences of calls that are made twice, before a fault is found."""
+
+T = TypeVar("T")
+Calls = tuple[Call, ...]
+
+
+class Sequential(Spec):
+    """The object that `make` makes, called by one thread.
+
+    Parameters:
+        make: makes a fresh object.
+
+    Raises:
+        SpecError: (from a step) the same calls got other answers when they were made again, or too many calls wait.
+
+    >>> counted = Sequential(lambda: [1, 2])
+    >>> counted.step((), "pop", ())
+    ((('pop', ()),), 2)
+    >>> counted.step((("pop", ()),), "pop", ())[1]
+    1
+    """
+
+    initial: Calls = ()
+    keeps_calls = True
+    """No state comes again, so that a search in which a pending call may happen again and again has no end."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._known: dict[Calls, Any] = {}
+        self._waiting = self._doubted = 0
+        self._patience = PATIENCE[0]
+
+    def step(self, state: Calls, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        """The calls with one more, and its answer after the others."""
+        return self.supervised(partial(self._step, state, op, args))
+
+    def _step(self, state: Calls, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        calls = (*state, (op, args))
+        if calls not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            answers = self._answers(calls)
+            if self._doubted < _DOUBTED:
+                self._doubted += 1
+                self._compare(calls, answers, self._answers(calls))
+            self._known.update((calls[: at + 1], answer) for at, answer in enumerate(answers))
+        answer = self._known[calls]
+        return WAITS if answer is WAITS else (calls, answer)
+
+    def doubt(self) -> None:
+        """Make calls twice again, and forget the answers to all that were made."""
+        self._known.clear()
+        self._doubted, self._patience = -_MOST_KNOWN, PATIENCE[1]
+
+    def _compare(self, calls: Calls, answers: Sequence[Any], again: Sequence[Any]) -> None:
+        for at, (one, other) in enumerate(zip(answers, again, strict=False)):
+            if not (one is other or (one == other and alike(one, other))):
+                raise SpecError(
+                    f"{_told(calls[at])} answers {_short(one)} the first time and {_short(other)} the second, although "
+                    f"one thread makes the same calls on a fresh object: {self.describe(calls[: at + 1])}. So a "
+                    "specification must say which answers are right"
+                )
+
+    def describe(self, state: Calls) -> str:
+        """The calls."""
+        return "; ".join(map(_told, state)) or "a fresh object"
+
+    def options(self) -> dict[str, Any]:
+        """None: only the object itself makes an equal one."""
+        return {}
+
+    def refusal(self, state: Calls, operation: Operation) -> str:
+        """As `Spec.refusal`; the calls stand before it anyway."""
+        found = self.step(state, operation.op, operation.args)
+        if found is WAITS:
+            return f"would wait here, and answered {show(operation.result)}"
+        return f"would answer {show(found[1])} here, and answered {show(operation.result)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sequential, (self._make,)
+
+    def _answers(self, calls: Calls) -> list[Any]:
+        """The answers to calls that one thread makes on a fresh object, up to the first that is known to wait."""
+        answers: list[Any] = []
+        with self._watched(calls[:0]):
+            subject = self._make()
+        for at, (op, args) in enumerate(calls, start=1):
+            if self._known.get(calls[:at]) is WAITS:
+                return [*answers, WAITS]
+            with self._watched(calls[:at]):
+                try:
+                    answer = getattr(subject, op)(*args)
+                except ANSWERS as error:
+                    answer = error
+            read = getattr(answer, "read_alone", None)  # of a `Deferred`
+            answers.append(self.normalise(op, answer if read is None else read()))
+        return answers
+
+    @contextmanager
+    def _watched(self, calls: Calls) -> Iterator[None]:
+        watch: _Watch | None = getattr(_here, "watch", None)
+        assert watch is not None
+        watch.calls, watch.since = calls, time.monotonic()
+        yield
+        watch.since = None
+        if watch.is_given_up:
+            raise _GivenUp
+
+    def supervised(self, work: Callable[[], T]) -> T:
+        """What `work` gives, in a thread of its own, whose calls of the object are watched. If one does not return in
+        time, the thread is given up, and the work begins again with the knowledge that this call waits.
+        """
+        if getattr(_here, "watch", None) is not None:
+            return work()
+        while True:
+            watch = _Watch()
+            done: list[tuple[Any, BaseException | None]] = []
+            context = copy_context()
+            thread = threading.Thread(
+                target=context.run, args=(_work, work, watch, done), daemon=True, name="stress-alone"
+            )
+            thread.start()
+            while thread.is_alive() and not watch.is_given_up:
+                thread.join(self._patience)
+                since = watch.since
+                if since is not None and time.monotonic() - since > self._patience and thread.is_alive():
+                    watch.is_given_up = True
+            if done:
+                result, error = done[0]
+                if error is not None:
+                    raise error
+                return result  # type: ignore[no-any-return]
+            self._gave_up(watch.calls)
+
+    def _gave_up(self, calls: Calls) -> None:
+        if not calls:
+            raise SpecError("the factory does not return if one thread calls it alone")
+        self._waiting += 1
+        if self._waiting > _MOST_WAITING:
+            raise SpecError(
+                f"{_told(calls[-1])} waits for other threads so often that a specification must say what it waits for"
+            )
+        self._known[calls] = WAITS
+
+
+_here = threading.local()
+
+
+class _Watch:
+    """The work of a thread: the calls that it makes, the time since the last of them, and whether it was given up."""
+
+    def __init__(self) -> None:
+        self.calls: Calls = ()
+        self.since: float | None = None
+        self.is_given_up = False
+
+
+class _GivenUp(BaseException):
+    """The thread is no longer waited for."""
+
+
+def _work(work: Callable[[], Any], watch: _Watch, done: list[tuple[Any, BaseException | None]]) -> None:
+    _here.watch = watch
+    try:
+        result = work()
+    except _GivenUp:
+        return
+    except BaseException as error:  # noqa: BLE001 - the thread that waits for it raises it
+        done.append((None, error))
+    else:
+        done.append((result, None))
+
+
+def _short(answer: Any) -> str:
+    text = show(answer)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+
+
+def _told(call: Call) -> str:
+    op, args = call
+    return f"{op}({', '.join(map(show, args))})"

@@ -1,0 +1,193 @@
+"""`stress.run` without a specification: an answer is right if some order of the calls on fresh objects gives it."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+import time
+from collections import deque
+from typing import Any
+
+import pytest
+
+import stress
+from stress import Outcome, Raised, SpecError, Verdict, one_of, unique
+from stress.sequential import Sequential
+from stress.spec import WAITS
+from tests.stress.test_what_runs_say import Bumped, Locked, Shared, WrongAlone
+
+
+def run(factory: Any, operations: Any, **settings: Any) -> Outcome:
+    return stress.run(factory, None, operations, **{"duration": 1.0, "seed": 1, "pursuit": 0, **settings})
+
+
+class Lru:
+    """Keeps the two that were used last."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, Any] = {}
+
+    def get(self, key: str) -> Any:
+        if key in self.content:
+            value = self.content.pop(key)
+            self.content[key] = value
+            return value
+        return None
+
+    def put(self, key: str, value: Any) -> None:
+        if key not in self.content and len(self.content) >= 2:
+            self.content.pop(next(iter(self.content)))
+        self.content[key] = value
+
+
+class LockedLru(Lru):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+    def get(self, key: str) -> Any:
+        with self.lock:
+            return super().get(key)
+
+    def put(self, key: str, value: Any) -> None:
+        with self.lock:
+            super().put(key, value)
+
+
+class Drained:
+    """Looks before it takes."""
+
+    def __init__(self) -> None:
+        self.items: deque[Any] = deque()
+
+    def put(self, item: Any) -> None:
+        self.items.append(item)
+
+    def get(self) -> Any:
+        if self.items:
+            return self.items.popleft()
+        return None
+
+
+class Typed(Locked):
+    """Answers True instead of 1 if a call comes between."""
+
+    def increment(self) -> int:
+        before = self.n
+        found = super().increment()
+        return found if found == before + 1 else found == found
+
+
+LRU = [("put", one_of("a", "b", "c"), unique), ("get", one_of("a", "b", "c"))]
+WRONG: dict[str, tuple[Any, list[Any]]] = {
+    "counter": (Bumped, [("bump",), ("value",)]),
+    "lru": (Lru, LRU),
+    "check then act": (Drained, [("put", unique), ("get",), ("get",)]),
+    "types": (Typed, [("increment",)]),
+}
+RIGHT: dict[str, tuple[Any, list[Any]]] = {
+    "counter": (Locked, [("increment",), ("value",)]),
+    "lru": (LockedLru, LRU),
+    "what one thread sees alone": (WrongAlone, [("increment",), ("value",)]),
+    "exceptions": (lambda: LockedList(), [("append", unique), ("pop",)]),
+}
+
+
+class LockedList:
+    def __init__(self) -> None:
+        self.lock, self.items = threading.Lock(), list[Any]()
+
+    def append(self, item: Any) -> None:
+        with self.lock:
+            self.items.append(item)
+
+    def pop(self) -> Any:
+        with self.lock:
+            return self.items.pop()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_ones_are_refuted(name: str, processes: int) -> None:
+    factory, operations = WRONG[name]
+    outcome = run(factory, operations, processes=processes, duration=40, seed=None)
+    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
+    assert "state before it: " in outcome.report()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_ones_are_not_accused(name: str) -> None:
+    factory, operations = RIGHT[name]
+    outcome = run(factory, operations, seed=None)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+    assert run(factory, operations, seed=None, threads=3).verdict is Verdict.LINEARIZABLE
+
+
+def test_calls_may_wait() -> None:
+    outcome = run(queue.Queue, [("put", unique), ("get",)], duration=4, patience=5)
+    assert outcome.verdict is not Verdict.ILLEGAL
+    spec = Sequential(queue.Queue)
+    assert spec.step((), "get", ()) is WAITS
+    assert spec.step((("put", (1,)),), "get", ())[1] == 1
+
+
+def test_a_fault_in_fewer_calls() -> None:
+    outcome = run(Bumped, [("bump",), ("value",)], duration=20, pursuit=5)
+    assert outcome.smaller is not None
+    assert len(outcome.smaller.history) <= 4
+
+
+class Clock:
+    def now(self) -> float:
+        return time.perf_counter()
+
+
+class Identity:
+    def get(self) -> object:
+        return object()
+
+
+class Numbering:
+    numbers = itertools.count()
+
+    def number(self) -> int:
+        return next(Numbering.numbers)
+
+
+class TestWhatCannotBeJudged:
+    @pytest.mark.parametrize("processes", [1, 2])
+    @pytest.mark.parametrize(("factory", "op"), [(Clock, "now"), (Identity, "get"), (Numbering, "number")])
+    def test_other_answers_to_the_same_calls(self, factory: Any, op: str, processes: int) -> None:
+        with pytest.raises(SpecError, match=rf"{op}\(\) answers .* the first time and .* the second"):
+            run(factory, [(op,)], processes=processes)
+
+    def test_what_outlives_an_object(self) -> None:
+        Shared.items.clear()
+        with pytest.raises(ValueError, match=r"outlives objects|the first time and"):
+            run(Shared, [("put", unique), ("all",)], duration=20)
+
+    def test_with_a_reset_it_can(self) -> None:
+        outcome = run(Shared, [("put", unique), ("all",)], reset=Shared.items.clear)
+        assert outcome.verdict is not Verdict.ILLEGAL
+
+    def test_one_that_waits_too_often(self) -> None:
+        spec = Sequential(queue.Queue)
+        spec._waiting = 10_000
+        with pytest.raises(SpecError, match=r"get\(\) waits for other threads so often"):
+            spec.step((), "get", ())
+
+    def test_a_factory_that_fails(self) -> None:
+        def fails() -> Any:
+            raise KeyError("here")
+
+        with pytest.raises(KeyError):
+            run(fails, [("get",)])
+
+
+def test_answers_are_those_of_the_object() -> None:
+    spec = Sequential(lambda: LockedList())
+    calls = (("append", (7,)), ("pop", ()))
+    assert spec.step(calls[:1], *calls[1]) == (calls, 7)
+    assert spec.step(calls, "pop", ())[1] == Raised(IndexError)
+    assert spec.describe(calls) == "append(7); pop()"
