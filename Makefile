@@ -160,7 +160,7 @@ races: .venv/built
 		|| { echo "Set TSAN_PYTHON to a Python that is free-threaded and built with ThreadSanitizer. From CPython's sources:" >&2; \
 		echo "    ./configure --disable-gil --with-thread-sanitizer --prefix=/some/where && make && make install" >&2; exit 1; }
 	@rm -rf $(RACES) && mkdir -p $(RACES)/build
-	@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests $(RACES)
+	@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py subtrie_pytest.py ctrie subtrie snapshot stress tests $(RACES)
 	@find $(RACES) -name '*.so' -delete
 	@$(QUIETLY) .venv-t/installed FREE_THREADED_PYTHON='$(TSAN_PYTHON)' EXTRAS=stress,test
 	@cp -R build/cython.$(call soabi,.venv/bin/python) $(RACES)/build/cython.$(call soabi,$(TSAN_PYTHON))
@@ -192,7 +192,7 @@ sanitize-free-threaded: .venv-t/built
 define sanitize
 @echo "== Sanitizing: $$($(2) -VV)"
 @rm -rf $(call SANITIZED,$(1)) && mkdir -p $(call SANITIZED,$(1))/build
-@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py ctrie subtrie snapshot stress tests examples docs $(call SANITIZED,$(1))
+@cp -R LICENSE Makefile README.md conftest.py pyproject.toml setup.py subtrie_pytest.py ctrie subtrie snapshot stress tests examples docs $(call SANITIZED,$(1))
 @find $(call SANITIZED,$(1)) -name '*.so' -delete
 @$(MAKE) --no-print-directory -C $(call SANITIZED,$(1)) .venv/installed PYTHON="$$(realpath -s $$(command -v $(2)))" EXTRAS=stress,test
 @cp -R build/cython.$(call soabi,$(3)/bin/python) $(call SANITIZED,$(1))/build/cython.$(call soabi,$(2))

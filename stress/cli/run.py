@@ -14,12 +14,11 @@ from typing import Any
 from stress.arguments import positive
 from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
-from stress.cli.targets import found, named
+from stress.cli.targets import TARGETS, found, named
 from stress.processes import Tally, default_processes
 from stress.recorder.campaign import Outcome, Settings, draw_seed, run_workloads
 from stress.recorder.record import CLOCKS
 from stress.recorder.workload import Workload
-from stress.tries.targets import TARGETS
 from stress.verdicts import EXIT_STATUS, Verdict, status_of
 
 __all__ = ["add_arguments", "main"]
@@ -30,9 +29,9 @@ _SECONDS_OF_PURSUIT = 10.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `run`."""
     parser.add_argument(
-        "targets", nargs="*", default=list(TARGETS), metavar="TARGET",
-        help=f"{', '.join(TARGETS)} (default: all), or module:attribute for your own Workload, a list of them, or a "
-             "factory of objects, if --spec names their specification",
+        "targets", nargs="*" if TARGETS else "+", default=list(TARGETS), metavar="TARGET",
+        help=f"{', '.join(TARGETS) or 'none here'} (default: all), or module:attribute for your own Workload, a list "
+             "of them, or a factory of objects, if --spec names their specification",
     )  # fmt: skip
     parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
     parser.add_argument(
