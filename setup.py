@@ -22,6 +22,7 @@ from typing import Any
 
 from Cython.Build import cythonize
 from Cython.Compiler.Code import UtilityCode
+from Cython.Compiler.Nodes import ReturnStatNode
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
@@ -160,6 +161,18 @@ static CYTHON_INLINE int __Pyx_ListComp_AppendAndDecref(PyObject* list, PyObject
 """
 
 
+# A return from within an except clause gives back all that the function holds, also the exception's traceback. Without
+# memory there is none, and Cython's own code would end the process. None stands in its place.
+generate_return = ReturnStatNode.generate_execution_code
+
+
+def return_with_references(self: ReturnStatNode, code: Any) -> None:
+    if code.funcstate.exc_vars:
+        for name, _ in code.funcstate.temps_holding_reference():
+            code.putln(f"if (unlikely(!{name})) {{ Py_INCREF(Py_None); *(PyObject**)&{name} = Py_None; }}")
+    generate_return(self, code)
+
+
 def switch(name: str) -> bool:
     """Return whether the environment variable `name` is set to anything but nothing or 0."""
     return os.environ.get(name, "") not in ("", "0")
@@ -249,6 +262,7 @@ class BuildExtensions(build_ext):
 
     def translate_to_c(self) -> None:
         UtilityCode.load_cached(*LIST_APPEND).impl = LIST_APPEND_BODY
+        ReturnStatNode.generate_execution_code = return_with_references
         translated = cythonize(
             self.extensions,
             build_dir=str(GENERATED),

@@ -8,7 +8,8 @@ told last. So notices come one at a time. Those of one filter alternate: True, F
 between are left out. In the end the listener knows the state of the trie, since every change is followed by a look.
 
 An exception that is not an `Exception` (Ctrl-C), or that the look itself raises (no memory, no stack), ends the
-delivery. The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
+delivery. Without memory it is tried once more at once; after that it waits for the next change, and the change that it
+follows does not fail (duties.py). The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
 Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
 before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
 told again. If the listener itself is interrupted, it has been told. Steps that must not be left out are tried twice,
@@ -17,8 +18,7 @@ since Ctrl-C may have come before them.
 A thread that a fork has left behind does not keep the place, either. In the child, a notice that was under way counts
 as told: its listener may wait for something that does not exist there.
 
-    waiting: None               the list is empty
-             (filter, rest)     this filter and those in the rest wait
+    waiting: the filters that wait, as duties (duties.py)
     place:   None               no thread delivers
              Doer               this thread delivers; only it uses the filters that were taken off the list and told
 """
@@ -32,6 +32,7 @@ from typing import Any
 
 from ctrie._slot import Slot, compare_and_set, initialise, load
 from ctrie._thread_owner import Doer
+from subtrie._trie.duties import Duties, Duty
 
 _RESUME = opcode.opmap["RESUME"]
 
@@ -46,8 +47,7 @@ class Notices:
         if not callable(listener):
             raise TypeError(f"on_interest must be callable or None, not {type(listener).__name__}")
         self._listener = listener
-        self._waiting: Any = Slot.__new__(Slot)
-        initialise(self._waiting, None)
+        self._waiting = Duties()
         self._place: Any = Slot.__new__(Slot)
         initialise(self._place, None)
         # Only the delivering thread uses these three:
@@ -55,36 +55,39 @@ class Notices:
         self._told: set[str] = set()  # the filters that the listener knows as wanted
         self._under_way: tuple[str, bool] | None = None  # the notice that the listener is being told
 
-    def changed(self, filter: str | None, is_wanted: IsWanted) -> None:
-        """Note that `filter` has got its first subscriber or lost its last; None: any filter may have. `is_wanted`
-        tells whether a filter has subscribers now. It is not kept, so that the trie and its notices form no cycle."""
-        self.put_on_list(filter)
-        raised: list[Exception] = []
+    @property
+    def waits(self) -> bool:
+        """Whether a notice may wait for the next change to give it, because there was no memory."""
+        return self._waiting.waits
+
+    def leave(self) -> None:
+        """Leave what waits to the next change."""
+        self._waiting.waits = True
+
+    def put_on_list(self, duty: Duty) -> None:
+        """Let the next delivery look at the filter that is this duty; None: any filter may have got its first
+        subscriber or lost its last. Twice does no harm. A thread that has the place checks the list after giving it up,
+        and so shall we."""
+        self._waiting.put(duty)
+
+    def deliver(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
+        """Tell the listener what waits. Add to `raised` what it raises. `is_wanted` tells whether a filter has
+        subscribers now. It is not kept, so that the trie and its notices form no cycle. `again`: there was no memory
+        the first time."""
         me = Doer()
         try:
-            self._deliver_as(me, is_wanted, raised)
+            self._deliver_as(me, is_wanted, raised, again)
         finally:
             self._leave_place(me)
-        if raised:
-            raise raised[0]
 
-    def _deliver_as(self, me: Doer, is_wanted: IsWanted, raised: list[Exception]) -> None:
+    def _deliver_as(self, me: Doer, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         try:
             # Progress: each round delivers what is on the list.
-            while load(self._waiting) is not None and self._take_place(me):
-                self._deliver(is_wanted, raised)
+            while (self._waiting.first() is not None or self.waits) and self._take_place(me):
+                self._deliver(is_wanted, raised, again)
                 self._leave_place(me)
         finally:
             self._leave_place(me)
-
-    def put_on_list(self, filter: str | None) -> None:
-        """Let the next delivery look at `filter`. Twice does no harm."""
-        # Progress: a round that does not return found that another thread has changed the list.
-        while True:
-            waiting = load(self._waiting)
-            # Success: a thread that has the place checks the list after giving it up, and so shall we.
-            if compare_and_set(self._waiting, waiting, (filter, waiting)):
-                return
 
     def _take_place(self, me: Doer) -> bool:
         """Return whether we have the place. If not, the thread that has it will check the list again."""
@@ -102,7 +105,7 @@ class Notices:
         # Success: the next thread delivers. Failure: the place was not ours.
         compare_and_set(self._place, me, None)
 
-    def _deliver(self, is_wanted: IsWanted, raised: list[Exception]) -> None:
+    def _deliver(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         if self._under_way is not None:
             filter, wanted = self._under_way
             self._note_told(filter, not wanted)  # as if it had not been told, which is possible
@@ -111,16 +114,17 @@ class Notices:
         # Progress: each round takes filters off the list, or found that another thread has put one on it.
         while True:
             while self._taken:
-                self._look(is_wanted, raised)
-            waiting = load(self._waiting)
+                self._look(is_wanted, raised, again)
+            waiting = self._waiting.first()
             if waiting is None:
+                self._waiting.waits = False
                 return
             self._taken.extend(_in_turn(waiting))
             # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
-            if not compare_and_set(self._waiting, waiting, None):
+            if not self._waiting.take(waiting):
                 self._taken.clear()
 
-    def _look(self, is_wanted: IsWanted, raised: list[Exception]) -> None:
+    def _look(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         """Look at the first filter that was taken off the list. If that raises, it stays there for the next look."""
         filter = self._taken[0]
         if filter is None:
@@ -133,6 +137,10 @@ class Notices:
             self._note_told(filter, wanted)
             try:
                 self._listener(filter, wanted)
+            except MemoryError as error:
+                if not again or not _had_begun(error):
+                    raise  # it is told once more
+                raised.append(error)
             except Exception as error:  # noqa: BLE001 (raised after all others have been told)
                 raised.append(error)
             except BaseException as error:
@@ -158,6 +166,6 @@ def _in_turn(waiting: Any) -> list[str | None]:
     """Return the filters on the list, the oldest first."""
     filters = []
     while waiting is not None:
-        filter, waiting = waiting
-        filters.append(filter)
+        filters.append(waiting.what)
+        waiting = waiting.rest
     return filters[::-1]

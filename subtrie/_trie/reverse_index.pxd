@@ -31,6 +31,8 @@ cdef class IndexEdit(Edit):
 
 
 cdef class Index(Rooted):
+    cdef readonly object left
+
     cpdef object owner_of(self, object subscriber, uint64_t hash)
     cdef Filing file(self, object subscriber, uint64_t hash, object key)
     @cython.locals(sn=SNode)

@@ -22,7 +22,8 @@ Invariants
       looked at the index. If it found another thread's SETTLED filing, it replaced that, so the strike failed. If the
       filing was gone, it filed again.
   N2  A filing whose subscription is not in the trie belongs to an operation in progress: each operation ends with a
-      look at the trie after its own change, or leaves that look to the owner of a PENDING filing.
+      look at the trie after its own change, or leaves that look to the owner of a PENDING filing. Or, without memory
+      for the rest of an operation, it is on the list `left` (duties.py), for the next change to finish.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ if not cython.compiled:
     from subtrie._trie.subscribers import subscriber_hash
 
 from ctrie._nodes import check_level, snodes
+from subtrie._trie.duties import Duties
 from subtrie._trie.keyed import check_set, iter_keyed
 
 PENDING = "pending"
@@ -96,7 +98,8 @@ class Index(Rooted):
     found by the users' `__eq__` (`owner_of`) before the trie is changed, so nothing is changed if that raises.
     Afterwards it is found by identity."""
 
-    __slots__ = ()
+    __slots__ = ("left",)
+    left: Duties
 
     def owner_of(self, subscriber: Any, hash: int) -> Any:
         """Return the object under which the subscriber's filings are stored; itself if there are none. The search by
@@ -170,6 +173,7 @@ class Index(Rooted):
 def new_index() -> Index:
     index: Index = Index.__new__(Index)
     index._root = empty_root()
+    index.left = Duties()
     return index
 
 

@@ -38,7 +38,7 @@ if not cython.compiled:
     from subtrie._trie.match.answer_cache import forget, new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
-    from subtrie._trie.reverse_index import Index, new_index
+    from subtrie._trie.reverse_index import Filing, Index, new_index
     from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
@@ -48,6 +48,7 @@ from ctrie._nodes import check_level
 from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
+from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import check_value
 from subtrie._trie.interest import Notices
@@ -286,19 +287,23 @@ class SubscriptionTrie(Matchable):
     def clear(self) -> None:
         """Remove everything, at one instant. O(1); O(n) with an index, which is updated afterwards."""
         self._writable()
+        notice = None if self._notices is None else Duty(None)
+        filings = None if self._index is None else Duty(None)
+        cleared = False
         try:
             try:
                 clear_root(self._root)
+                cleared = True
                 if self._cache is not None:
                     forget(self._cache)
-                if self._index is not None:
-                    self._withdraw_all()
+                if filings is not None:
+                    self._clear_filings(filings)
             finally:
-                if self._notices is not None:
-                    self._notices.changed(None, self._is_wanted)
+                if notice is not None and cleared:
+                    self._tell(notice)
         except BaseException as raised:
-            if self._notices is not None and not isinstance(raised, Exception):
-                self._notices.put_on_list(None)  # as in _note
+            if notice is not None and not isinstance(raised, Exception):
+                self._notices.put_on_list(notice)  # as in _note
             raise
 
     # ------------------------------------------------------------------------------------------------------ to match
@@ -774,6 +779,7 @@ class SubscriptionTrie(Matchable):
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
+        notice = self._notice(edit)
         try:
             try:
                 if self._index is None:
@@ -781,44 +787,64 @@ class SubscriptionTrie(Matchable):
                 else:
                     self._put_filed(place, edit)
             finally:  # a subscriber's __eq__ may raise after the change
-                if edit.crossed or edit.attempts > 1:
-                    self._after(edit)
+                if edit.crossed or edit.attempts > 1 or (notice is not None and self._notices.waits):
+                    self._after(edit, notice)
         except BaseException as raised:
-            self._note(edit, raised)
+            self._note(edit, notice, raised)
             raise
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
         edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
+        notice = self._notice(edit)
         try:
             try:
                 if self._index is None:
                     edit_filter(self, edit)
                 else:
-                    owner = self._index.owner_of(subscriber, hash)
-                    edit_filter(self, edit)
-                    self._withdraw(place, owner, hash, edit)
+                    self._take_filed(place, subscriber, hash, edit)
             finally:  # as in _put
-                if edit.crossed or edit.attempts > 1:
-                    self._after(edit)
+                if edit.crossed or edit.attempts > 1 or (notice is not None and self._notices.waits):
+                    self._after(edit, notice)
         except BaseException as raised:
-            self._note(edit, raised)
+            self._note(edit, notice, raised)
             raise
         return edit.present is not None
 
-    def _after(self, edit: FilterEdit) -> None:
+    def _notice(self, edit: FilterEdit) -> Duty | None:
+        """Return the notice that may follow a change, since there may be no memory for it later (duties.py)."""
+        return None if self._notices is None else Duty(self._changed_filter(edit))
+
+    def _after(self, edit: FilterEdit, notice: Duty | None) -> None:
         """Count the retries of a change that has been made, and deliver its notice."""
         retries = edit.attempts - 1 - edit.tracks
         if retries > 0:
             self._count_retries(retries)
-        if edit.crossed and self._notices is not None:
-            self._notices.changed(self._changed_filter(edit), self._is_wanted)
+        if notice is not None:
+            self._tell(notice if edit.crossed else None)
 
-    def _note(self, edit: FilterEdit, raised: BaseException) -> None:
+    def _tell(self, notice: Duty | None) -> None:
+        """Put a notice on the list, and deliver what is on it. Without memory, the next change delivers it."""
+        notices = self._notices
+        if notice is not None:
+            notices.put_on_list(notice)
+        try:
+            raised: list[Exception] = []
+            try:
+                notices.deliver(self._is_wanted, raised, False)
+            except MemoryError:
+                notices.deliver(self._is_wanted, raised, True)
+        except MemoryError:
+            notices.leave()
+            return
+        if raised:
+            raise raised[0]
+
+    def _note(self, edit: FilterEdit, notice: Duty | None, raised: BaseException) -> None:
         """If Ctrl-C may have come between a change and its notice, put the filter on the list for the next delivery."""
-        if edit.crossed and self._notices is not None and not isinstance(raised, Exception):
-            self._notices.put_on_list(self._changed_filter(edit))
+        if notice is not None and edit.crossed and not isinstance(raised, Exception):
+            self._notices.put_on_list(notice)
 
     def _changed_filter(self, edit: FilterEdit) -> str:
         return self.dialect.join(plain_words(edit.words, edit.hashes))
@@ -858,17 +884,33 @@ class SubscriptionTrie(Matchable):
     # With an index. reverse_index.py explains the order of the steps.
 
     def _put_filed(self, place: Place, edit: Subscribe) -> None:
+        self._catch_up()
         entry = edit.entry
         index: Index = self._index  # type: ignore[assignment]
         owner = index.owner_of(entry.key, entry.hash)
-        filing = index.file(owner, entry.hash, _filing_key(place))
+        after = Duty((place, owner, entry.hash))
+        after.detail = filing = index.file(owner, entry.hash, _filing_key(place))
         look = True
         try:
             edit_filter(self, edit)
             look = False
         finally:
-            if index.settle(owner, entry.hash, filing) or look:
-                self._withdraw(place, owner, entry.hash, edit)
+            try:
+                if index.settle(owner, entry.hash, filing) or look:
+                    self._withdraw(place, owner, entry.hash, edit)
+            except MemoryError:
+                index.left.put(after)
+
+    def _take_filed(self, place: Place, subscriber: Any, hash: int, edit: Unsubscribe) -> None:
+        self._catch_up()
+        index: Index = self._index  # type: ignore[assignment]
+        owner = index.owner_of(subscriber, hash)
+        after = Duty((place, owner, hash))
+        edit_filter(self, edit)
+        try:
+            self._withdraw(place, owner, hash, edit)
+        except MemoryError:
+            index.left.put(after)
 
     def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
         """Strike the filing of a subscription if it is not in the trie. Users' `__eq__` is not called if the filings
@@ -887,10 +929,35 @@ class SubscriptionTrie(Matchable):
         for subscriber, hash, (filter, queue) in index.everything():
             try:
                 self._withdraw(self._place(filter, queue), subscriber, hash, None)
+            except MemoryError:
+                raise
             except Exception as error:  # noqa: BLE001 (raised after all others have been withdrawn)
                 raised = raised or error
         if raised is not None:
             raise raised
+
+    def _clear_filings(self, after: Duty) -> None:
+        try:
+            self._withdraw_all()
+        except MemoryError:
+            self._index.left.put(after)  # type: ignore[union-attr]
+
+    def _catch_up(self) -> None:
+        """Settle and strike the filings that earlier changes have left, because there was no memory."""
+        left = self._index.left  # type: ignore[union-attr]
+        if left.waits:
+            left.do_all(self._finish)
+
+    def _finish(self, duty: Duty) -> None:
+        if duty.what is None:
+            self._withdraw_all()
+            return
+        index: Index = self._index  # type: ignore[assignment]
+        place, owner, hash = duty.what
+        filing: Filing = duty.detail
+        if filing is not None:
+            index.settle(owner, hash, filing)
+        self._withdraw(place, owner, hash, None)
 
     def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
         """Return all subscriptions of one subscriber, at one instant."""
@@ -931,6 +998,7 @@ class SubscriptionTrie(Matchable):
 
     def _check_index(self) -> None:
         index: Index = self._index  # type: ignore[assignment]
+        self._catch_up()
         index.check()
         filed = {(hash, key) for _, hash, key in index.everything()}
         for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):

@@ -49,6 +49,7 @@ _BRANCH: Final = "subtrie._trie.branch"
 _BULK: Final = "ctrie._bulk"
 _CHOOSING: Final = "subtrie._trie.choosing"
 _INDEX: Final = "subtrie._trie.reverse_index"
+_DUTIES: Final = "subtrie._trie.duties"
 _INTEREST: Final = "subtrie._trie.interest"
 _CACHE: Final = "subtrie._trie.match.answer_cache"
 _TEXT_NODE: Final = "subtrie._trie.packed_key"
@@ -700,9 +701,9 @@ _TWO_COME: Final = ("listened to, empty", ((("subscribe", ("a.b", "x")),), (("su
 _OBSERVERS: Final = (
     _of_subscriptions(
         "a filter is put on the list for the listener in the place of others",
-        _INTEREST,
-        "            if compare_and_set(self._waiting, waiting, (filter, waiting)):\n",
-        "            if compare_and_set(self._waiting, load(self._waiting), (filter, waiting)):\n",
+        _DUTIES,
+        "            if compare_and_set(self._first, first, duty):\n",
+        "            if compare_and_set(self._first, load(self._first), duty):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
@@ -724,17 +725,17 @@ _OBSERVERS: Final = (
     ),
     _of_subscriptions(
         "what was put on the list meanwhile is forgotten",
-        _INTEREST,
-        "            if not compare_and_set(self._waiting, waiting, None):\n",
-        "            if not compare_and_set(self._waiting, load(self._waiting), None):\n",
+        _DUTIES,
+        "        return compare_and_set(self._first, first, None)\n",
+        "        return compare_and_set(self._first, load(self._first), None)\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
     _of_subscriptions(
         "whoever leaves the place does not look again",
         _INTEREST,
-        "            while load(self._waiting) is not None and self._take_place(me):\n",
-        "            if load(self._waiting) is not None and self._take_place(me):\n",
+        "            while (self._waiting.first() is not None or self.waits) and self._take_place(me):\n",
+        "            if (self._waiting.first() is not None or self.waits) and self._take_place(me):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),

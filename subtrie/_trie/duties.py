@@ -1,0 +1,89 @@
+"""What a change leaves to be done after its compare-and-set: a list to which a duty is added without any memory.
+
+A notice to give, or a filing to strike, follows a change that other threads can see already. It must not be lost if
+there is no memory for it, nor may the call fail, since the change stands. So a `Duty` is made before the change. To put
+it on the list afterwards allocates nothing, and the next change takes it off and does it.
+
+    first: None     there is none
+           a Duty   the last one that was put there; its `rest` is the one before it
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctrie._slot import Slot, compare_and_set, initialise, load
+
+_ON_NO_LIST: Any = object()
+
+
+class Duty:
+    """One thing to do. Its maker may add a `detail` until the duty is on a list."""
+
+    __slots__ = ("detail", "rest", "what")
+
+    def __init__(self, what: Any, detail: Any = None) -> None:
+        self.what = what
+        self.detail = detail
+        self.rest: Any = _ON_NO_LIST
+
+
+class Duties:
+    """Duties that wait. `waits` only tells whether to look: it may be True too long, but not False."""
+
+    __slots__ = ("_first", "waits")
+
+    def __init__(self) -> None:
+        self._first: Any = Slot.__new__(Slot)
+        initialise(self._first, None)
+        self.waits = False
+
+    def put(self, duty: Duty) -> None:
+        """Add a duty. One that Ctrl-C may have left on the list already is added as another one, which does no harm."""
+        if duty.rest is not _ON_NO_LIST:
+            duty = Duty(duty.what, duty.detail)
+        # Progress: a round that does not return found that another thread has changed the list.
+        while True:
+            first = load(self._first)
+            duty.rest = first
+            # Success: it is the first. Failure: the list was changed meanwhile.
+            if compare_and_set(self._first, first, duty):
+                self.waits = True
+                return
+
+    def first(self) -> Duty | None:
+        """Return the last one that was put there."""
+        duty: Duty | None = load(self._first)
+        return duty
+
+    def take(self, first: Duty | None) -> bool:
+        """Empty the list if `first` is still its first; then this one and its `rest` are the caller's."""
+        # Success: no other thread has them. Failure: another one was put there, or another thread has taken them.
+        return compare_and_set(self._first, first, None)
+
+    def do_all(self, do: Any) -> None:
+        """Call `do` with each duty. One for which that raises goes back to the list: its error is not that of the
+        caller, whose own change has nothing to do with it."""
+        self.waits = False
+        duty = self.first()
+        if not self.take(duty):
+            self.waits = True  # they are left to the next change
+            return
+        while duty is not None:
+            following = duty.rest
+            duty.rest = _ON_NO_LIST
+            try:
+                do(duty)
+            except BaseException as error:
+                self.put(duty)
+                if not isinstance(error, Exception):
+                    self._put_back(following)
+                    raise
+            duty = following
+
+    def _put_back(self, duty: Duty | None) -> None:
+        while duty is not None:
+            following = duty.rest
+            duty.rest = _ON_NO_LIST
+            self.put(duty)
+            duty = following
