@@ -262,7 +262,7 @@ class BuildExtensions(build_ext):
 
     def translate_to_c(self) -> None:
         UtilityCode.load_cached(*LIST_APPEND).impl = LIST_APPEND_BODY
-        ReturnStatNode.generate_execution_code = return_with_references
+        ReturnStatNode.generate_execution_code = return_with_references  # type: ignore[method-assign]
         translated = cythonize(
             self.extensions,
             build_dir=str(GENERATED),

@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._stack cimport check_stack
 from ctrie._bulk cimport fill_root
 from ctrie._descent cimport (
     Absent, GROUP, STORED, THERE, UNDONE, find, find_value, is_there, prefetch_text, put_quickly, warm,

@@ -52,6 +52,7 @@ if not cython.compiled:
     )
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
+    from ctrie._stack import check_stack
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
 from ctrie._own_changes import Watch, note_change
@@ -574,11 +575,15 @@ class Ctrie(Rooted):
         return list(self.items()), bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Fill in a new copy. No other thread sees it yet, but its content may refer to it."""
+        """Fill in a new copy, which is read-only and empty until then; its content may refer to it. TypeError for a
+        Ctrie that has been made: operations that are in progress have borrowed its root."""
+        if self._root is not _UNMADE:
+            raise TypeError("__setstate__() is for a Ctrie that is being unpickled; update() changes one that is there")
         pairs, readonly, attributes = state
-        Ctrie.update(self, pairs)
-        if readonly:
-            self._root = freeze_root(self._root)
+        filled = _remade(Ctrie, self._hash, self._equal)
+        filled._root = empty_root()
+        Ctrie.update(filled, pairs)
+        self._root = freeze_root(filled._root) if readonly else filled._root
         set_attributes(self, attributes)
 
     def check(self) -> None:
@@ -594,6 +599,7 @@ class Ctrie(Rooted):
     # ------------------------------------------------------------------------------------------------------- internals
 
     def _hash_of(self, key: Any) -> int:
+        check_stack()
         if self._hash is None:
             return mix(hash(key))
         raw = self._hash(key)
@@ -814,11 +820,10 @@ def _of_same_class(trie: Ctrie) -> Ctrie:
 
 
 def _remade(cls: type[Ctrie], hash: Any, equal: Any) -> Ctrie:
-    """Begin to unpickle: return an empty Ctrie. Its content follows, since it may refer to the Ctrie."""
+    """Begin to unpickle: return a Ctrie that is not made. Its content follows, since it may refer to the Ctrie."""
     remade: Ctrie = cls.__new__(cls)
     remade._hash = hash
     remade._equal = equal
-    remade._root = empty_root()
     return remade
 
 

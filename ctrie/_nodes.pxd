@@ -3,6 +3,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
+from ctrie._stack cimport check_stack
 from ctrie._arrays cimport W, flag_at, inserted, popcount, removed, replaced
 from ctrie._cnode cimport (
     CNode, Gen, MainNode, bitmap_of, branch_at, branches_of, child_at, new_cnode, with_branch, with_other_branch,

@@ -85,6 +85,7 @@ if not cython.compiled:
         pin,
         unpin,
     )
+    from ctrie._stack import check_stack
 
 # These are C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
@@ -148,6 +149,7 @@ class Pair(SNode):
     def is_for(self, key: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
         if self.key is key:
             return True
+        check_stack()
         return bool(self.key == key) if equal is None else bool(equal(self.key, key))
 
 
@@ -657,6 +659,7 @@ class Edit:
         said = None if self.said is None else self.said.get(id(stored))
         if said is not None:
             return said[1]
+        check_stack()
         verdict = bool(stored == wanted) if equal is None else bool(equal(stored, wanted))
         if not self.compared:
             self.compared = True

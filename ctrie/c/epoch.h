@@ -95,7 +95,7 @@ static void bag_unlock(participant *p) { atomic_store_explicit(&p->bag_busy, 0, 
 
 static bag *bag_new(size_t capacity)
 {
-    bag *b = malloc(sizeof(bag) + capacity * sizeof(retired));
+    bag *b = PyMem_RawMalloc(sizeof(bag) + capacity * sizeof(retired));
     if (b != NULL) {
         b->capacity = capacity;
         b->head = b->tail = 0;
@@ -118,7 +118,7 @@ static int bag_append(participant *p, PyObject *object, uint64_t epoch)
             }
         }
         p->contents = larger;
-        free(b);
+        PyMem_RawFree(b);
         b = larger;
     }
     b->entries[b->tail & (b->capacity - 1)] = (retired){object, epoch};
@@ -252,21 +252,23 @@ static void reclaim_retire(PyObject *object)
     if (atomic_load(&reclaim.threads) == 1) {
         /* No other thread has ever pinned, or all that did have ended. A thread that starts now loads the new value. */
         Py_DECREF(object);
-        return;
     }
-    bag_lock(me);
-    int kept = bag_append(me, object, atomic_load(&reclaim.epoch));
-    bag_unlock(me);
-    if (!kept) {            /* no memory for the bag: wait here instead, since pins are short */
-        uint64_t safe = atomic_load(&reclaim.epoch) + GRACE;
-        while (atomic_load(&reclaim.epoch) < safe) {
-            if (!reclaim_advance()) {
-                sched_yield();
+    else {
+        bag_lock(me);
+        int kept = bag_append(me, object, atomic_load(&reclaim.epoch));
+        bag_unlock(me);
+        if (!kept) {        /* no memory for the bag: wait here instead, since pins are short */
+            uint64_t safe = atomic_load(&reclaim.epoch) + GRACE;
+            while (atomic_load(&reclaim.epoch) < safe) {
+                if (!reclaim_advance()) {
+                    sched_yield();
+                }
             }
+            Py_DECREF(object);
+            return;
         }
-        Py_DECREF(object);
-        return;
     }
+    /* Also in a thread that goes on alone: what ended threads have left in their bags is released by it. */
     if (++me->since_advance >= RETIREMENTS_PER_ADVANCE) {
         me->since_advance = 0;
         reclaim_tidy(me);

@@ -8,8 +8,9 @@ told last. So notices come one at a time. Those of one filter alternate: True, F
 between are left out. In the end the listener knows the state of the trie, since every change is followed by a look.
 
 An exception that is not an `Exception` (Ctrl-C), or that the look itself raises (no memory, no stack), ends the
-delivery. Without memory it is tried once more at once; after that it waits for the next change, and the change that it
-follows does not fail (duties.py). The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
+delivery. The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
+Without memory a delivery is tried once more; after that it waits for the next change (duties.py), and the change that
+it follows does not fail.
 Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
 before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
 told again. If the listener itself is interrupted, it has been told. Steps that must not be left out are tried twice,

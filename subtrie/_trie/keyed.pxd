@@ -3,6 +3,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
+from ctrie._stack cimport check_stack
 from ctrie._arrays cimport inserted, popcount, removed, replaced, settle
 from ctrie._nodes cimport Edit
 

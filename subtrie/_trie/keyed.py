@@ -30,6 +30,7 @@ from ctrie._arrays import groups_of
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced, settle
     from ctrie._nodes import Edit
+    from ctrie._stack import check_stack
 
 INLINE = 8
 _BITS = 4  # fewer than W: a change copies every node on its path, while a Ctrie copies only the last one
@@ -74,6 +75,7 @@ def _same(member: Keyed, key: object, hash: int, edit: Edit | None) -> bool:
         return False
     if member.key is key:
         return True
+    check_stack()
     return bool(member.key == key) if edit is None else edit.agree(member.key, key, None)
 
 

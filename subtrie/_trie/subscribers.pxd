@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._stack cimport check_stack
 from ctrie._memory cimport leaf_after, new_leaf
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed

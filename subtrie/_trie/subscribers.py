@@ -17,6 +17,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._memory import leaf_after, new_leaf
     from ctrie._nodes import mix
+    from ctrie._stack import check_stack
     from subtrie._trie.keyed import Keyed
 
 from subtrie._trie.weak_subscribers import Held, HeldMethod
@@ -42,6 +43,7 @@ def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> 
 
 def subscriber_hash(subscriber: object) -> int:
     """Return the mixed hash of a subscriber; raises what its `__hash__` raises (TypeError if it has none)."""
+    check_stack()
     return mix(hash(subscriber))
 
 

@@ -25,6 +25,7 @@ if not cython.compiled:
         Chain,
         FilterEdit,
         Subscribe,
+        Unsubscribe,
         is_wanted,
         subscribers_of,
         words_in,

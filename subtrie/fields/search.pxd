@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._stack cimport check_stack
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly

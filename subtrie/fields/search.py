@@ -27,6 +27,7 @@ if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
+    from ctrie._stack import check_stack
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.scratch import enter, leave
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
@@ -90,6 +91,7 @@ if not cython.compiled:  # in search.pxd, an enum
 def enter_search() -> int:
     """Begin what ends with `leave`. RecursionError if users' code has nested searches in searches for too long: each
     takes some kilobytes of the C stack, which no interpreter counts."""
+    check_stack()
     if not enter():
         raise RecursionError("a match or change asks the matcher again, and that one again, and so on")
     return 0

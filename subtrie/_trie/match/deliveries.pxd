@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._stack cimport check_stack
 from ctrie._arrays cimport flag_at
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.choosing cimport Choice

@@ -26,6 +26,7 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import flag_at
+    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch
     from subtrie._trie.choosing import Choice
     from subtrie._trie.groups import Shared
@@ -356,6 +357,7 @@ def _hash(one: Told) -> int:
 
 def _are_one(one: Told, other: Told) -> bool:
     ours, theirs = _subscriber(one), _subscriber(other)
+    check_stack()
     return ours is theirs or bool(ours == theirs)
 
 

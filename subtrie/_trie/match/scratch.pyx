@@ -12,6 +12,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove, memset
 
+from ctrie._stack cimport check_stack
 from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
@@ -78,6 +79,7 @@ cdef Py_ssize_t FUNCTION = place_of(HeldMethod.function)    # to look the attrib
 
 
 cdef int begin(Scratch *s, bint only_first) except -1:
+    check_stack()
     if not enter():
         raise RecursionError("a match asks the trie again, and that match again, and so on")
     start(s, only_first)

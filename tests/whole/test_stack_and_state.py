@@ -1,0 +1,104 @@
+"""What users' code can call cannot end the process: calls that call themselves without end, and states set by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctrie import Ctrie
+from tests.scripts import run_script
+
+NESTED = """
+import threading
+from ctrie import Ctrie, CtrieSet
+from subtrie import AMQP, SubscriptionTrie
+from subtrie.fields import Equals, FieldMatcher, RoutingMatcher
+
+asked = lambda one: False
+
+class Again:
+    def __init__(self, ask=None):
+        self.ask = ask
+    def __hash__(self):
+        return 1
+    def __eq__(self, other):
+        return self is other or bool(asked(Again()))
+
+ctrie, members = Ctrie({Again(): 1}), CtrieSet([Again()])
+trie, matcher, router = SubscriptionTrie(index=True), FieldMatcher(), RoutingMatcher(AMQP)
+for filter in ("a.b", "a.*"):
+    trie.subscribe(filter, Again())
+matcher.subscribe([Equals("a", Again())], "someone")
+router.subscribe("a.*", [Equals("a", Again())], "someone")
+WAYS = {
+    "get": ctrie.get, "set": lambda one: ctrie.__setitem__(one, 1), "get_many": lambda one: ctrie.get_many([one] * 3),
+    "compute": lambda one: ctrie.compute(one, lambda value: 2), "in a set": members.__contains__,
+    "match": lambda one: trie.match("a.b"), "match_many": lambda one: trie.match_many(["a.b", "a.c"] * 20),
+    "deliveries": lambda one: trie.deliveries("a.b", merge="one"), "subscribe": lambda one: trie.subscribe("a.b", one),
+    "unsubscribe": lambda one: trie.unsubscribe("a.b", one), "filters": trie.filters,
+    "match_all": lambda one: matcher.match_all({"a": one}), "hits": lambda one: matcher.hits({"a": one}),
+    "router": lambda one: router.match("a.b", {"a": one}),
+}
+
+def refused():
+    try:
+        asked(Again())
+    except RecursionError:
+        ended.append(True)
+
+for kilobytes in (256, 512, 8192):
+    threading.stack_size(kilobytes * 1024)
+    for way, asked in WAYS.items():
+        ended = []
+        thread = threading.Thread(target=refused)
+        thread.start()
+        thread.join()
+        assert ended, (way, kilobytes)
+"""
+
+
+def test_recursion_through_a_key_ends_in_an_error_on_small_stacks_too() -> None:
+    status, output, errors = run_script(NESTED)
+    assert (status, output) == (0, ""), errors[-2000:]
+
+
+def test_the_state_of_a_ctrie_that_is_there_is_not_set() -> None:
+    ctrie = Ctrie({1: 2})
+    with pytest.raises(TypeError, match="being unpickled"):
+        ctrie.__setstate__(([], True, None))
+    assert dict(ctrie.items()) == {1: 2}
+    ctrie.check()
+
+
+@pytest.mark.freethreaded
+def test_a_thread_that_goes_on_alone_releases_what_ended_threads_replaced() -> None:
+    assert run_script("""
+import threading, weakref
+from ctrie import Ctrie, drain
+
+class Value:
+    pass
+
+ctrie, references = Ctrie(), []
+
+def replace():
+    for _ in range(40):
+        value = Value()
+        references.append(weakref.ref(value))
+        ctrie["key"] = value
+
+reading = threading.Event()
+over = threading.Event()
+other = threading.Thread(target=lambda: (ctrie.get("key"), reading.set(), over.wait()))
+other.start()
+reading.wait()
+writer = threading.Thread(target=replace)
+writer.start()
+writer.join()
+over.set()
+other.join()
+del ctrie["key"]
+for number in range(1000):
+    ctrie[number % 10] = number
+assert not any(reference() for reference in references)
+drain()
+""") == (0, "", "")
