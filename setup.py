@@ -169,7 +169,7 @@ generate_return = ReturnStatNode.generate_execution_code
 def return_with_references(self: ReturnStatNode, code: Any) -> None:
     if code.funcstate.exc_vars:
         for name, _ in code.funcstate.temps_holding_reference():
-            code.putln(f"if (unlikely(!{name})) {{ Py_INCREF(Py_None); *(PyObject**)&{name} = Py_None; }}")
+            code.putln(f"if (unlikely(!{name})) {{ Py_INCREF(Py_None); {name} = (void*)Py_None; }}")
     generate_return(self, code)
 
 
