@@ -377,6 +377,20 @@ def set_cases() -> Iterable[Case]:
     yield Case(
         "CtrieSet.__ixor__", lambda: CtrieSet(range(40)), lambda s: len(s.__ixor__(some)), members, "not to be repeated"
     )
+    for name in ("union", "intersection", "difference", "symmetric_difference"):
+        yield case(name, lambda s, name=name: len(getattr(s, name)(some)))
+    for name in ("issuperset", "issubset"):
+        yield case(name, lambda s, name=name: getattr(s, name)(some))
+    for name in ("update", "intersection_update", "difference_update"):
+        yield case(name, lambda s, name=name: getattr(s, name)(some), "several")
+    yield Case(
+        "CtrieSet.symmetric_difference_update",
+        lambda: CtrieSet(range(40)),
+        lambda s: s.symmetric_difference_update(some),
+        members,
+        "not to be repeated",
+    )
+    yield case("copy", lambda s: len(s.copy()))
     yield case("__contains__", lambda s: (3 in s, 99 in s))
     yield case("contains_many", lambda s: s.contains_many(list(range(60))))
     yield case("__iter__", lambda s: list(s))
@@ -430,6 +444,13 @@ def store_cases() -> Iterable[Case]:
     yield case("snapshot", lambda s: len(s.snapshot()))
     yield case("fork", lambda s: s.fork().__setitem__("q", 1))
     yield case("diff", lambda s: len(list(s.diff(TopicStore(AMQP)))))
+    yield case("put", lambda s: s.put("a.b.zz", 1, 5.0))
+    yield case("entries", lambda s: len(list(s.entries())))
+    yield case("changes", lambda s: len(list(s.changes(TopicStore(AMQP)))))
+    yield case("expire", lambda s: s.expire())
+    yield case("stored_at", lambda s: s.stored_at("a.b") is None)
+    yield case("max_topics", lambda s: s.max_topics)
+    yield case("max_age", lambda s: s.max_age)
     yield case("dialect", lambda s: s.dialect.name)
     yield case("__copy__", lambda s: len(copy.copy(s)))
     yield case("__repr__", lambda s: repr(s))
