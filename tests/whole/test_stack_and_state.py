@@ -64,7 +64,7 @@ def test_recursion_through_a_key_ends_in_an_error_on_small_stacks_too() -> None:
 def test_the_state_of_a_ctrie_that_is_there_is_not_set() -> None:
     ctrie = Ctrie({1: 2})
     with pytest.raises(TypeError, match="being unpickled"):
-        ctrie.__setstate__(([], True, None))
+        ctrie.__setstate__(([], True, None))  # type: ignore[attr-defined]
     assert dict(ctrie.items()) == {1: 2}
     ctrie.check()
 
