@@ -46,9 +46,9 @@ def sends(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | Non
 def show(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> None:
     print(f"{topic}, qos {qos}:")
     for send in sorted(sends(routes, topic, qos, sender), key=lambda send: (send.client, send.group or "")):
-        group = f", for the group {send.group}" if send.group else ""
+        client = send.client if send.group is None else "a member of the group " + send.group
         named = f", subscriptions {sorted(send.identifiers)}" if send.identifiers else ""
-        print(f"  to {send.client} with qos {send.qos}{named}{group}")
+        print(f"  to {client} with qos {send.qos}{named}")
 
 
 def main() -> None:

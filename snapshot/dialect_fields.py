@@ -17,7 +17,7 @@ def fields_of(dialect: Dialect) -> dict[str, Any]:
 
     >>> from subtrie import MQTT, NATS
     >>> fields_of(NATS)["options"], fields_of(MQTT)["options"][0]
-    ([['queue', {'type': 'str'}]], ['qos', {'range': [0, 3, 1]}])
+    ([['queue', {'type': 'str'}], ['weight', {'range': [1, 1001, 1]}]], ['qos', {'range': [0, 3, 1]}])
     >>> all(dialect_of(fields_of(dialect)) == dialect for dialect in (MQTT, NATS))
     True
     """

@@ -72,6 +72,9 @@ def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = Fals
 
 
 if __name__ == "__main__":
+    sys.path[:] = [
+        folder for folder in sys.path if Path(folder) != Path(__file__).parent
+    ]  # it has folders named as packages
     plainly = "--plain" in sys.argv[1:]
     for page in sys.argv[1:]:
         if page != "--plain":

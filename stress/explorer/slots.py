@@ -121,17 +121,27 @@ def slot_module(seam: Seam) -> ModuleType:
 def threading_module(seam: Seam) -> ModuleType:
     """A replacement for `threading`, for the code of the packages that waits by design (`get_or_create`)."""
 
-    class Event:
-        _value = False
+    class Lock:
+        """As a thread uses it to announce that it is at work: it takes the lock before others know of it, and lets it
+        go at the end. Others only pass through it, so the end of their wait is a read.
+        """
+
+        _value = True  # it is free
 
         def __init__(self) -> None:
             self._name = None if seam.scheduler is None else seam.scheduler.name()
 
-        def wait(self) -> None:
+        def acquire(self) -> None:
+            self._value = False
+
+        def __enter__(self) -> None:
             if seam.scheduler is not None:
                 seam.scheduler.wait(self)
 
-        def set(self) -> None:
+        def __exit__(self, *raised: object) -> None:
+            pass
+
+        def release(self) -> None:
             if seam.before is not None:
                 seam.before(self, self._value, True)
             self._value = True
@@ -142,5 +152,5 @@ def threading_module(seam: Seam) -> ModuleType:
         return 0 if seam.scheduler is None else seam.scheduler.identity()
 
     module = ModuleType("threading")
-    vars(module).update(Event=Event, get_ident=get_ident)
+    vars(module).update(Lock=Lock, get_ident=get_ident)
     return module

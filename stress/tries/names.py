@@ -11,8 +11,8 @@ from stress.explorer.names import NodeNames
 
 __all__ = ["FIELDS", "LETTERS", "PLAIN", "TrieNames"]
 
-LETTERS: Final = {"RDCSSDescriptor": "D", "FailedNode": "F", "Branch": "S", "Slot": "X", "Event": "E"}
-FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", "Event": "set", "Slot": "value"}
+LETTERS: Final = {"RDCSSDescriptor": "D", "FailedNode": "F", "Branch": "S", "Slot": "X", "Lock": "E"}
+FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", "Lock": "free", "Slot": "value"}
 PLAIN: Final = (type(None), bool, int, float, str)
 
 

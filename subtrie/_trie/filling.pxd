@@ -111,6 +111,7 @@ cdef class Filling:
     cdef Gen _gen
     cdef Py_ssize_t count
     cdef list left
+    cdef tuple answer
     cdef bint refused
 
     @cython.locals(number=Py_ssize_t)

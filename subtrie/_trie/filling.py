@@ -169,6 +169,7 @@ def fill(filling: Filling) -> int:
         return NOT_EMPTY
     filling._gen = Gen()
     filled = filling.level(0, count, 0)
+    filling.answer = filling.count, filling.left  # made now: after the commit there may be no memory for it
     # Success: the trie, which was empty until then, has all of them. Failure: another thread has subscribed or has
     # taken a snapshot meanwhile.
     if rdcss_root(root, old, main, filled):
@@ -186,7 +187,7 @@ class Filling:
 
     __slots__ = (
         "_filters", "_gen", "_kept", "_options", "_ordered", "_place", "_strict", "_subscribers", "_takes", "_trie",
-        "count", "left", "refused",
+        "answer", "count", "left", "refused",
     )  # fmt: skip
     _trie: Matchable
     _place: Callable[[Any, Any], Any]  # the trie's: of a filter and a queue group
@@ -200,6 +201,7 @@ class Filling:
     _gen: Gen
     count: int
     left: list[int]  # the numbers of the rows that remain to be done one by one, in their order for each filter
+    answer: tuple[int, list[int]]  # of rows that have filled an empty trie
     refused: bool  # of the last rows
 
     def read(self) -> None:

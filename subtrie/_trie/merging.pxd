@@ -9,7 +9,7 @@ from ctrie._nodes cimport INode, Root, gcas, gcas_read, new_inode, rdcss_read_ro
 from ctrie._signals cimport check_signals
 from subtrie._trie.branch cimport Branch, changed_branch, new_branch, subscribers_of, words_in
 from subtrie._trie.filling cimport (
-    FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, group_of, let_go, new_filling, order, put_row, row_at,
+    FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, group_of, let_go, new_filling, order, put_row, row_at,
     shared_until, subscriber_of,
 )
 from subtrie._trie.groups cimport members_of, with_members

@@ -29,6 +29,7 @@ if not cython.compiled:
     from ctrie._signals import check_signals
     from subtrie._trie.branch import Branch, changed_branch, new_branch, subscribers_of, words_in
     from subtrie._trie.filling import (
+        FILLED,
         NOT_EMPTY,
         OVERTAKEN,
         Filling,
@@ -70,6 +71,8 @@ def change_rows(
     try:
         filling.read()
         outcome = NOT_EMPTY if takes or trie._cache is not None else _filled(filling)
+        if outcome == FILLED:
+            return filling.answer
         if outcome == OVERTAKEN:
             filling.left.extend(range(count))
         elif outcome == NOT_EMPTY and count > 0:

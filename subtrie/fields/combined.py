@@ -55,6 +55,10 @@ class Not(Criterion):
         return (self.criterion,)
 
 
+def _any_of(*alternatives: Criterion | Iterable[Criterion]) -> None:
+    """The signature of `AnyOf`."""
+
+
 class AnyOf(Criterion):
     """At least one of `alternatives` holds: each is a criterion, or several of which all are to hold. They may be on
     one field, whose name is then that of this criterion, or on several; then `name` is None.
@@ -69,7 +73,7 @@ class AnyOf(Criterion):
     """
 
     __slots__ = ("alternatives",)
-    __signature__: Any = LazySignature("alternatives")
+    __signature__: Any = LazySignature(_any_of)
     alternatives: tuple[tuple[Any, ...], ...]
 
     def __init__(self, *alternatives: Criterion | Iterable[Criterion]) -> None:

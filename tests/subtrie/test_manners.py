@@ -65,7 +65,7 @@ class TestPickles:
 
     def test_every_filter_is_validated_again(self) -> None:
         reduced: Any = filled(MQTT).__reduce__()
-        restore, (kind, dialect, settings, rows, instant) = reduced
+        restore, (kind, dialect, settings, rows, instant), *_ = reduced
         with pytest.raises(TopicError, match="is not the last word"):
             restore(kind, dialect, settings, [*rows, ("a/#/b", 1, {})], instant)
         with pytest.raises(ValueError, match="qos of MQTT is one of 0, 1, 2"):

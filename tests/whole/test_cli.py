@@ -307,7 +307,7 @@ class TestExport:
     ) -> None:
         monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
         assert main(["export", "--subscriptions", "subscriptions", "--output", "set.parquet"]) == 2
-        assert b"pip install 'subtrie[spark]'" in capfdbinary.readouterr().err
+        assert b"pip install 'subtrie[arrow]'" in capfdbinary.readouterr().err
 
 
 class TestMistakes:
