@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 FENCE = re.compile(
     r"(?P<left><!-- not run: [^>]+ -->\n+)?^```(?P<kind>[a-z]+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
-EXTRAS = re.compile(r"\b(pyspark|spark|snapshot\.\w+\(|import (snapshot|stress))\b", re.IGNORECASE)
+EXTRAS = re.compile(r"\b(pyspark|spark|(snapshot|stress)\.\w+\(|import (snapshot|stress)\b)", re.IGNORECASE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
