@@ -103,9 +103,18 @@ LEVELS: Final = 4
 """The levels of the longest path of `HASHES`: more levels between it and an L-node would add nothing new."""
 
 
+def _draw_none(size: int = 1) -> int:
+    """Draw by lot, always the first."""
+    return 0
+
+
 def explore_waits(modules: Mapping[str, ModuleType], seam: Any) -> None:
     """Let the code that waits by design, or asks which thread it runs in, ask the scheduler on `seam`."""
     explored = threading_module(seam)
+    for module in modules.values():  # schedules are repeated, so what is drawn by lot must be, too
+        for name in ("draw", "draw_word"):
+            if name in vars(module):
+                vars(module)[name] = _draw_none
     for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored
 

@@ -6,6 +6,7 @@ it on the list afterwards allocates nothing, and the next change takes it off an
 
     first: None     there is none
            a Duty   the last one that was put there; its `rest` is the one before it
+    waits: whether to look; it may be True too long, but not False
 """
 
 from __future__ import annotations
@@ -29,14 +30,27 @@ class Duty:
 
 
 class Duties:
-    """Duties that wait. `waits` only tells whether to look: it may be True too long, but not False."""
+    """Duties that wait."""
 
-    __slots__ = ("_first", "waits")
+    __slots__ = ("_first", "_waits")
 
     def __init__(self) -> None:
         self._first: Any = Slot.__new__(Slot)
         initialise(self._first, None)
-        self.waits = False
+        self._waits: Any = Slot.__new__(Slot)
+        initialise(self._waits, False)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a duty may wait."""
+        return bool(load(self._waits))
+
+    @waits.setter
+    def waits(self, value: bool) -> None:
+        # Progress: a round that does not return found that another thread has said otherwise.
+        # Success: it says so now. Failure: another thread was first.
+        while (known := load(self._waits)) is not value and not compare_and_set(self._waits, known, value):
+            pass
 
     def put(self, duty: Duty) -> None:
         """Add a duty. One that Ctrl-C may have left on the list already is added as another one, which does no harm."""

@@ -806,8 +806,8 @@ _FIELDS: Final = (
     ),
     _of_fields(
         "a change of fields that came too late is made of the state that it lost to",
-        "            changed, answer = step(state, *arguments)\n",
-        "            changed, answer = step(state, *arguments)\n            state = load(self._slot)\n",
+        "                changed, answer = step(state, *arguments)\n",
+        "                changed, answer = step(state, *arguments)\n                state = load(self._slot)\n",
     ),
     _of_fields(
         "rows of an older state take the place of a newer one",
@@ -899,8 +899,8 @@ _CHECKER: Final = (
     _of_checker(
         "answers do not count",
         "spec",
-        "if result is UNSEEN or result == answer or result is answer:",
-        "if True:",
+        "        if fits(result, answer):\n",
+        "        if True:\n",
     ),
     _of_checker(
         "what was tried is forgotten to be of a state",

@@ -43,6 +43,9 @@ static inline uint64_t draw_word(void)
 
 static inline uint64_t draw(uint64_t size)
 {
+#ifdef CTRIE_EXPLORED
+    return 0 * size; /* schedules are repeated, so what is drawn must be, too */
+#endif
     if (deck.left == 0) {
         if (deck.process != getpid()) {
             draws_begin();

@@ -23,5 +23,7 @@ void Py_DECREF(PyObject *object);
 #define PyErr_SetString(type, message) ((void)0)
 #define PyExc_RuntimeError NULL
 #define PyObject_IS_GC(object) 0
+#define PyMem_RawMalloc malloc
+#define PyMem_RawFree free
 
 #endif
