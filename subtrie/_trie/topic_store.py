@@ -480,7 +480,9 @@ class TopicStore(Matchable):
     def _held(self, topic: Any) -> Any:
         """Return the entry of a topic, or None if there is none or it is too old."""
         entry = self._found(topic)
-        return entry if entry is None or self._is_there(entry) else None
+        if entry is None or self.max_age is None or self._is_there(entry):
+            return entry
+        return None
 
     def _is_there(self, entry: Any) -> bool:
         return self.max_age is None or entry[2] > self._oldest()
