@@ -614,6 +614,12 @@ def uncovered() -> set[str]:
             public = not name.startswith("_") or name.startswith("__")
             own = getattr(kind, name, None) is not getattr(object, name, None) and name not in _OF_EVERY_CLASS
             compares = name in {"__lt__", "__le__", "__gt__", "__ge__"} and kind is not CtrieSet
-            if public and own and not compares and f"{kind.__name__}.{name}" not in have:
+            if (
+                public
+                and own
+                and not compares
+                and callable(getattr(kind, name))
+                and f"{kind.__name__}.{name}" not in have
+            ):
                 missing.add(f"{kind.__name__}.{name}")
     return missing
