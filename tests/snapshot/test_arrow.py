@@ -250,5 +250,5 @@ class TestExtras:
 
     def test_a_missing_one_is_an_error_that_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(ImportError, match=r"pyarrow.*pip install 'subtrie\[spark\]'"):
+        with pytest.raises(ImportError, match=r"pyarrow.*pip install 'subtrie\[arrow\]'"):
             snapshot.to_arrow(SubscriptionTrie())
