@@ -64,9 +64,14 @@ def _whole(
             return read(directory, version), version
         except FileNotFoundError as missing:
             again = directory.version_at(at)
-            if (again.version, again.base) == (version.version, version.base) or missing.filename == gone:
+            if (again.version, again.base) == (version.version, version.base) or _name_of(missing) == gone:
                 raise lost(version, missing, directory) from missing
-            version, gone = again, missing.filename
+            version, gone = again, _name_of(missing)
+
+
+def _name_of(missing: FileNotFoundError) -> str:
+    """The file that is not there. Arrow's errors have its name in their text only."""
+    return str(missing.filename or missing)
 
 
 def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
@@ -132,6 +137,6 @@ def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
 def lost(version: Version, missing: FileNotFoundError, directory: Directory) -> DamagedError:
     """The error for a file that should be there."""
     return DamagedError(
-        f"{missing.filename} is missing, which version {version.version} of {directory.store.place} needs: "
+        f"{_name_of(missing)} is missing, which version {version.version} of {directory.store.place} needs: "
         "restore it from a copy, or restore another version"
     )
