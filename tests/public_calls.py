@@ -1,6 +1,6 @@
 """Every public call, as a case: how to make an object, what to call, and what the object then holds.
 
-`tests/test_no_memory.py` fails each of their allocations in turn. `uncovered()` names the public methods that have no
+`tests/whole/test_no_memory.py` fails each of their allocations in turn. `uncovered()` names the public methods that have no
 case, so that a new method cannot be forgotten.
 """
 
