@@ -131,7 +131,9 @@ def test_examples_run(installed: Path, tmp_path: Path) -> None:
 def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
     """Those pages that need only the package."""
     pages = [
-        page for page in (ROOT / "docs").rglob("*.md") if page.name not in ("stress.md", "spark.md", "published.md")
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if page.name not in ("stress.md", "spark.md", "published.md", "other-readers.md")
     ]
     printed = run(
         installed, ROOT / "tests" / "snippets.py", "--plain", ROOT / "README.md", *sorted(pages), cwd=tmp_path
