@@ -31,7 +31,6 @@ cdef class TopicStore(Matchable):
 
     cdef object _begin(self, object dialect, Root root)
     cdef object _writable(self)
-    cdef object _held(self, object topic)
     cdef bint _is_there(self, object entry) except -1
     cdef object _make_room(self)
     @cython.locals(words=tuple, hashes=tuple, branch=Branch)

@@ -310,10 +310,10 @@ class TopicStore(Matchable):
 
     def __getitem__(self, topic: str) -> Any:
         """The value of `topic`; KeyError if there is none. TopicError if it is not a topic. O(words), lock-free."""
-        pair = self._held(topic)
-        if pair is None:
+        entry = self._found(topic)
+        if not self._is_there(entry):
             raise KeyError(topic)
-        return pair[1]
+        return entry[1]
 
     def get(self, topic: str, default: Any = None) -> Any:
         """Return the value of `topic`, or `default`. TopicError if it is not a topic. O(words), lock-free.
@@ -321,13 +321,13 @@ class TopicStore(Matchable):
         >>> TopicStore(topics={"a": 1}).get("a"), TopicStore().get("a", 0)
         (1, 0)
         """
-        pair = self._held(topic)
-        return default if pair is None else pair[1]
+        entry = self._found(topic)
+        return entry[1] if self._is_there(entry) else default
 
     def __contains__(self, topic: object) -> bool:
         """Return whether `topic` has a value; False for an object that is not a topic."""
         try:
-            return self._held(topic) is not None
+            return self._is_there(self._found(topic))
         except (TopicError, TypeError):
             return False
 
@@ -366,10 +366,10 @@ class TopicStore(Matchable):
         >>> TopicStore(topics={"a": 1}).stored_at("a") <= time()
         True
         """
-        pair = self._held(topic)
-        if pair is None:
+        entry = self._found(topic)
+        if not self._is_there(entry):
             raise KeyError(topic)
-        return pair[2]  # type: ignore[no-any-return]
+        return entry[2]  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         """The number of topics at one instant. O(n)."""
@@ -477,15 +477,9 @@ class TopicStore(Matchable):
         if self._root.readonly:
             raise TypeError("this TopicStore is a read-only snapshot; take .fork() of it for one that can be changed")
 
-    def _held(self, topic: Any) -> Any:
-        """Return the entry of a topic, or None if there is none or it is too old."""
-        entry = self._found(topic)
-        if entry is None or self.max_age is None or self._is_there(entry):
-            return entry
-        return None
-
     def _is_there(self, entry: Any) -> bool:
-        return self.max_age is None or entry[2] > self._oldest()
+        """Return whether there is an entry, and it is not too old."""
+        return entry is not None and (self.max_age is None or entry[2] > self._oldest())
 
     def _oldest(self) -> float:
         """What was stored at this time or before is too old."""

@@ -63,7 +63,7 @@ def test_reading_counts_no_reference_but_those_returned() -> None:
 @needs_callgrind
 def test_a_store_counts_the_branch_and_the_pair_and_a_field_matcher_its_state() -> None:
     found = counted(["TopicStore: store[topic]", "FieldMatcher: match_all", "RoutingMatcher: match"])
-    assert found["TopicStore: store[topic]"] <= 4  # three before stores had limits; the fourth is not explained yet
+    assert found["TopicStore: store[topic]"] <= 3
     assert found["FieldMatcher: match_all"] <= 2
     assert found["RoutingMatcher: match"] <= 4
 
