@@ -28,6 +28,14 @@ ctypedef uint64_t *entries_noted
 cdef enum:
     FEW = 16            # see search.py
 
+cdef enum:
+    MOST_WORDS = 64
+    MOST_PAIRS = 63
+
+cdef uint64_t word_hash_at[MOST_WORDS]
+cdef uint64_t pair_hash_at[MOST_PAIRS]
+cdef Borrowed word_at, pair_at
+
 cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
 cpdef list entries_for(Index index, dict message, bint routed=*)

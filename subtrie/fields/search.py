@@ -168,7 +168,7 @@ def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_f
             search.repeated = True
             search.together |= value.places is not None
             for element in value:
-                note_value(search, name, mix(hash(name)), element, mix(hash(element)))
+                note_value(search, borrow(name), mix(hash(name)), element, mix(hash(element)))
         else:
             try:
                 value_hash = mix(hash(value))
@@ -178,7 +178,7 @@ def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_f
                 flat = flattened(message)
                 start_over(search, flat)
                 return _search(search, index, flat, routed, True)
-            note_value(search, name, mix(hash(name)), value, value_hash)
+            note_value(search, borrow(name), mix(hash(name)), value, value_hash)
     if routed:
         _note_words(search, index, message[WORDS])
     _search_in(search, index)
@@ -190,15 +190,28 @@ def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_f
     return 0
 
 
+if not cython.compiled:  # in search.pxd, arrays of C numbers and sizes
+    MOST_WORDS, MOST_PAIRS = len(WORD_AT), len(PAIR_AT)
+    word_hash_at = [0] * MOST_WORDS
+    pair_hash_at = [0] * MOST_PAIRS
+for _i in range(MOST_WORDS):
+    word_hash_at[_i] = WORD_HASHES[_i]
+for _i in range(MOST_PAIRS):
+    pair_hash_at[_i] = PAIR_HASHES[_i]
+# Borrowed: all threads would count references to the tuples and to what they hold.
+word_at = borrow(WORD_AT)
+pair_at = borrow(PAIR_AT)
+
+
 def _note_words(search: Any, index: Any, words: tuple[str, ...]) -> int:
     """Note the word at each position of a topic, and what is filed under two words side by side."""
     fields = fields_of(index)
     if fields is borrow(None):
         return 0
-    for i in range(min(len(words), len(WORD_AT))):
-        note_value(search, WORD_AT[i], WORD_HASHES[i], words[i], mix(hash(words[i])))
-    for i in range(min(len(words) - 1, len(PAIR_AT))):
-        cell = _find_cell(fields, item_of(borrow(PAIR_AT), i), PAIR_HASHES[i])
+    for i in range(min(len(words), MOST_WORDS)):
+        note_value(search, item_of(word_at, i), word_hash_at[i], words[i], mix(hash(words[i])))
+    for i in range(min(len(words) - 1, MOST_PAIRS)):
+        cell = _find_cell(fields, item_of(pair_at, i), pair_hash_at[i])
         if cell is not borrow(None):
             pair = words[i : i + 2]
             _note_in_field(search, value_of(cell), pair, mix(hash(pair)))

@@ -74,10 +74,10 @@ cdef inline void start_over(Search *search, dict message) noexcept:
 
 
 cdef inline int note_value(
-    Search *search, object name, uint64_t name_hash, object value, uint64_t value_hash
+    Search *search, Borrowed name, uint64_t name_hash, object value, uint64_t value_hash
 ) except -1:
     search.has |= bit_of_field(name_hash) | bit_of_value(name_hash, value_hash)
-    if not buffer_push_pair(&search.values, <uint64_t><PyObject *>name, name_hash):
+    if not buffer_push_pair(&search.values, <uint64_t>name, name_hash):
         raise MemoryError()
     if not buffer_push_pair(&search.values, <uint64_t><PyObject *>value, value_hash):
         raise MemoryError()
