@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from stress.explorer.switch_point import switch_point
     from stress.formats.read import read_history
     from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
-    from stress.recorder.campaign import Outcome, run
+    from stress.recorder.outcome import Outcome
     from stress.recorder.record import Deferred, Stuck, record
+    from stress.recorder.running import run
     from stress.recorder.workload import Workload, one_of, unique
     from stress.spec import EVERYTHING, WAITS, Excerpt, FrozenMap, PerKey, Spec, SpecError
     from stress.specs import (
@@ -54,8 +55,9 @@ _HOMES = {
     "explorer.switch_point": "switch_point",
     "formats.read": "read_history",
     "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",
-    "recorder.campaign": "Outcome run",
+    "recorder.outcome": "Outcome",
     "recorder.record": "Deferred Stuck record",
+    "recorder.running": "run",
     "recorder.workload": "Workload one_of unique",
     "spec": "EVERYTHING WAITS Excerpt FrozenMap PerKey Spec SpecError",
     "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Stack Subscriptions",

@@ -19,10 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from stress.explorer.slots import Seam, slot_module
+from stress.explorer.slots import Seam
 from stress.tries.hashes import on_path, unmix
 from stress.tries.source_copy import Change as Fault
 from stress.tries.source_copy import import_privately, interpreted_twin
+from stress.tries.stand_ins import slot_module
 from tests.threads import LIMIT, Worker, finish, start
 
 __all__ = [

@@ -20,9 +20,9 @@ from stress.explorer.minimise import minimise
 from stress.explorer.token import OBJECT_PREFIX, TokenError
 from stress.explorer.trace import Drift, trace
 from stress.processes import PATIENCE, Tally, default_processes
-from stress.recorder.campaign import draw_seed
 from stress.reports import html, text
 from stress.reports.report import Report
+from stress.seed import draw_seed
 from stress.tries.campaign import MATRIX, PARTS, Exploration, Plan, explore_matrix
 from stress.tries.compiled import NotBuilt, load_compiled
 from stress.tries.report import report_on_trie

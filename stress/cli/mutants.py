@@ -15,7 +15,7 @@ from stress.arguments import positive
 from stress.cli.output import aside, say
 from stress.cli.progress import following
 from stress.processes import default_processes
-from stress.recorder.campaign import draw_seed
+from stress.seed import draw_seed
 from stress.tries.mutants.catalogue import MUTANTS, Mutant
 from stress.tries.mutants.rebuilt import REBUILT, Rebuilt
 from stress.tries.mutants.suite import CONTROLS, Trial, run_suite, try_rebuilt

@@ -16,9 +16,11 @@ from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
 from stress.cli.targets import TARGETS, found, named
 from stress.processes import Tally, default_processes
-from stress.recorder.campaign import Outcome, Settings, draw_seed, run_workloads
+from stress.pursuit import pursue
+from stress.recorder.campaign import Outcome, Settings, run_workloads
 from stress.recorder.record import CLOCKS
 from stress.recorder.workload import Workload
+from stress.seed import draw_seed
 from stress.verdicts import EXIT_STATUS, Verdict, status_of
 
 __all__ = ["add_arguments", "main"]
@@ -118,8 +120,6 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
         outcome = run_workloads(named(workloads, name), settings, watch)
         if outcome.judgement is None:
             return outcome
-        from stress.pursuit import pursue  # imported here because it needs the whole explorer
-
         tell("looking for the same in fewer calls", whole)
         return pursue(outcome, workloads, _SECONDS_OF_PURSUIT, apart=True)
 

@@ -47,11 +47,11 @@ from stress.explorer.trace import execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import UNSEEN, Call, History, Operation
-from stress.recorder.campaign import draw_seed
 from stress.recorder.workload import as_calls, refuse_misfits
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
 from stress.reports.text import render_outcome
+from stress.seed import draw_seed
 from stress.source import digests
 from stress.spec import Spec
 from stress.spec_check import as_instance, check_spec

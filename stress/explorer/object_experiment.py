@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib import import_module
 from itertools import count
 from typing import Any, Final
 
@@ -24,7 +23,7 @@ from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState, held
 from stress.explorer.scenario import Around, Scenario
-from stress.explorer.slots import Seam, slot_module
+from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
@@ -107,16 +106,17 @@ def explored_references() -> Iterator[ObjectMachine]:
     such block at a time.
     """
     seam = Seam(takes_back=False)
-    native, explored = import_module("ctrie").AtomicReference, slot_module(seam).AtomicReference
+    ours = sys.modules.get("ctrie")  # if nobody has imported it, there are no such references
+    native = {} if ours is None else {ours.AtomicReference: reference_class(seam)}
     primitives = ExploredThreading(seam)
     late = [(sys.modules, "threading", primitives.everything[threading])]  # for functions that import it when called
     with (
         _one_at_a_time,
-        substituted({native: explored}, primitives.everything),
+        substituted(native, primitives.everything),
         exchanged(late),
         switching(seam),
     ):
-        yield ObjectMachine(seam, primitives, (native, *primitives.instances))
+        yield ObjectMachine(seam, primitives, (*native, *primitives.instances))
 
 
 class _Maker:

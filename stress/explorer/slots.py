@@ -9,13 +9,12 @@ Only slots change, so a journal of their changes is enough to undo an execution.
 
 from __future__ import annotations
 
-import importlib
 from collections import deque
 from collections.abc import Callable
-from types import GenericAlias, ModuleType
+from types import GenericAlias
 from typing import Any, Final, Protocol
 
-__all__ = ["LOAD", "Scheduler", "Seam", "slot_module", "threading_module"]
+__all__ = ["LOAD", "Scheduler", "Seam", "reference_class"]
 
 LOAD: Final = object()
 """Used as the expected value: the access is a load."""
@@ -58,8 +57,10 @@ class Seam:
             slot._value = value
 
 
-def slot_module(seam: Seam) -> ModuleType:
-    """A replacement for the module `ctrie._slot`, with slots that report to `seam`."""
+def reference_class(seam: Seam) -> Any:
+    """A replacement for the class `ctrie.AtomicReference`, and thereby for the slots of nodes: its objects report to
+    `seam`.
+    """
 
     class Slot:
         _value: Any = None
@@ -105,52 +106,4 @@ def slot_module(seam: Seam) -> ModuleType:
         def __repr__(self) -> str:
             return f"AtomicReference({self.load()!r})"
 
-    module = ModuleType("ctrie._slot")
-    vars(module).update(vars(importlib.import_module("ctrie._slot")))
-    vars(module).update(
-        AtomicReference=AtomicReference,
-        Slot=Slot,
-        drain=lambda: 0,
-        load=Slot.load,
-        compare_and_set=Slot.compare_and_set,
-        initialise=Slot.initialise,
-    )
-    return module
-
-
-def threading_module(seam: Seam) -> ModuleType:
-    """A replacement for `threading`, for the code of the packages that waits by design (`get_or_create`)."""
-
-    class Lock:
-        """As a thread uses it to announce that it is at work: it takes the lock before others know of it, and lets it
-        go at the end. Others only pass through it, so the end of their wait is a read.
-        """
-
-        _value = True  # it is free
-
-        def __init__(self) -> None:
-            self._name = None if seam.scheduler is None else seam.scheduler.name()
-
-        def acquire(self) -> None:
-            self._value = False
-
-        def __enter__(self) -> None:
-            if seam.scheduler is not None:
-                seam.scheduler.wait(self)
-
-        def __exit__(self, *raised: object) -> None:
-            pass
-
-        def release(self) -> None:
-            if seam.before is not None:
-                seam.before(self, self._value, True)
-            self._value = True
-            if seam.scheduler is not None:
-                seam.scheduler.wake(self)
-
-    def get_ident() -> int:
-        return 0 if seam.scheduler is None else seam.scheduler.identity()
-
-    module = ModuleType("threading")
-    vars(module).update(Lock=Lock, get_ident=get_ident)
-    return module
+    return AtomicReference

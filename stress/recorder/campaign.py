@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
-from random import SystemRandom
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
@@ -28,100 +27,10 @@ from stress.recorder.workload import MOST_ALONE, Workload
 from stress.spec import Spec, SpecError
 from stress.verdicts import Verdict, end_of_process, verdict_of
 
-__all__ = ["Outcome", "Settings", "run", "run_workloads"]
+__all__ = ["Outcome", "Settings", "run_workloads"]
 
 _LATE: Final = 5.0
 """Seconds beyond its patience in which a process should report by itself that a call hangs."""
-
-
-def run(
-    factory: Callable[[], Any],
-    spec: Spec | None,
-    operations: Sequence[tuple[Any, ...]],
-    *,
-    check: Callable[[Any], object] | None = None,
-    reset: Callable[[], object] | None = None,
-    roles: Sequence[Sequence[tuple[Any, ...]]] = (),
-    threads: int | None = None,
-    length: int = 8,
-    rounds: int | None = None,
-    duration: float | None = 10.0,
-    seed: int | None = None,
-    clock: str = "ticket",
-    yields: float = 0.02,
-    processes: int = 1,
-    budget: Budget | None = None,
-    patience: float = 30.0,
-    pursuit: float = 5.0,
-) -> Outcome:
-    """Put an object under stress from several threads, and judge the histories of their calls.
-
-    Parameters:
-        factory: makes a fresh object in the state `spec.initial`; called for every batch. One that gives the same
-            object again is refused.
-        spec: the sequential object that it must behave like. None: an answer is right if some order of the calls, made
-            one after another on a fresh object, gives it (`stress.sequential`). Then each object gets a dozen calls.
-        operations: what threads may call: tuples of a method's name and its arguments, which may be
-            `one_of(...)` or `unique`.
-        check: raises, or answers False, if an invariant of the object does not hold; called after every batch.
-        reset: puts back what outlives an object, such as variables of modules that the first call fills, or the state
-            of an object that the factory gives again; called before each object is made.
-        roles: what each thread may call, if not all may call the same: a list of operations for each, and `operations`
-            may be empty. If there are more threads, the next one has the first role again.
-        threads: how many call at once; by default two, or as many as there are roles.
-        length: operations of a thread in a round. Short rounds are easier to judge.
-        rounds: how many to run at most; None: no limit.
-        duration: seconds to run at most; None: no limit. A call that hangs may take longer: it is waited for as long as
-            `patience` says.
-        seed: decides which calls are made, and where threads yield; drawn at random if None. It does not decide how the
-            operating system schedules the threads, so a run with the same seed may find the fault later, or earlier.
-        clock: "ticket" or "monotonic"; see `stress.record`.
-        yields: the probability with which a thread yields before an instruction of the Python source, in every
-            other batch; some batches take a quarter or a tenth of it.
-        processes: how many campaigns to run in parallel. With more than one, each is a separate process: if the object
-            crashes one, that is a finding. With one, the object crashes the caller.
-        budget: what judging one batch may cost.
-        patience: seconds without any progress after which an operation counts as hung.
-        pursuit: if a history was refuted, seconds to look for the same fault in fewer calls, and for the schedule that
-            leads to it.
-
-    Returns:
-        the outcome, which is true if nothing is wrong; `outcome.report()` explains it. The verdict is `UNKNOWN` if
-        nothing could have been found: hardly any calls overlapped, no answer depended on what was called before, or the
-        calls change what outlives the object only once in a process.
-
-    Raises:
-        AttributeError: the object has no method with the name of an operation.
-        ValueError: a method does not take as many arguments as an operation gives, a setting makes no sense, or the
-            factory gives the same object again.
-
-    >>> import threading, stress
-    >>> class Locked:
-    ...     def __init__(self): self.lock, self.n = threading.Lock(), 0
-    ...     def increment(self):
-    ...         with self.lock:
-    ...             self.n += 1
-    ...             return self.n
-    >>> outcome = run(Locked, stress.Counter(), [("increment",)], rounds=50, seed=1)
-    >>> outcome.verdict
-    <Verdict.LINEARIZABLE: 'linearizable'>
-    """
-    settings = Settings(
-        len(roles) or 2 if threads is None else threads, length, rounds, duration,
-        draw_seed() if seed is None else seed, clock, yields, processes, budget or Budget(), patience,
-    )  # fmt: skip
-    workloads = [Workload(factory, spec, operations, check, roles=roles, reset=reset)]
-    outcome = run_workloads(workloads, settings)
-    if outcome.judgement is None or not pursuit:
-        return outcome
-    from stress.pursuit import pursue  # imported here because the explorer uses this module
-
-    return pursue(outcome, workloads, pursuit, apart=processes > 1)
-
-
-def draw_seed() -> int:
-    """A random seed."""
-    return SystemRandom().randrange(2**32)
 
 
 Watch = Callable[[Tally, float], None]

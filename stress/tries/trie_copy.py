@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from stress.explorer.coroutines import Coroutines
 from stress.explorer.machine import Machine
-from stress.explorer.slots import Seam, slot_module, threading_module
+from stress.explorer.slots import Seam
 from stress.history import Call
 from stress.tries.field_subjects import FieldsUnderTest, RoutesUnderTest
 from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from stress.tries.scenarios import Start
 from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
+from stress.tries.stand_ins import slot_module, threading_module
 from stress.tries.targets import MapUnderTest, StoreUnderTest, SubscriptionsUnderTest
 
 __all__ = ["LEVELS", "Listener", "TrieCopy", "explore_waits", "load_copy"]
