@@ -5,8 +5,8 @@
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
 #   make explored the explorer on the compiled modules, in a separate build    (ARGS="--duration 60", REPLAY=token)
-#   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress.md)
-#   make sanitize the compiled modules under gcc's address and undefined-behaviour sanitizers (docs/stress.md)
+#   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress/these-tries.md)
+#   make sanitize the compiled modules under gcc's address and undefined-behaviour sanitizers (docs/stress/these-tries.md)
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make test-sparks  what works with which Spark, each in an environment of its own, into docs/spark.md

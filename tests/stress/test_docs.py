@@ -16,10 +16,11 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 
 ROOT = Path(__file__).parents[2]
 MANUAL = (ROOT / "docs" / "stress.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", MANUAL, re.DOTALL | re.MULTILINE)
-OBJECT, SPECIFICATION, RUN, OPERATIONS, MATCHER, EXPLORED, MARKED, PYTEST, FIXTURE = BLOCKS[
-    :9
-]  # `test_stress_foreign` has the others
+EXPLORER = (ROOT / "docs" / "stress" / "explorer.md").read_text(encoding="utf-8")
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+TEXT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+OBJECT, SPECIFICATION, RUN, OPERATIONS, PYTEST, FIXTURE = PYTHON.findall(MANUAL)
+MATCHER, EXPLORED, MARKED = PYTHON.findall(EXPLORER)[:3]
 
 
 def test_a_specification_is_ten_lines() -> None:
@@ -35,7 +36,7 @@ def test_the_first_test_finds_what_the_manual_shows(capsys: pytest.CaptureFixtur
 
     printed = capsys.readouterr().out
     assert not names["outcome"]
-    shown = re.search(r"^```text\n(.*?)^```$", MANUAL, re.DOTALL | re.MULTILINE)
+    shown = TEXT.search(MANUAL)
     assert shown is not None
     for line in shown.group(1).splitlines():
         if not re.search(r"\d|->|-\+-|[|]", line):
@@ -49,9 +50,7 @@ def test_every_schedule_finds_what_the_manual_shows(capsys: pytest.CaptureFixtur
         exec(block, names)
 
     printed = capsys.readouterr().out
-    shown = next(
-        block for block in re.findall(r"^```text\n(.*?)^```$", MANUAL, re.DOTALL | re.MULTILINE) if "ann" in block
-    )
+    shown = next(block for block in TEXT.findall(EXPLORER) if "ann" in block)
     assert [line for line in shown.splitlines() if line not in printed] == []
     outcome = names["outcome"]
     again = names["stress"].explore(
@@ -103,5 +102,6 @@ def test_every_specification_is_in_the_table() -> None:
 
 
 def test_the_picture_is_there() -> None:
-    for picture in re.findall(r"!\[.*?\]\((.*?)\)", MANUAL):
-        assert (ROOT / "docs" / picture).stat().st_size < 200_000
+    for page in (ROOT / "docs" / "stress.md", ROOT / "docs" / "stress" / "explorer.md"):
+        (picture,) = re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
+        assert (page.parent / picture).stat().st_size < 200_000

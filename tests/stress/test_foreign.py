@@ -16,9 +16,8 @@ from stress import Verdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same everywhere
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "stress.md").read_text(encoding="utf-8")
-SECTION = MANUAL.partition("## Objects that are not ours")[2].partition("\n## ")[0]
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
+PAGE = (Path(__file__).parents[2] / "docs" / "stress" / "other-objects.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 QUEUE, SIMPLE_QUEUE, SEQLOCK, TREIBER, LRU, CACHETOOLS = BLOCKS
 
 Shown = Callable[[str], Any]

@@ -25,7 +25,7 @@ from tests.snippets import run_page, snippets
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-ELSEWHERE = {"stress.md", "spark.md", "published.md", "other-readers.md"}
+ELSEWHERE = {"stress.md", "explorer.md", "other-objects.md", "spark.md", "published.md", "other-readers.md"}
 """Pages that cannot be run as they are: `test_stress_docs` tests the first; the others are tested below."""
 
 

@@ -133,7 +133,8 @@ def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
     pages = [
         page
         for page in (ROOT / "docs").rglob("*.md")
-        if page.name not in ("stress.md", "spark.md", "published.md", "other-readers.md")
+        if page.name
+        not in ("stress.md", "explorer.md", "other-objects.md", "spark.md", "published.md", "other-readers.md")
     ]
     printed = run(
         installed, ROOT / "tests" / "snippets.py", "--plain", ROOT / "README.md", *sorted(pages), cwd=tmp_path
