@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.collection import staying_objects
-from snapshot.columns import BATCH_ROWS
 from snapshot.option_maps import OptionReader
 from snapshot.sparks import table_from
 from snapshot.storing import subscriber_of
-from snapshot.text_columns import as_text, distinct_in, expanded, strings_in, text_column
+from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.columns import RowError, build
 
@@ -131,13 +130,14 @@ class Building:
     """A trie being built from batches of rows.
 
     :param meaning: what their texts stand for; None: strings, except options to which the dialect gives another type
-    :param own: whether the rows come from an export, in which options are never null
+    :param own: whether the rows come from a file that an export made: options are never null, and columns are sound
     """
 
     def __init__(
         self, dialect: Dialect, meaning: Meaning | None = None, *, own: bool = False, exact: bool = False
     ) -> None:
         self._dialect = dialect
+        self._own = own
         self._meaning = meaning or _meaning_of_texts(dialect)
         self._option_reader = OptionReader(self._meaning.json_options, own=own, tags=self._meaning.tags)
         self._bulk = build(dialect, exact=exact)
@@ -153,8 +153,10 @@ class Building:
         :raises ValueError: a column is missing or has another type, a null, another dialect, or a group that is not
             the filter's
         """
-        for start in range(0, len(batch), BATCH_ROWS):
-            self._add(batch.slice(start, BATCH_ROWS))
+        if not self._own:
+            require_sound(batch, USED)
+        for piece in pieces(batch):
+            self._add(piece)
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows

@@ -22,6 +22,7 @@ from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
 from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
 from snapshot.storing import Kinds, Storing
 from snapshot.tagged import MARK
+from snapshot.text_columns import TEXTS, pieces, text_in
 from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import topics_of
 from subtrie import Dialect, Subscription, SubscriptionTrie, TopicError, TopicStore
@@ -135,21 +136,6 @@ def _written(path: Path) -> Iterator[_Written]:
         yield _Written(writer)
 
 
-def text_in(batch: pa.RecordBatch) -> int:
-    """How many bytes the filters, subscribers and options of rows have together, as plain texts."""
-    options = batch.column("options")
-    pairs = (options.keys, options.items) if len(batch) else ()
-    return sum(_length(texts) for texts in (batch.column("filter"), batch.column("subscriber"), *pairs))
-
-
-def _length(texts: pa.Array) -> int:
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    if pa.types.is_dictionary(texts.type):
-        each = pc.fill_null(pc.binary_length(texts.dictionary), 0).cast(pa.int64())
-        return pc.sum(each.take(texts.indices.drop_null())).as_py() or 0
-    return pc.sum(pc.binary_length(texts).cast(pa.int64())).as_py() or 0
-
-
 def require_text(file: pa.NativeFile, most: int) -> None:
     """Require that a Parquet file of subscriptions has at most so many bytes of text, whatever they are packed into.
 
@@ -241,8 +227,10 @@ def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
     meaning = Meaning(metadata.integer_subscribers, metadata.json_options, metadata.tags)
     building = Building(metadata.dialect, meaning, own=True)
     for batch in _batches(file):
-        building.add(batch)
-        digest.note(batch)
+        for piece in pieces(batch):
+            plain = piece.cast(extra("pyarrow").schema([schema().field(name) for name in piece.schema.names]))
+            building.add(plain)
+            digest.note(plain)
     rows = building.rows
     trie = building.finished()  # its errors, which name rows, come first
     if rows != metadata.rows:
@@ -255,7 +243,7 @@ def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
 def _metadata(file: Any) -> tuple[bytes, bytes]:
     """The texts of the metadata and of the digest."""
     metadata = file.metadata.metadata or {}
-    if METADATA_KEY not in metadata or not file.schema_arrow.equals(schema()):
+    if METADATA_KEY not in metadata or not file.schema.to_arrow_schema().equals(schema()):
         raise ValueError("other columns, or no metadata")
     return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
 
@@ -276,8 +264,19 @@ def _refuse_hidden_metadata(place: Place, path: str, file: Any) -> None:
 @contextmanager
 def _opened(place: Place, path: str) -> Iterator[Any]:
     pq = extra("pyarrow.parquet")
-    with place.files.open_input_file(path) as content, pq.ParquetFile(content, page_checksum_verification=True) as file:
-        yield file
+    with place.files.open_input_file(path) as content:
+        metadata = pq.read_metadata(content)
+        options = {"page_checksum_verification": True, "metadata": metadata, "read_dictionary": _texts_of(metadata)}
+        with pq.ParquetFile(content, **options) as file:
+            yield file
+
+
+def _texts_of(metadata: Any) -> list[str]:
+    """The paths of the columns of text, which are read as numbers of texts: a short file can stand for long ones."""
+    columns = (metadata.schema.column(place) for place in range(len(metadata.schema)))
+    return [
+        each.path for each in columns if each.physical_type == "BYTE_ARRAY" and each.path.partition(".")[0] in TEXTS
+    ]
 
 
 def _batches(file: Any) -> Iterator[Any]:

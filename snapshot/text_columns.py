@@ -1,10 +1,16 @@
-"""Columns of text as Python strings, made all at once. `distinct_in` makes equal texts once."""
+"""Columns of text as Python strings, made all at once. `distinct_in` makes equal texts once.
+
+A column may hold numbers of texts, and a long text can stand in many rows. So `pieces` cuts rows by what their texts
+take when they are written out.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
+from snapshot.columns import BATCH_ROWS, BATCH_TEXT
 from subtrie.columns import RowError, strings
 
 if TYPE_CHECKING:
@@ -19,10 +25,10 @@ def text_column(batch: pa.RecordBatch, name: str, first: int = 0) -> pa.StringAr
     """
     if name not in batch.schema.names:
         raise ValueError(f"there is no column {name!r}, only {batch.schema.names}")
-    column = batch.column(name)
+    column = as_text(batch.column(name), name)
     if column.null_count:
         raise RowError(first + first_null(column), f"{name} is null")
-    return as_text(column, name)
+    return column
 
 
 def as_text(column: pa.Array, name: str) -> pa.StringArray:
@@ -35,6 +41,63 @@ def as_text(column: pa.Array, name: str) -> pa.StringArray:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise ValueError(f"column {name!r} must hold text, not {column.type}")
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def require_sound(batch: pa.RecordBatch, names: Iterable[str]) -> None:
+    """Require that columns are what Arrow says they are: data from elsewhere may point beyond its own buffers.
+
+    :raises ValueError: one is not
+    """
+    for name in names:
+        if name in batch.schema.names:
+            try:
+                batch.column(name).validate(full=True)
+            except (extra("pyarrow").ArrowException, UnicodeDecodeError) as error:
+                raise ValueError(f"column {name!r} is damaged: {error}") from error
+
+
+TEXTS = ("filter", "subscriber", "options")
+"""The columns whose texts are counted: any others are short."""
+
+
+def text_in(rows: pa.RecordBatch) -> int:
+    """How many bytes the filters, subscribers and options of rows have together, written out."""
+    return sum(_length(texts) for name in TEXTS if name in rows.schema.names for texts in _texts_of(rows.column(name)))
+
+
+def pieces(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows in pieces, each of at most `BATCH_ROWS` rows. A piece has at most `BATCH_TEXT` bytes of text, written
+    out, or is one row.
+    """
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield from _halves(rows.slice(start, BATCH_ROWS))
+
+
+def _halves(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    if len(rows) == 1 or text_in(rows) <= BATCH_TEXT:
+        yield rows
+        return
+    middle = len(rows) // 2
+    yield from _halves(rows.slice(0, middle))
+    yield from _halves(rows.slice(middle))
+
+
+def _texts_of(column: pa.Array) -> list[pa.Array]:
+    """The arrays of text in a column: of a map, those of its names and values."""
+    pa = extra("pyarrow")
+    if pa.types.is_map(column.type) and len(column):
+        held = slice(column.offsets[0].as_py(), column.offsets[-1].as_py())
+        return [column.keys[held], column.items[held]]
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return [column] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else []
+
+
+def _length(texts: pa.Array) -> int:
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    if pa.types.is_dictionary(texts.type):
+        each = pc.fill_null(pc.binary_length(texts.dictionary), 0).cast(pa.int64())
+        return pc.sum(each.take(texts.indices.drop_null())).as_py() or 0
+    return pc.sum(pc.binary_length(texts).cast(pa.int64())).as_py() or 0
 
 
 def strings_in(texts: pa.StringArray) -> list[str]:

@@ -15,11 +15,12 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import Cut
 from snapshot.file_metadata import FileMetadata
-from snapshot.parquet import require_text, text_in
+from snapshot.parquet import require_text
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, DataFile, Version
 from snapshot.tagged import MARK
+from snapshot.text_columns import text_in
 from snapshot.texts import SubscriberKeys
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed

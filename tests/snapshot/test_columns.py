@@ -6,6 +6,7 @@ import gc
 import json
 import random
 import threading
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot import build as build_module
-from snapshot import columns
+from snapshot import columns, text_columns
 from snapshot.collection import HAS_GENERATIONS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie import columns as plain
@@ -271,7 +271,7 @@ class TestFromArrow:
             assert found == [dict([("qos", "1"), ("n", None)]) if row else {} for row in rows]
 
     def test_reads_options_as_they_are_however_alike(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(build_module, "BATCH_ROWS", 7)
+        monkeypatch.setattr(text_columns, "BATCH_ROWS", 7)
         chance = random.Random(9)
         kinds: list[list[tuple[str, str | None]]] = [
             [],
@@ -311,6 +311,39 @@ class TestFromArrow:
         )
         with pytest.raises(ValueError, match=problem):
             snapshot.from_arrow(table, MQTT)
+
+    @pytest.mark.parametrize("column", ["filter", "subscriber", "options", "group", "dialect"])
+    def test_a_null_behind_a_number_is_a_null(self, column: str) -> None:
+        """A column of numbers of texts has no nulls of its own if one of the texts is null."""
+        numbered = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["AMQP", None]))
+        table = {"filter": pa.array(["a", "b"]), "subscriber": pa.array(["s", "s"]), column: numbered}
+        if column == "options":
+            table[column] = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["m", "n"]), numbered)
+            found = {filter: options for filter, _, options in held_by(snapshot.from_arrow(pa.table(table), AMQP))}
+            assert found == {"a": {"m": "AMQP"}, "b": {"n": None}}
+        elif column == "dialect":
+            with pytest.raises(ValueError, match="row 1: it is of the dialect None"):
+                snapshot.from_arrow(pa.table(table), AMQP)
+        elif column == "group":
+            with pytest.raises(ValueError, match="row 0: it is in the group 'AMQP'"):
+                snapshot.from_arrow(pa.table(table), AMQP)
+        else:
+            with pytest.raises(ValueError, match=f"row 1: {column} is null"):
+                snapshot.from_arrow(pa.table(table), AMQP)
+
+    @pytest.mark.parametrize("column", ["filter", "subscriber", "options"])
+    @pytest.mark.parametrize("ends", [(0, -5, 3), (0, 3, 1), (1, 0, 3), (0, 2**31 - 1, 2), (1, -(2**31), 2)])
+    @pytest.mark.parametrize("text", [b"abc", b"a\xff\xfe"])
+    def test_refuses_columns_that_point_anywhere(self, column: str, ends: tuple[int, ...], text: bytes) -> None:
+        """Arrow itself does not look at them when it reads a stream."""
+        lying = pa.StringArray.from_buffers(2, pa.py_buffer(array("i", ends).tobytes()), pa.py_buffer(text))
+        table = {"filter": pa.array(["a", "b"]), "subscriber": pa.array(["s", "s"]), column: lying}
+        if column == "options":
+            names = pa.array(["m", "n"])
+            of_texts = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), names, lying)
+            table[column] = of_texts
+        with pytest.raises(ValueError, match=f"column '{column}' is damaged"):
+            snapshot.from_arrow(pa.table(table), AMQP)
 
     def test_takes_slices(self) -> None:
         rows = [(f"a.{number}", f"s{number}", {"n": str(number)} if number % 3 else {}) for number in range(10)]
