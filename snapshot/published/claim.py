@@ -23,6 +23,7 @@ from snapshot.published.manifest import (
     FOLDERS,
     FORMAT,
     FULL,
+    VERSIONS,
     Version,
     desk_name,
     manifest_name,
@@ -76,14 +77,15 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         store.add_folder(desk)
         made = None
         try:
-            made = _made(directory, store, claim, desk)
+            if _is_free(directory, claim.version):
+                made = _made(directory, store, claim, desk)
         finally:
             if made is None:
                 with contextlib.suppress(OSError):  # the next publisher will clear it
                     store.clear_folder(desk)
         if made is not None:
             present = [*(known[number] for number in sorted(known)), made]
-            return Claimed(made, desk, present, sweep(store, present, made.epoch))
+            return Claimed(made, desk, present, sweep(store, present, made.epoch, desk))
         newest = _newest(directory, store, dialect)
         require(newest)
 
@@ -144,22 +146,29 @@ def _all(directory: Directory, known: dict[int, Version]) -> dict[int, Version]:
     return {number: version for number, version in found.items() if version is not None}
 
 
+def _is_free(directory: Directory, number: int) -> bool:
+    """Whether no publisher has taken this number, nor a later one.
+
+    This is asked when the desk is there. From then on, a publisher that takes the number removes the desk before it
+    removes any manifest. So the number cannot be taken from here, even if it becomes free again.
+    """
+    numbers = directory.numbers()
+    return not numbers or numbers[-1] < number
+
+
 def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:
     """Create the manifest of a claim; None if another publisher has taken its number."""
     text, claim = sealed(claim)
     name = manifest_name(claim.version)
     try:
         store.create(name, text, scratch_name(desk, claim))
-    except FileNotFoundError:  # the publisher that took the number may have cleared our desk
-        if directory.get(claim.version) is None:
+    except FileNotFoundError:  # the publisher that took the number has cleared our desk
+        if desk.rpartition("/")[2] in store.names(VERSIONS):
             raise
         return None
     except FileExistsError:
         if directory.get(claim.version) is None:
             raise DamagedError(f"{store.locate(name)} is there and cannot be read: move it away") from None
-        return None
-    if directory.numbers()[-1] != claim.version:  # this number was free because the version that had it was removed
-        store.remove(name)
         return None
     return claim
 

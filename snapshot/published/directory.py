@@ -19,6 +19,7 @@ from snapshot.published.manifest import (
     NEWEST,
     VERSIONS,
     DataFile,
+    Mark,
     Version,
     from_json,
     hinted,
@@ -93,6 +94,32 @@ class Directory:
                 "publish "
                 "to a new directory"
             )
+
+    def require(self, known: Mark) -> None:
+        """Require that a version that was seen is here, or was before what is here.
+
+        If neither it nor the one after it is kept any more, only its number tells. Reads two to four small files.
+
+        :raises HistoryError: it was not: the directory is older than that version, or has another history
+        """
+        newest = self.newest()
+        if newest is None or newest.directory != known.directory:
+            raise self._other_than(known, "it is another directory" if newest else "nothing is published there")
+        mine = self.get(known.version)
+        following = self.get(known.version + 1) if mine is None else None
+        if mine is not None and mine.digest != known.digest:
+            raise self._other_than(known, f"it has another version {known.version}")
+        if following is not None and following.format > 1 and following.previous != known.digest:
+            raise self._other_than(known, f"version {following.version} follows another version {known.version}")
+        if mine is None and newest.version < known.version:
+            raise self._other_than(known, f"its newest version is {newest.version}")
+
+    def _other_than(self, known: Mark, how: str) -> HistoryError:
+        return HistoryError(
+            f"{self.store.place} does not continue the history in which version {known.version} was seen: {how}, as if "
+            "an older copy of it had been restored, or another directory put in its place. Put the right directory "
+            "there; or, if this is the right one, start anew from it"
+        )
 
     def get(self, number: int) -> Version | None:
         """One version, which may be a claim; None if it does not exist."""

@@ -6,8 +6,6 @@ the rows that inserts and updates add. Removed rows are not rebuilt: they only s
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,10 +13,10 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
 from snapshot.cut import Cut
 from snapshot.file_metadata import FileMetadata
-from snapshot.parquet import require_text
+from snapshot.published.contents import read_whole
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
-from snapshot.published.manifest import FORMAT, DataFile, Version
+from snapshot.published.manifest import FORMAT, Version
 from snapshot.tagged import MARK
 from snapshot.text_columns import text_in
 from snapshot.texts import SubscriberKeys
@@ -125,11 +123,9 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
     metadata = FileMetadata(
         version.dialect, bool(version.integers), frozenset(version.json_options), file.rows, tags=version.format > 1
     )
-    content = read_whole(directory, file)
+    content = read_whole(directory.store, file)
     try:
-        if file.text is not None:
-            require_text(io.BytesIO(content), file.text)
-        for batch in extra("pyarrow.parquet").ParquetFile(io.BytesIO(content)).iter_batches(BATCH_ROWS, columns=_USED):
+        for batch in extra("pyarrow.parquet").ParquetFile(content).iter_batches(BATCH_ROWS, columns=_USED):
             _apply(trie, batch, metadata)
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
         raise DamagedError(f"{directory.locate(file)} is not a change feed of format {FORMAT}: {error}") from error
@@ -162,17 +158,3 @@ def _place(
 
 
 _QUEUE = ("queue", f"{MARK}queue")
-
-
-def read_whole(directory: Directory, file: DataFile) -> bytes:
-    """The bytes of a file, verified by its digest.
-
-    :raises DamagedError: they are not the bytes that were written
-    """
-    content = directory.store.read(file.path, file.bytes)
-    if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
-        raise DamagedError(
-            f"{directory.locate(file)} is damaged: {len(content)} bytes, and not the {file.bytes} that were written; "
-            "restore it from a copy, or an older version"
-        )
-    return content

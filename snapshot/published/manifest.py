@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.published.errors import DamagedError
@@ -51,6 +51,34 @@ class DataFile:
     bytes: int
     sha256: str
     text: int | None = None
+
+
+class Mark(NamedTuple):
+    """A version, told from versions of other histories that have its number.
+
+    :param directory: the name of the directory
+    :param version: the number of the version
+    :param digest: the digest of its manifest
+    """
+
+    directory: str
+    version: int
+    digest: str
+
+    def to_text(self) -> str:
+        """The mark as a text, which `parse` reads."""
+        return f"{self.version}.{self.directory}.{self.digest}"
+
+    @classmethod
+    def parse(cls, text: str) -> Mark:
+        """Read what `to_text` wrote.
+
+        :raises ValueError: the text is no mark
+        """
+        found = re.fullmatch(r"([0-9]{1,20})\.([0-9a-f]+)\.([0-9a-f]{64})", text)
+        if found is None:
+            raise ValueError(f"{text!r} is not the mark of a published version")
+        return cls(found[2], int(found[1]), found[3])
 
 
 @dataclass(frozen=True)
@@ -112,6 +140,15 @@ class Version:
     stays: bool = False
     format: int = FORMAT
     digest: str = field(default="", compare=False)
+
+    @property
+    def mark(self) -> str:
+        """A text that names this version among all that ever were, for ``known=`` of `restore` and others."""
+        return self.marked().to_text()
+
+    def marked(self) -> Mark:
+        """The same, in parts."""
+        return Mark(self.directory, self.version, self.digest)
 
     def files(self) -> list[DataFile]:
         """The version's own files."""

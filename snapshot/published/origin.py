@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from snapshot.published.manifest import Version
+from snapshot.published.manifest import Mark, Version
 from subtrie import SubscriptionTrie
 
-
-class Origin(NamedTuple):
-    """The version that a trie was restored from, or published as.
-
-    :param directory: the name of the directory
-    :param version: the number of the version
-    :param digest: the digest of its manifest
-    """
-
-    directory: str
-    version: int
-    digest: str
-
-
-_origins: WeakKeyDictionary[SubscriptionTrie, Origin] = WeakKeyDictionary()
+_origins: WeakKeyDictionary[SubscriptionTrie, Mark] = WeakKeyDictionary()
 
 
 def note_origin(trie: SubscriptionTrie, version: Version) -> None:
     """Note that a trie contains everything up to a version."""
-    _origins[trie] = Origin(version.directory, version.version, version.digest)
+    _origins[trie] = version.marked()
 
 
-def origin_of(trie: SubscriptionTrie) -> Origin | None:
+def origin_of(trie: SubscriptionTrie) -> Mark | None:
     """The version that a trie came from; None if it came from none, or is a fork or a snapshot of one that did."""
     return _origins.get(trie)

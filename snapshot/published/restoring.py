@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
 from collections.abc import Callable
 from typing import TypeVar
 
 from snapshot._extras import extra
-from snapshot.parquet import load_set, require_text
+from snapshot.parquet import load_set
+from snapshot.published.contents import require_bytes, require_whole
 from snapshot.published.directory import Directory, open_directory
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
@@ -108,27 +108,12 @@ def _verify_all(directory: Directory, version: Version) -> None:
     assert full.full is not None
     for file in (full.full, *(each.feed for each in feeds)):
         assert file is not None
-        _verify(directory, file)
-
-
-def _verify(directory: Directory, file: DataFile) -> None:
-    with directory.store.open(file.path) as content:
-        size = content.seek(0, os.SEEK_END)
-        content.seek(0)
-        digest = hashlib.file_digest(content, "sha256").hexdigest() if size == file.bytes else ""
-    if digest != file.sha256:
-        raise DamagedError(
-            f"{directory.locate(file)} is damaged: it has other bytes than the {file.bytes} that were written; restore "
-            "it from a copy, or restore an older version"
-        )
+        require_bytes(directory.store, file)
 
 
 def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
-    _verify(directory, file)
+    require_whole(directory.store, file)
     try:
-        if file.text is not None:
-            with directory.store.open(file.path) as opened:
-                require_text(opened, file.text)
         return load_set(directory.locate(file))
     except (ValueError, extra("pyarrow").ArrowException) as error:
         raise DamagedError(f"{directory.locate(file)}: {error}") from error

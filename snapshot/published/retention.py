@@ -103,15 +103,17 @@ def _found(directory: Directory, number: int) -> Version | None:
         return None
 
 
-def sweep(store: Store, present: Iterable[Version], epoch: int) -> bool:
+def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> bool:
     """Remove what publishers of earlier epochs left: their desks, files that no manifest names, and unfinished files.
+    Also the desks of those that wanted this epoch and did not get it.
 
     None of them can become part of a version any more, since the manifest would need a number that is taken. Without
-    its desk, an earlier publisher cannot write a manifest, even after its number has been removed.
+    its desk, such a publisher cannot write a manifest, even after its number has been removed.
 
-    :returns: whether no desk is left
+    :param own: the desk of this publisher
+    :returns: whether no other desk is left
     """
-    cleared = _clear_desks(store, epoch)
+    cleared = _clear_desks(store, epoch, own)
     named = {file.path for version in present for file in version.files()}
     for folder in (FULL, CHANGES, VERSIONS):
         for name in store.names(folder):
@@ -122,11 +124,11 @@ def sweep(store: Store, present: Iterable[Version], epoch: int) -> bool:
     return cleared
 
 
-def _clear_desks(store: Store, epoch: int) -> bool:
+def _clear_desks(store: Store, epoch: int, own: str) -> bool:
     cleared = True
     for name in store.names(VERSIONS):
         of = desk_epoch(name)
-        if of is not None and of < epoch:
+        if of is not None and of <= epoch and f"{VERSIONS}/{name}" != own:
             try:
                 store.clear_folder(f"{VERSIONS}/{name}")
             except OSError:

@@ -138,6 +138,61 @@ class TestTakeOver:
         assert len(done) == 1
         assert_equal(snapshot.restore(tmp_path), taken[done[0]][0])
 
+    def test_that_is_followed_by_another_at_once_leaves_its_claim(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The claim is part of the chain as soon as it is there, though nobody may ever publish with it."""
+        old, _ = published(tmp_path)
+        create, others = store.LocalStore.create, []
+
+        def followed(self: store.LocalStore, *arguments: Any) -> None:
+            create(self, *arguments)
+            monkeypatch.setattr(store.LocalStore, "create", create)
+            others.append(snapshot.take_over(tmp_path))
+
+        monkeypatch.setattr(store.LocalStore, "create", followed)
+        trie, late = snapshot.take_over(tmp_path)
+        assert_equal(trie, old)
+        trie.subscribe("lost", "bob")
+        with pytest.raises(snapshot.FencedError):
+            late.publish()
+        (trie, publisher) = others[0]
+        trie.subscribe("new", "carol")
+        publisher.publish()
+        assert_equal(snapshot.restore(tmp_path), trie)
+        numbers = open_directory(tmp_path).numbers()
+        assert numbers == list(range(numbers[0], numbers[-1] + 1))
+
+    @pytest.mark.parametrize("step", ["add_folder", "create"])
+    @pytest.mark.parametrize("late", [False, True])
+    def test_never_takes_a_number_that_was_free_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, late: bool
+    ) -> None:
+        """Meanwhile another publisher takes the number, and publishes until retention has removed it."""
+        published(tmp_path)
+        original, others = getattr(store.LocalStore, step), []
+
+        def overtaken(self: store.LocalStore, *arguments: Any) -> None:
+            monkeypatch.setattr(store.LocalStore, step, original)
+            if late and step == "add_folder":
+                original(self, *arguments)
+            trie, publisher = snapshot.take_over(tmp_path, keep=1)
+            for number in range(40):
+                trie.subscribe("late", f"s{number}")
+                publisher.publish()
+            others.append(trie)
+            if not (late and step == "add_folder"):
+                original(self, *arguments)
+
+        monkeypatch.setattr(store.LocalStore, step, overtaken)
+        trie, publisher = snapshot.take_over(tmp_path)
+        assert_equal(trie, others[0])
+        trie.subscribe("new", "carol")
+        publisher.publish()
+        assert_equal(snapshot.restore(tmp_path), trie)
+        numbers = open_directory(tmp_path).numbers()
+        assert numbers == list(range(numbers[0], numbers[-1] + 1))
+
 
 class TestOutdatedTries:
     def test_are_refused_and_fence_nobody(self, tmp_path: Path) -> None:
