@@ -169,7 +169,7 @@ def _explored(workload: Workload, calls: Sequence[Call], program: Program, secon
     for before in ([], as_arguments(calls))[: 2 if calls else 1]:
         try:
             found = explore(
-                workload.made if workload.reset else workload.factory, workload.spec, threads, at_start=before,
+                workload.made if workload.reset else workload.factory, workload.given_spec, threads, at_start=before,
                 check=workload.check, duration=seconds, target=workload.target,
             ).found  # fmt: skip
         except Exception:  # noqa: BLE001 - there is nothing to explore, or the object is not deterministic

@@ -1,6 +1,6 @@
-"""The command line: `python -m stress run | explore | check | replay | mutants`.
+"""The command line: `python -m stress run | explore | check | replay`, and what is known besides (`known`).
 
-Each command has a module here, which is imported when the command is used. The module has `add_arguments(parser)` and
+Each command has a module, which is imported when the command is used. The module has `add_arguments(parser)` and
 `main(arguments) -> int`, which returns the exit status:
 
 * 0: all was judged, and right;
@@ -19,19 +19,28 @@ from importlib import import_module
 from typing import Final
 
 from stress.cli import output
+from stress.cli.known import known
 from stress.history import HistoryError
 from stress.processes import WorkFailed
 from stress.spec import SpecError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["commands", "main"]
 
 COMMANDS: Final = {
     "run": "record a structure under stress, and judge what its threads saw",
     "explore": "try every interleaving of small scenarios",
     "check": "judge recorded histories",
     "replay": "show again what is wrong with a recorded history",
-    "mutants": "let seeded faults show that the tests would catch them",
 }
+"""What each command does; its module is here, and has its name."""
+
+
+def commands() -> dict[str, tuple[str, str]]:
+    """All commands: what each does, and its module."""
+    found = {name: (does, f"{__name__}.{name}") for name, does in COMMANDS.items()}
+    for each in known():
+        found.update(each.commands)
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,13 +72,14 @@ def _run(argv: list[str]) -> int:
     )
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((word for word in argv if not word.startswith("-")), None)
-    for name, told in COMMANDS.items():
-        subparser = parsers.add_parser(name, help=told, description=f"{told.capitalize()}.")
+    known_commands = commands()
+    for name, (does, module) in known_commands.items():
+        subparser = parsers.add_parser(name, help=does, description=f"{does.capitalize()}.")
         if name == chosen:
-            import_module(f"{__name__}.{name}").add_arguments(subparser)
+            import_module(module).add_arguments(subparser)
     arguments = parser.parse_args(argv)
     try:
-        status: int = import_module(f"{__name__}.{arguments.command}").main(arguments)
+        status: int = import_module(known_commands[arguments.command][1]).main(arguments)
     except SystemExit as told:  # its status would be taken for a verdict
         output.aside(f"sys.exit({told.code!r}) was called before the end. This says nothing about the object.")
         return output.status_now()

@@ -1,5 +1,7 @@
-"""`python -m stress explore`: try the interleavings of small scenarios, on both tries or on your own object; and replay
-one of them.
+"""`python -m stress explore`: every schedule of small scenarios of an object; and replay one of them.
+
+An object of your own is explored in a separate process, so that a crash of that process is a finding, and Ctrl-C always
+works. Structures that are known by name are explored by who brings them (`known`).
 
 Exit status 0: all was explored, and nothing is wrong. 1: something is wrong. 2: nothing can be said.
 """
@@ -8,41 +10,33 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli import explore_object
-from stress.cli.output import aside, found_wrong, say, written
+from stress.cli.known import known
+from stress.cli.output import aside, say, written
 from stress.cli.progress import following
-from stress.explorer.minimise import minimise
-from stress.explorer.token import OBJECT_PREFIX, TokenError
-from stress.explorer.trace import Drift, trace
-from stress.processes import PATIENCE, Tally, default_processes
-from stress.reports import html, text
-from stress.reports.report import Report
+from stress.cli.targets import add_targets, alone, over, refuse_unknown
+from stress.explorer.explore import Explored, explore
+from stress.explorer.generation import Scenarios
+from stress.explorer.origin import Calls
+from stress.explorer.progress import Progress
+from stress.explorer.token import OBJECT_PREFIX, TokenError, object_in, origin_in, with_order
+from stress.processes import PATIENCE, Died, Patience, Team, Worker
+from stress.recorder.workload import Workload, as_arguments
 from stress.seed import draw_seed
-from stress.tries.campaign import MATRIX, PARTS, Exploration, Plan, explore_matrix
-from stress.tries.compiled import NotBuilt, load_compiled
-from stress.tries.report import report_on_trie
-from stress.tries.scenarios import STARTS
-from stress.tries.source_copy import Change, StaleChange
-from stress.tries.token import decode, source_digest
-from stress.tries.twins import experiment_on, load_twin
-from stress.verdicts import EXIT_STATUS, status_of
+from stress.verdicts import EXIT_STATUS, Verdict, status_of, verdict_of
 
 __all__ = ["add_arguments", "main", "replay"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `explore`."""
-    parser.add_argument(
-        "targets", nargs="*", default=list(STARTS), metavar="TARGET",
-        help=f"{', '.join(STARTS)} (default: all), or module:attribute for your own Workload, or for a factory of "
-             "objects, if --spec names their specification",
-    )  # fmt: skip
-    parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
+    add_targets(parser, _names(), "a Workload, or a factory of objects")
     parser.add_argument(
         "--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random, and in which order"
     )
@@ -54,139 +48,173 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument(
-        "--compiled", action="store_true", help="explore the compiled modules of both tries (see make explored)"
-    )
-    parser.add_argument(
-        "--ideal", action="store_true", help="with --compiled: release replaced values as soon as pins allow"
-    )
-    parser.add_argument(
-        "--bounded", action="store_true", help="explore pairs with at most two preemptions, and not to their ends"
-    )
-    parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
-    parser.add_argument(
         "--patience", type=positive(float), default=PATIENCE, metavar="SECONDS",
         help="how long one execution of an object of your own may take before a call counts as hung (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
+    for each in known():
+        each.explores().add_arguments(parser)
+
+
+def _names() -> list[str]:
+    return [name for each in known() for name in each.explored]
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Explore. Users' own targets are explored one after another."""
-    own = [target for target in arguments.targets if ":" in target]
-    unknown = [target for target in arguments.targets if target not in STARTS and target not in own]
-    if unknown:
-        there_are = f"there are {', '.join(STARTS)}, and module:attribute for your own"
-        aside(f"nothing is called {unknown[0]!r}: {there_are}")
+    """Explore users' own targets one after another, then those that are known by name."""
+    try:
+        refuse_unknown(arguments.targets, _names())
+    except ValueError as error:
+        aside(error)
         return 2
-    if arguments.spec and len(own) < len(arguments.targets):
-        aside("--spec is for an object of your own, as module:attribute")
+    by_name = [target for target in arguments.targets if target in _names()]
+    own = [target for target in arguments.targets if target not in by_name]
+    if by_name and (arguments.spec or arguments.call):
+        aside("--spec and --call are for an object of your own, as module:attribute")
         return 2
-    tries = [target for target in arguments.targets if target in STARTS]
-    statuses = []
-    for target in own:
-        statuses.append(explore_object.main(target, arguments))
-        if statuses[-1] == 1:
-            return 1
-    if tries:
-        try:
-            statuses.append(_explore_tries(tries, arguments))
-        except NotBuilt as error:
-            aside(error)
-            return 2
+    statuses = [over(own, arguments, partial(_explore, arguments=arguments))] if own else []
+    for each in known():
+        names = [name for name in by_name if name in each.explored]
+        if names and 1 not in statuses:
+            statuses.append(each.explores().main(names, arguments))
     return status_of(statuses)
 
 
-def _explore_tries(targets: list[str], arguments: argparse.Namespace) -> int:
-    processes = arguments.processes or default_processes(1)
-    parts = tuple(arguments.part or MATRIX)
-    plan = Plan(
-        tuple(targets),
-        arguments.seed,
-        arguments.duration,
-        processes,
-        arguments.compiled,
-        parts,
-        arguments.ideal,
-        arguments.bounded,
-    )
-    if plan.compiled:
-        load_compiled()  # to report at once if there are no such modules
-    with following(f"seed {plan.seed}", plan.duration) as tell:
-
-        def watch(tally: Tally, seconds: float) -> None:
-            executions = sum(tally.value(f"{part} executions") for part in PARTS)
-            told = ", ".join(f"{tally.value(part):,} {part}" for part in PARTS)
-            tell(f"{executions:,} executions: {told}", seconds)
-
-        exploration = explore_matrix(plan, watch)
-    report = None
-    if exploration.finding is not None:
-        twin = load_twin(plan.compiled, plan.ideal)
-        small = exploration.finding
-        found_wrong()
-        with suppress(KeyboardInterrupt):
-            small = minimise(small, partial(experiment_on, twin))
-        report = report_on_trie(twin, small)
-        _save_page(report, arguments)
-    status = EXIT_STATUS[exploration.verdict]
-    told = json.dumps(_as_json(exploration, report)) if arguments.json else _as_text(exploration, report)
-    say(told.rstrip(), status)
-    return status
-
-
-def _save_page(report: Report, arguments: argparse.Namespace) -> None:
-    if arguments.report:
-        written(lambda path: html.save(report, path), arguments.report)
-
-
-def _as_text(exploration: Exploration, report: Report | None) -> str:
-    lines = [exploration.summary, *(f"  {line}" for line in exploration.lines)]
-    if exploration.crash:
-        lines += ["", f"To execute again what it died of: {exploration.crash}"]
-    return "\n".join(lines) + ("" if report is None else f"\n\n{text.render(report)}")
-
-
-def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
-    return {
-        "verdict": exploration.verdict.name.lower(), "missing": exploration.missing, "seed": exploration.plan.seed,
-        "executions": exploration.total, "seconds": round(exploration.seconds, 3),
-        "interrupted": exploration.interrupted, "died": exploration.died or None,
-        "crash": exploration.crash or None,
-        "scenarios": exploration.done, "of": exploration.sizes,
-        "found": report.headline if report else None, "sentence": report.sentence if report else None,
-        "scenario": report.facts["scenario"] if report else None, "replay": report.replay if report else None,
-    }  # fmt: skip
+def _explore(target: str, workloads: Sequence[Workload], arguments: argparse.Namespace) -> int:
+    return _supervised(target, arguments, partial(_all, workloads, arguments))
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Execute a token's execution again. Exit status 1 if it is (still) wrong, 0 if not, 2 if it cannot be executed, or
-    if nothing is wrong but the code has changed.
-    """
-    if arguments.what.startswith(OBJECT_PREFIX):
-        return explore_object.replay(arguments)
-    try:
-        token = decode(arguments.what)
-        twin = load_twin(token.compiled, changes=_changes(token.mutant))
-        _, finding = trace(experiment_on(twin, token.scenario), token.order)
-    except (TokenError, StaleChange, Drift, NotBuilt) as error:
-        aside(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error)
+    """Execute the schedule of a token again; return the exit status."""
+    if not arguments.what.startswith(OBJECT_PREFIX):
+        return _replay_known(arguments)
+    origin = origin_in(arguments.what)
+    if origin is None:
+        aside(
+            "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
+            "original arguments."
+        )
         return 2
-    is_changed = token.digest != source_digest()
-    if is_changed:
-        aside("The source has changed since, so the steps may have another meaning.")
-    if finding is None:
-        say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
-        return 2 if is_changed else 0
-    report = report_on_trie(twin, finding, token.mutant)
-    _save_page(report, arguments)
-    say(text.render(report).rstrip(), 1)
-    return 1
+    try:
+        calls, workloads, (name, since) = origin.read(), alone(origin.target, origin.spec), object_in(arguments.what)
+    except ValueError as error:
+        aside(f"{arguments.what[:40]}: {error}")
+        return 2
+    for told in since:
+        aside(f"{told}: the token is for the earlier version.")
+    arguments.json, arguments.duration, arguments.patience = False, None, PATIENCE
+    return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
 
 
-def _changes(mutant: str) -> list[Change]:
-    if not mutant:
-        return []
-    from stress.tries.mutants.catalogue import find
+def _replay_known(arguments: argparse.Namespace) -> int:
+    for each in known():
+        if arguments.what.startswith(each.tokens):
+            status: int = each.explores().replay(arguments)
+            return status
+    prefixes = ", ".join([OBJECT_PREFIX, *(prefix for each in known() for prefix in each.tokens)])
+    aside(f"{arguments.what[:40]}: neither a file nor a token of the explorer, which begins with one of {prefixes}")
+    return 2
 
-    return find(mutant).changes
+
+def _again(
+    workloads: Sequence[Workload],
+    name: str,
+    calls: Calls,
+    arguments: argparse.Namespace,
+    is_changed: bool,
+    progress: Progress,
+) -> tuple[int, dict[str, Any]]:
+    """The result of a token's schedule, on the first object of that name that it fits."""
+    at_start, *threads, at_end = map(as_arguments, calls)
+    misfit = f"nothing at {workloads[0].target} makes a {name}"
+    for each in workloads:
+        if len(workloads) > 1 and type(each.factory()).__name__ != name:
+            continue
+        try:
+            outcome = explore(
+                each.factory, each.given_spec, threads, at_start=at_start, at_end=at_end, check=each.check,
+                replay=arguments.what, target=each.target, progress=progress,
+            )  # fmt: skip
+        except TokenError as error:
+            misfit = str(error)
+            continue
+        if outcome.verdict is Verdict.ILLEGAL:
+            return _told([outcome], arguments)
+        return 2 if is_changed else 0, {"report": "nothing is wrong (any more) in the schedule of the token"}
+    return 2, {"report": misfit}
+
+
+def _supervised(
+    target: str, arguments: argparse.Namespace, work: Callable[[Progress], tuple[int, dict[str, Any]]]
+) -> int:
+    """Do some work in a separate process, and print the result; return the exit status."""
+    told: dict[str, Any] = {"verdict": "unknown", "report": "undecided (it was interrupted)"}
+    status, began, hangs = 2, time.monotonic(), False
+    progress, patience = Progress(), Patience()
+    with (
+        suppress(KeyboardInterrupt),
+        following(target, arguments.duration) as tell,
+        Team(1, _send, work, progress) as team,
+    ):
+        for message in team.messages():
+            if isinstance(message, Died):
+                trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else str(message)
+                status, told = 1, _ended(trouble, message.stacks, progress)
+            elif message is not None:
+                status, told = message
+            tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
+            if patience.is_over(progress.executions, arguments.patience) and not hangs:
+                hangs = True
+                team.interrupt(0)
+    text = told.pop("report")
+    say(json.dumps({"target": target, **told}) if arguments.json else f"{target}: {text}", status)
+    return status
+
+
+def _ended(trouble: str, stacks: str, progress: Progress) -> dict[str, Any]:
+    """What is told of a process that died, or was ended because it hung."""
+    at = f", in a schedule of {progress.scenario}" if progress.scenario else ""
+    token = with_order(progress.token, progress.order) if progress.token else ""
+    lines = [f"NOT all right: {trouble}{at}", *([f"\nWhere the threads were\n{stacks}"] if stacks else [])]
+    if token:
+        lines.append(f"\nTo see it again: python -m stress replay {token}")
+    return {
+        "verdict": "illegal", "executions": progress.executions, "token": token or None, "found": trouble,
+        "report": "\n".join(lines),
+    }  # fmt: skip
+
+
+def _send(worker: Worker, work: Callable[[Progress], tuple[int, dict[str, Any]]], progress: Progress) -> None:
+    worker.send(work(progress))
+
+
+def _all(
+    workloads: Sequence[Workload], arguments: argparse.Namespace, progress: Progress
+) -> tuple[int, dict[str, Any]]:
+    """The result of exploring the objects, up to the first with a fault."""
+    outcomes: list[Explored] = []
+    for workload in workloads:
+        outcome = explore(
+            workload.factory, workload.given_spec, Scenarios(workload.operations, workload.roles), check=workload.check,
+            duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,
+        )  # fmt: skip
+        outcomes.append(outcome)
+        if outcome.verdict is Verdict.ILLEGAL:
+            break
+    return _told(outcomes, arguments)
+
+
+def _told(outcomes: Sequence[Explored], arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    last = outcomes[-1]
+    unknown = [each.schedules for each in outcomes if each.verdict is Verdict.UNKNOWN]
+    verdict = verdict_of(found=last.verdict is Verdict.ILLEGAL, missing=unknown)
+    if arguments.report and last.found is not None:
+        written(last.save_html, arguments.report)
+    executions = sum(each.executions for each in outcomes)
+    said = [last] if verdict is Verdict.ILLEGAL else outcomes
+    report = "\n".join(each.report().rstrip() for each in said)
+    return EXIT_STATUS[verdict], {
+        "verdict": verdict.name.lower(), "executions": executions, "token": last.token or None,
+        "found": last.found.headline if last.found else None, "report": report,
+    }  # fmt: skip

@@ -12,16 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from stress.arguments import positive
+from stress.cli.known import known
 from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
-from stress.cli.targets import TARGETS, found, named
+from stress.cli.targets import Enough, add_targets, over
 from stress.processes import Tally, default_processes
 from stress.pursuit import pursue
 from stress.recorder.campaign import Outcome, Settings, run_workloads
 from stress.recorder.record import CLOCKS
 from stress.recorder.workload import Workload
 from stress.seed import draw_seed
-from stress.verdicts import EXIT_STATUS, Verdict, status_of
+from stress.verdicts import EXIT_STATUS, Verdict
 
 __all__ = ["add_arguments", "main"]
 
@@ -30,12 +31,8 @@ _SECONDS_OF_PURSUIT = 10.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `run`."""
-    parser.add_argument(
-        "targets", nargs="*" if TARGETS else "+", default=list(TARGETS), metavar="TARGET",
-        help=f"{', '.join(TARGETS) or 'none here'} (default: all), or module:attribute for your own Workload, a list "
-             "of them, or a factory of objects, if --spec names their specification",
-    )  # fmt: skip
-    parser.add_argument("--spec", metavar="NAME", help="the specification of the objects: a name, or module:Class")
+    names = [name for each in known() for name in each.workloads]
+    add_targets(parser, names, "a Workload, a list of them, or a factory of objects")
     parser.add_argument(
         "--seed", type=int, default=draw_seed(), metavar="N",
         help="decides which calls are made, and where threads yield",
@@ -72,23 +69,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the targets one after another until one is found wrong, or the user interrupts."""
     try:
-        workloads = [(name, found(name, arguments.spec)) for name in arguments.targets]
         settings = _settings(arguments)
     except ValueError as error:
         aside(error)
         return 2
-    statuses = []
-    for name, each in workloads:
-        most_roles = max(len(workload.roles) for workload in each)
-        outcome = _run(name, each, replace(settings, threads=max(settings.threads, most_roles)))
+
+    def test(name: str, workloads: Sequence[Workload]) -> int:
+        most_roles = max(len(workload.roles) for workload in workloads)
+        outcome = _run(name, workloads, replace(settings, threads=max(settings.threads, most_roles)))
         found_wrong(outcome.verdict is Verdict.ILLEGAL)
         if outcome.history is not None:
             outcome = _saved(outcome, arguments.save)
-        statuses.append(EXIT_STATUS[outcome.verdict])
         _tell(name, outcome, arguments)
-        if outcome.verdict is Verdict.ILLEGAL or outcome.interrupted:
-            break
-    return status_of(statuses)
+        if outcome.interrupted:
+            raise Enough(EXIT_STATUS[outcome.verdict])
+        return EXIT_STATUS[outcome.verdict]
+
+    return over(arguments.targets, arguments, test)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -117,7 +114,7 @@ def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcom
             done = tally.value("rounds") if settings.duration is None else seconds
             tell(f"{operations:,} operations, {share}", done)
 
-        outcome = run_workloads(named(workloads, name), settings, watch)
+        outcome = run_workloads([replace(each, target=name) for each in workloads], settings, watch)
         if outcome.judgement is None:
             return outcome
         tell("looking for the same in fewer calls", whole)

@@ -1,48 +1,113 @@
-"""The objects that `run` and `explore` test: this distribution's own tries by name, or objects in users' code."""
+"""What `run` and `explore` test: objects in users' code, or structures that are known by name (`known`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import argparse
+import ast
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from stress.cli.known import known
+from stress.cli.output import aside
 from stress.formats.read import make_spec
-from stress.recorder.workload import Workload
+from stress.recorder.workload import Workload, one_of, unique
 from stress.reference import found_at
-from stress.spec import Spec
+from stress.verdicts import status_of
 
-__all__ = ["TARGETS", "alone", "found", "named"]
-
-try:
-    from stress.tries.targets import TARGETS
-except ModuleNotFoundError:  # the tries, or their test bench, are not here
-    TARGETS: dict[str, Callable[[], list[Workload]]] = {}  # type: ignore[no-redef]
+__all__ = ["Enough", "add_targets", "alone", "over", "refuse_unknown"]
 
 
-def found(name: str, spec: str | None) -> list[Workload]:
-    """The workloads of that name: one of `TARGETS`, or ``module:attribute`` for a `Workload`, a list of them, or a
-    factory of objects. `spec` names the specification, if the name does not imply one.
+def add_targets(parser: argparse.ArgumentParser, names: Sequence[str], own: str) -> None:
+    """Add the arguments that say what to test: `names` are known, and `own` is what a reference may lead to."""
+    choice = f"{', '.join(names)} (default: all), or " if names else ""
+    parser.add_argument(
+        "targets", nargs="*" if names else "+", default=list(names), metavar="TARGET",
+        help=f"{choice}module:attribute for your own: {own}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--spec", metavar="NAME",
+        help="the specification of the objects: a name, or module:Class (default: an answer is right if some order of "
+             "the calls, made one after another on a fresh object, gives it)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--call", action="append", metavar="CALL",
+        help="a call that threads may make, such as 'increment()' or 'put(one_of(1, 2), unique)'; may be repeated",
+    )  # fmt: skip
+
+
+def refuse_unknown(targets: Sequence[str], names: Collection[str]) -> None:
+    """Refuse targets that are neither among the known names nor references.
+
+    Raises:
+        ValueError: there is one.
+    """
+    for target in targets:
+        if ":" not in target and target not in names:
+            there_are = "".join(f"{name}, " for name in names)
+            raise ValueError(
+                f"nothing is called {target!r}: there {'are' if there_are else 'is'} "
+                f"{there_are and there_are + 'and '}module:attribute for your own"
+            )
+
+
+class Enough(Exception):
+    """The user has interrupted a test, whose result was told; `status` is its exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def over(targets: Sequence[str], arguments: argparse.Namespace, test: Callable[[str, list[Workload]], int]) -> int:
+    """Test one target after another, up to the first that is wrong, or until the user interrupts; return the exit
+    status.
+    """
+    try:
+        operations = [_operation(text) for text in arguments.call or ()]
+        found = [(target, _found(target, arguments.spec, operations)) for target in targets]
+    except ValueError as error:
+        aside(error)
+        return 2
+    statuses: list[int] = []
+    for target, workloads in found:
+        try:
+            statuses.append(test(target, workloads))
+        except Enough as enough:
+            return status_of([*statuses, enough.status])
+        if statuses[-1] == 1:
+            break
+    return status_of(statuses)
+
+
+def _found(name: str, spec: str | None, operations: Sequence[tuple[Any, ...]]) -> list[Workload]:
+    """The workloads of that name.
 
     Raises:
         ValueError: there are none; the message says what was looked for.
     """
-    if name in TARGETS:
-        if spec is not None:
-            raise ValueError(f"{name} has a specification of its own")
-        return TARGETS[name]()
-    if ":" not in name:
-        raise ValueError(
-            f"nothing is called {name!r}: there are {', '.join(TARGETS)}, and module:attribute for your own"
-        )
+    by_name = {known_name: make for each in known() for known_name, make in each.workloads.items()}
+    if name in by_name:
+        if spec is not None or operations:
+            raise ValueError(f"{name} has a specification and calls of its own")
+        return by_name[name]()
+    refuse_unknown([name], by_name)
     there = found_at(name)
-    judge = None if spec is None else make_spec(spec)
+    given: dict[str, Any] = {} if spec is None else {"spec": make_spec(spec)}
     if workloads := _workloads_in(there):
-        return named([each if judge is None else replace(each, spec=judge) for each in workloads], name)
-    if callable(there):
-        return [Workload(there, *_spec_and_operations(name, judge), name=name, target=name)]
-    raise ValueError(
-        f"{name} is no Workload, nor a list of them, nor something that makes an object, but a {type(there).__name__}"
-    )
+        given.update({"operations": operations, "roles": ()} if operations else {})
+        return [replace(each, target=name, **given) for each in workloads]
+    if not callable(there):
+        what = f"nor something that makes an object, but a {type(there).__name__}"
+        raise ValueError(f"{name} is no Workload, nor a list of them, {what}")
+    judge = given.get("spec")
+    operations = operations or getattr(judge, "operations", ())
+    if not operations:
+        raise ValueError(
+            f"nothing tells what to call on {name}: say it by --call 'put(one_of(1, 2), unique)', let the "
+            'specification have `operations`, such as [("put", one_of(1, 2), unique)], or name a Workload'
+        )
+    return [Workload(there, judge, operations, name=name, target=name)]
 
 
 def alone(name: str, spec: str) -> list[Workload]:
@@ -54,8 +119,8 @@ def alone(name: str, spec: str) -> list[Workload]:
     """
     there = found_at(name)
     if workloads := _workloads_in(there):
-        return named(workloads, name)
-    return [Workload(there, make_spec(spec), (), name=name, target=name)]
+        return [replace(each, target=name) for each in workloads]
+    return [Workload(there, make_spec(spec) if spec else None, (), name=name, target=name)]
 
 
 def _workloads_in(there: Any) -> list[Workload]:
@@ -64,18 +129,26 @@ def _workloads_in(there: Any) -> list[Workload]:
     return workloads if all(isinstance(each, Workload) for each in workloads) else []
 
 
-def _spec_and_operations(name: str, spec: Spec | None) -> tuple[Spec, Sequence[tuple[object, ...]]]:
-    if spec is None:
-        raise ValueError(f"{name} makes an object: say what it must look like with --spec module:Class")
-    operations = getattr(spec, "operations", ())
-    if not operations:
-        raise ValueError(
-            f"nothing tells what to call on {name}: let the specification have `operations`, such as "
-            '[("put", one_of("a", "b"), unique)], or name a Workload'
-        )
-    return spec, operations
+def _operation(text: str) -> tuple[Any, ...]:
+    """The operation that the text of a call stands for.
+
+    >>> _operation("put('a', unique)")[:2]
+    ('put', 'a')
+    """
+    try:
+        match ast.parse(text, mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return (name, *map(_argument, args))
+    except (SyntaxError, ValueError):
+        pass
+    raise ValueError(f"{text!r} is no call with plain arguments, such as increment() or put(one_of(1, 2), unique)")
 
 
-def named(workloads: Sequence[Workload], target: str) -> list[Workload]:
-    """The workloads, with the name by which they were found."""
-    return [replace(each, target=target) for each in workloads]
+def _argument(node: ast.expr) -> Any:
+    match node:
+        case ast.Name(id="unique"):
+            return unique
+        case ast.Call(func=ast.Name(id="one_of"), args=[_, *_] as values, keywords=[]):
+            return one_of(*map(ast.literal_eval, values))
+        case _:
+            return ast.literal_eval(node)

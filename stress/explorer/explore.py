@@ -467,13 +467,12 @@ class _Exploration:
         """A token for a finding, and the origin in it."""
         subject, threads = self._subject, self._scenario.threads
         calls = (subject.around.at_start, *threads, subject.around.at_end)
-        if isinstance(subject.spec, (Alone, AnyAnswer)):
-            known = subject.plain.knowledge.told()
-            return None, encode(threads, finding, digests(subject.factory, type(subject.spec)), None, known)
-        origin = origin_of(subject.factory, subject.spec, self._target, subject.check, calls)
-        return origin, encode(
-            threads, finding, digests(subject.factory, class_of(subject.spec)), origin, subject.plain.knowledge.told()
-        )
+        spec = None if isinstance(subject.spec, Alone) else subject.spec
+        origin = None
+        if not (subject.actions or isinstance(spec, AnyAnswer)):
+            origin = origin_of(subject.factory, spec, self._target, subject.check, calls)
+        code = digests(subject.factory, class_of(subject.spec))
+        return origin, encode(threads, finding, code, origin, subject.plain.knowledge.told())
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
         origin, token = self._token(finding)

@@ -49,11 +49,14 @@ class Origin(NamedTuple):
         return found
 
 
-def origin_of(factory: Callable[[], Any], spec: Spec, target: str, check: object, calls: Calls) -> Origin | None:
-    """The origin of a scenario, or None if it has none. `target` is the caller's name for the object."""
-    named = Origin(target or ("" if check else _reference(factory)), _reference_of(spec), repr(calls))
+def origin_of(factory: Callable[[], Any], spec: Spec | None, target: str, check: object, calls: Calls) -> Origin | None:
+    """The origin of a scenario, or None if it has none. `target` is the caller's name for the object. Without a
+    specification, its name is empty.
+    """
+    judge = "" if spec is None else _reference_of(spec)
+    named = Origin(target or ("" if check else _reference(factory)), judge, repr(calls))
     try:
-        return named if named.target and named.spec and named.read() == calls else None
+        return named if named.target and (judge or spec is None) and named.read() == calls else None
     except ValueError:
         return None
 

@@ -130,6 +130,11 @@ class Workload:
         """Whether the object is its own specification."""
         return isinstance(self.spec, Sequential)
 
+    @property
+    def given_spec(self) -> Any:
+        """The specification, if the object is not its own: what `explore` takes."""
+        return None if self.is_sequential else self.spec
+
     @cached_property
     def waits_alone(self) -> bool:
         """Whether some calls wait where one thread alone makes them."""

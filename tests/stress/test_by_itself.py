@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from stress import cli
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -68,7 +71,7 @@ import importlib.abc, sys
 
 class Refuses(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("ctrie", "subtrie", "snapshot") or name.startswith("stress.tries"):
+        if name.partition(".")[0] in ("ctrie", "subtrie", "snapshot"):
             raise ModuleNotFoundError(f"{name} is not here")
 
 sys.meta_path.insert(0, Refuses())
@@ -85,12 +88,16 @@ for factory in (Right, Wrong):
 """
 
 
-def run_without_tries(folder: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run_alone(folder: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run code where `stress` is as it is installed, and our other packages cannot be imported."""
+    shutil.copytree(
+        ROOT / "stress", folder / "stress", ignore=shutil.ignore_patterns("tries", "__pycache__"), dirs_exist_ok=True
+    )
     (folder / "counters.py").write_text(COUNTERS)
     return subprocess.run(
         [sys.executable, "-c", WITHOUT + code, *words],
         cwd=folder,
-        env={"PYTHONPATH": f"{ROOT}:{folder}"},
+        env={"PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         timeout=100,
@@ -99,7 +106,75 @@ def run_without_tries(folder: Path, code: str, *words: str) -> subprocess.Comple
 
 
 def test_explore_and_run_work_without_the_tries(tmp_path: Path) -> None:
-    done = run_without_tries(tmp_path, CALLS)
+    done = run_alone(tmp_path, CALLS)
 
     assert done.stderr == ""
     assert done.stdout.split("\n")[:4] == ["LINEARIZABLE LINEARIZABLE"] * 2 + ["ILLEGAL ILLEGAL"] * 2
+
+
+HISTORY = """\
+{"stress": 1, "spec": "register"}
+[0, 0, 0, 1, "write", [1], null]
+[1, 0, 2, 3, "read", [], 2]
+"""
+CALL = ["--call", "increment()"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["run", "counters:Right", *CALL, "--spec", "counter", "--duration", "1"], 0),
+        (["run", "counters:Wrong", *CALL, "--duration", "20"], 1),
+        (["explore", "counters:Wrong", *CALL, "--spec", "counter"], 1),
+        (["explore", "counters:Wrong", *CALL], 1),
+        (["run"], 2),
+        (["explore", "map"], 2),
+        (["replay", "x1.token"], 2),
+        (["mutants"], 2),
+        (["check", "history.jsonl"], 1),
+        (["replay", "history.jsonl"], 1),
+    ],
+)
+def test_the_command_line_works_without_the_tries(tmp_path: Path, words: list[str], status: int) -> None:
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    done = run_alone(tmp_path, "from stress.cli import main; sys.exit(main())", *words)
+
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class TestWithoutASpecification:
+    """`run` and `explore` by a reference and the calls alone."""
+
+    def test_the_line_that_shows_a_finding_again_works(self, tmp_path: Path) -> None:
+        main = "from stress.cli import main; sys.exit(main())"
+        found = run_alone(tmp_path, main, "explore", "counters:Wrong", *CALL)
+        token = found.stdout.rpartition("python -m stress replay ")[2].split()[0]
+
+        again = run_alone(tmp_path, main, "replay", token)
+
+        assert again.returncode == 1
+        assert "NOT linearizable" in again.stdout
+
+    @pytest.mark.parametrize("call", ["increment", "increment(x)", "a.b()", "put(one_of())", "put(key=1)", "1", "("])
+    def test_what_is_no_call_is_told(self, call: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["explore", "counters:Right", "--call", call]) == 2
+        assert capsys.readouterr().err.startswith(f"{call!r} is no call with plain arguments")
+
+
+def test_the_tries_are_not_imported_for_an_object_that_is_none_of_them(tmp_path: Path) -> None:
+    (tmp_path / "counters.py").write_text(COUNTERS)
+    code = (
+        "import sys; from stress.cli import main; status = main(['explore', 'counters:Wrong', '--call', 'increment()'])\n"
+        "print(status, sorted({'ctrie', 'subtrie', 'snapshot'} & set(sys.modules)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": f"{ROOT}:{tmp_path}"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.stdout.splitlines()[-1] == "1 []"

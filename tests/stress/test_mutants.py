@@ -104,7 +104,7 @@ class TestCommand:
         harmless = Mutant(
             "harmless", "checker", (("stress.checker.search", "_TRAIL: Final = 64", "_TRAIL: Final = 65"),)
         )
-        monkeypatch.setattr("stress.cli.mutants.MUTANTS", (harmless,))
+        monkeypatch.setattr("stress.tries.cli.mutants.MUTANTS", (harmless,))
         assert main(["mutants", "harmless", "--processes", "1"]) == 1
         assert "SURVIVED  checker: harmless" in capsys.readouterr().out
 
@@ -112,7 +112,7 @@ class TestCommand:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         stale = Mutant("stale", "checker", (("stress.checker.search", "no such text", ""),))
-        monkeypatch.setattr("stress.cli.mutants.MUTANTS", (stale,))
+        monkeypatch.setattr("stress.tries.cli.mutants.MUTANTS", (stale,))
         assert main(["mutants", "stale", "--processes", "1"]) == 2
         assert "STALE     checker: stale" in capsys.readouterr().out
 

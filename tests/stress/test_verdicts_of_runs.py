@@ -473,8 +473,8 @@ class TestMistakes:
         ("words", "told"),
         [
             (("run", "objects:unmakeable", "--rounds", "2"), "RuntimeError: no such luck"),
-            (("run", "objects:LockedCounter"), "say what it must look like with --spec"),
-            (("explore", "objects:LockedCounter"), "say what it must look like with --spec"),
+            (("run", "objects:LockedCounter"), "nothing tells what to call on objects:LockedCounter"),
+            (("explore", "objects:LockedCounter"), "nothing tells what to call on objects:LockedCounter"),
             (("run", "objects:locked", "--spec", "objects:made"), "is no specification"),
             (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file"),
             (("run", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
