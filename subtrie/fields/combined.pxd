@@ -17,7 +17,10 @@ cdef class AnyOf(Criterion):
 
     cpdef bint holds(self, object value) except -1
     cpdef bint met_by(self, dict message) except -1
+    cpdef bint may_be_met_by(self, dict message) except -1
     cdef bint is_found_exactly(self) except -1
+    @cython.locals(first=Criterion)
+    cpdef bint is_taken_apart(self) except -1
     cpdef tuple leads(self)
 
 
@@ -25,3 +28,5 @@ cdef class AnyOf(Criterion):
 cdef bint _all_hold(tuple way, object value) except -1
 @cython.locals(criterion=Criterion)
 cdef bint _all_met(tuple way, dict message) except -1
+@cython.locals(criterion=Criterion)
+cdef bint _all_may_be_met(tuple way, dict message) except -1

@@ -102,7 +102,22 @@ class AnyOf(Criterion):
                 return True
         return False
 
+    def may_be_met_by(self, message: dict[Any, Any]) -> bool:
+        for way in self.alternatives:
+            if _all_may_be_met(way, message):
+                return True
+        return False
+
     def is_found_exactly(self) -> bool:
+        return False
+
+    def is_taken_apart(self) -> bool:
+        if self.name is None:
+            return True
+        for way in self.alternatives:
+            first = way[0]
+            if len(way) > 1 or first.is_of_absence() or first.is_taken_apart():
+                return True
         return False
 
     def leads(self) -> tuple[tuple[Criterion, ...], ...]:
@@ -130,10 +145,10 @@ def values_named(criteria: Iterable[Any]) -> int:
 
 
 def ways_to_meet(criteria: Iterable[Any]) -> int:
-    """Return in how many ways a message may meet criteria: one alternative of each `AnyOf` on several fields is one."""
+    """Return in how many ways a message may meet criteria: by one alternative of each `AnyOf` that is taken apart."""
     ways = 1
     for criterion in criteria:
-        if isinstance(criterion, AnyOf) and criterion.name is None:
+        if isinstance(criterion, AnyOf) and criterion.is_taken_apart():
             ways *= sum(ways_to_meet(way) for way in criterion.alternatives)
     return ways
 
@@ -155,5 +170,12 @@ def _all_hold(way: tuple[Any, ...], value: Any) -> bool:
 def _all_met(way: tuple[Any, ...], message: dict[Any, Any]) -> bool:
     for criterion in way:
         if not criterion.met_by(message):
+            return False
+    return True
+
+
+def _all_may_be_met(way: tuple[Any, ...], message: dict[Any, Any]) -> bool:
+    for criterion in way:
+        if not criterion.may_be_met_by(message):
             return False
     return True

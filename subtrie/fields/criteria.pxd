@@ -23,6 +23,9 @@ cpdef object check_hashable(object name, object value)
 cdef bint _is_up_to(object one, object other, bint strictly) except -1
 
 
+cpdef bint is_for_certain(dict message, object name) except -1
+
+
 cdef class Criterion:
     cdef readonly object name
     cdef readonly unsigned char place, view
@@ -30,7 +33,10 @@ cdef class Criterion:
 
     cpdef bint holds(self, object value) except -1
     cpdef bint met_by(self, dict message) except -1
+    cpdef bint may_be_met_by(self, dict message) except -1
     cdef bint is_found_exactly(self) except -1
+    cpdef bint is_taken_apart(self) except -1
+    cpdef bint is_of_absence(self) except -1
     cdef bint is_implied_by(self, Criterion access) except -1
     cpdef tuple leads(self)
     cpdef object values_filed(self)
@@ -53,6 +59,8 @@ cdef class Present(Criterion):
 cdef class Absent(Criterion):
     cpdef bint holds(self, object value) except -1
     cpdef bint met_by(self, dict message) except -1
+    cpdef bint may_be_met_by(self, dict message) except -1
+    cpdef bint is_of_absence(self) except -1
 
 
 cdef class OneOf(Criterion):

@@ -174,9 +174,22 @@ class Criterion:
             return False
         return value is not _MISSING and self.holds(value)
 
+    def may_be_met_by(self, message: dict[Any, Any]) -> bool:
+        """Return whether a message may satisfy this, if it meets other criteria, too: those say what belongs together
+        (events.py)."""
+        return self.met_by(message)
+
     def is_found_exactly(self) -> bool:
         """Return whether the index finds this only where it holds."""
         return True
+
+    def is_taken_apart(self) -> bool:
+        """Return whether values that belong together have to meet one of its alternatives (events.py), not itself."""
+        return False
+
+    def is_of_absence(self) -> bool:
+        """Return whether this is met by messages without the field, and by no others."""
+        return False
 
     def is_implied_by(self, access: Criterion) -> bool:
         """Return whether this holds for certain where the index finds something under `access`."""
@@ -217,6 +230,14 @@ class Criterion:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.arguments()
+
+
+def is_for_certain(message: dict[Any, Any], name: Any) -> bool:
+    """Return whether a message has a field, whatever belongs together: not only in some elements of lists."""
+    value = message.get(name, _MISSING)
+    if type(value) is Elements and value.places is not None:
+        return () in value.places
+    return value is not _MISSING
 
 
 def _checked_name(name: Any) -> Any:
@@ -274,7 +295,8 @@ class Present(Criterion):
 
 
 class Absent(Criterion):
-    """The field is not there. No value of it satisfies this.
+    """The field is not there. No value of it satisfies this. In an event with lists, the other criteria of a
+    subscription say where it is not: among what belongs together with the values that meet them.
 
     >>> Absent("cancelled").holds(None)
     False
@@ -292,6 +314,12 @@ class Absent(Criterion):
 
     def met_by(self, message: dict[Any, Any]) -> bool:
         return self.name not in message
+
+    def may_be_met_by(self, message: dict[Any, Any]) -> bool:
+        return self.name not in message or not is_for_certain(message, self.name)
+
+    def is_of_absence(self) -> bool:
+        return True
 
 
 class OneOf(Criterion):

@@ -98,51 +98,60 @@ def _is_value(value: Any) -> bool:
 
 
 def hold_together(criteria: Iterable[Any], message: Mapping[Any, Any]) -> bool:
-    """Return whether values that belong together meet criteria, all of which the message meets, each by itself.
-    O(values of the fields) for each way to choose one of the alternatives of every `AnyOf` on several fields."""
-    return any(_fit(_places_for(way, message)) for way in _ways(criteria, message))
+    """Return whether values that belong together meet criteria, each of which the message may meet by itself. A field
+    is absent if none of its values belongs together with these. O(values of the fields) for each way to choose one of
+    the alternatives of every `AnyOf` that is taken apart."""
+    return any(_way_holds(way, message) for way in _ways(criteria, message))
 
 
 def _ways(criteria: Iterable[Any], message: Mapping[Any, Any]) -> Iterator[list[Any]]:
-    """Yield what may be met together: with one of the alternatives of each criterion that is on several fields."""
+    """Yield what may be met together: with one of the alternatives of each criterion that has to be taken apart."""
     choices: list[list[list[Any]]] = []
     for criterion in criteria:
-        if criterion.name is not None:
+        if not criterion.is_taken_apart():
             choices.append([[criterion]])
         else:
-            met = (way for way in criterion.alternatives if all(one.met_by(message) for one in way))
+            met = (way for way in criterion.alternatives if all(one.may_be_met_by(message) for one in way))
             choices.append([chosen for way in met for chosen in _ways(way, message)])
     return ([one for way in chosen for one in way] for chosen in itertools.product(*choices))
 
 
-def _places_for(criteria: Iterable[Any], message: Mapping[Any, Any]) -> list[list[Place]]:
-    """Return for each criterion the places of the values that fulfil it, unless one of these has no place: it goes with
-    every other value."""
-    asked = []
+def _way_holds(criteria: list[Any], message: Mapping[Any, Any]) -> bool:
+    asked: list[list[Place]] = []
+    absent: list[Place] = []
     for criterion in criteria:
         elements = message.get(criterion.name)
-        if type(elements) is Elements and elements.places is not None:
-            pairs = zip(elements, elements.places, strict=True)
-            places = [place for value, place in pairs if criterion.holds(value)]
-            if () not in places:
-                asked.append(places)
-    return asked
+        if type(elements) is not Elements or elements.places is None:
+            continue
+        if criterion.is_of_absence():
+            absent += elements.places
+            continue
+        places = [place for value, place in zip(elements, elements.places, strict=True) if criterion.holds(value)]
+        if () not in places:  # a value without a place goes with every other one
+            asked.append(places)
+    return _fit(asked, absent)
 
 
-def _fit(asked: list[list[Place]]) -> bool:
-    """Return whether there is a place for each, so that all of them agree in every list that they share. A criterion
-    whose values are in several lists side by side goes with everything: that takes names with points in them."""
+def _fit(asked: list[list[Place]], absent: list[Place]) -> bool:
+    """Return whether there is a place for each asked, so that all of them agree in every list that they share, and
+    disagree with every absent one in some list. A criterion whose values are in several lists side by side goes with
+    everything: that takes names with points in them."""
     by_list: dict[int, list[list[Place]]] = {}
     for places in asked:
         lists = {place[0][0] for place in places}
         if len(lists) == 1:
             by_list.setdefault(lists.pop(), []).append(places)
-    return all(_fit_in_one(group) for group in by_list.values())
+    apart: dict[int, list[Place]] = {}
+    for place in absent:
+        if not place or place[0][0] not in by_list:
+            return False
+        apart.setdefault(place[0][0], []).append(place)
+    return all(_fit_in_one(group, apart.get(one, [])) for one, group in by_list.items())
 
 
-def _fit_in_one(group: list[list[Place]]) -> bool:
-    """Return whether one element of a list has a place for each."""
-    if len(group) == 1:
+def _fit_in_one(group: list[list[Place]], absent: list[Place]) -> bool:
+    """Return whether one element of a list has a place for each asked, and what is absent elsewhere only."""
+    if len(group) == 1 and not absent:
         return True
     inside: list[dict[int, list[Place]]] = []
     for places in group:
@@ -150,4 +159,8 @@ def _fit_in_one(group: list[list[Place]]) -> bool:
         for place in places:
             inside[-1].setdefault(place[0][1], []).append(place[1:])
     common = set(inside[0]).intersection(*inside[1:])
-    return any(_fit([one[element] for one in inside if () not in one[element]]) for element in sorted(common))
+    for element in sorted(common):
+        further = [one[element] for one in inside if () not in one[element]]
+        if _fit(further, [place[1:] for place in absent if place[0][1] == element]):
+            return True
+    return False

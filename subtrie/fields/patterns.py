@@ -12,6 +12,7 @@ same way. The meaning of a criterion is nothing but what it was made of.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 _SIGNS = ("<", "<=", ">", ">=", "=")
 _OR = "$or"
+_INFINITIES = (math.inf, -math.inf)  # JSON has none
 
 
 class _Object(dict[str, Any]):
@@ -74,6 +76,8 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], names: set[str]
     for step, asked in _pairs(pattern):
         here = (*path, step)
         name = _name(here)
+        if step == _OR and (isinstance(asked, Mapping) or asked == []):
+            raise ValueError(f"field {name!r}: give a list of patterns, not {asked!r}")
         if step == _OR and _is_or(asked):
             found.append(AnyOf(*[_criteria(one, path, set()) for one in asked]))
         elif isinstance(asked, Mapping):
@@ -197,6 +201,8 @@ def _numeric(name: str, operand: Any) -> Criterion | None:
     known = all(isinstance(sign, str) and sign in _SIGNS for sign in signs)
     if not numbers or not known or not bounds or len(signs) != len(bounds) or len(bounds) > 2:
         raise ValueError(f"field {name!r}: {operand!r} is not a list of a sign and a number, or of two of each")
+    for bound in bounds:
+        _check_number(name, bound)
     if signs == ["="]:
         return Equals(name, bounds[0])
     if "=" in signs or len({sign[0] for sign in signs}) != len(signs):
@@ -232,8 +238,13 @@ def _check_leaves(name: str, values: list[Any]) -> None:
     for value in values:
         if not isinstance(value, str | int | float | None):
             raise ValueError(f"field {name!r}: {value!r} is not a text, number, boolean or null")
-        if value != value:
-            raise ValueError(f"field {name!r}: nothing is equal to {value!r}, not even itself")
+        _check_number(name, value)
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Raise ValueError for what Python reads of NaN, Infinity, and of a number that is too large for a float."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"field {name!r}: {value!r} is no number of JSON, or it is too large")
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -244,8 +255,8 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     part before one, so that `from_pattern` gives the same criteria again. What was read by `from_pattern` is written as
     it was read.
 
-    ValueError, with the criterion, for two criteria on one field, or one on a field within it; for two `AnyOf` on
-    several fields; for a value that JSON has not, a prefix of bytes, and a range whose bounds are no numbers.
+    ValueError, with the criterion, for two criteria on one field; for two `AnyOf` on several fields; for a value that
+    JSON has not, a prefix of bytes, and a range whose bounds are no numbers.
 
     >>> to_pattern([Equals("currency", "USD"), Within("price", 1, 5, low_open=True), Absent("cancelled")])
     {'cancelled': [{'exists': False}], 'currency': ['USD'], 'price': [{'numeric': ['>', 1, '<=', 5]}]}
@@ -254,12 +265,12 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     """
     pattern: dict[str, Any] = {}
     for criterion in sorted(criteria, key=lambda criterion: str(criterion.name)):
-        (*steps, last), asked = _placed(criterion)
+        path, asked = _placed(criterion)
+        steps, last = path[:-1], path[-1]
         place = pattern
-        for step in steps:
-            place = place.setdefault(step, {})
-            if not isinstance(place, dict):
-                raise ValueError(f"{criterion!r}: a pattern has one test for each field, and there is one on {step!r}")
+        while steps and isinstance(place.get(steps[0], place), dict):
+            place = place.setdefault(steps.pop(0), {})
+        last = ".".join([*steps, last])  # below a field that has a test itself
         if last in place:
             raise ValueError(f"{criterion!r}: a pattern has one test for each field, and there is another one")
         place[last] = asked
@@ -331,7 +342,7 @@ def _but(criterion: Not) -> Any:
 def _leaves(criterion: Criterion, values: Iterable[Any]) -> list[Any]:
     listed = list(values)
     for value in listed:
-        if not (value is None or type(value) in (str, int, float, bool)):
+        if not (value is None or type(value) in (str, int, float, bool)) or value in _INFINITIES:
             raise ValueError(f"{criterion!r}: {value!r} is not a text, number, boolean or null of JSON")
     return sorted(listed, key=lambda value: (type(value).__name__, repr(value)))
 
@@ -340,7 +351,7 @@ def _signs(criterion: Within) -> list[Any]:
     signs: list[Any] = []
     for bound, is_open, sign in ((criterion.low, criterion.low_open, ">"), (criterion.high, criterion.high_open, "<")):
         if bound is not None:
-            if type(bound) not in (int, float):
+            if type(bound) not in (int, float) or bound in _INFINITIES:
                 raise ValueError(f"{criterion!r}: the bounds of a pattern are numbers, not {bound!r}")
             signs += [sign if is_open else f"{sign}=", bound]
     if not signs:

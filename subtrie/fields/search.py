@@ -402,7 +402,8 @@ def _keep_together(search: Any, message: dict[Any, Any]) -> int:
     kept = 0
     for i in range(search.noted.count):
         entry = borrowed(as_node(items[i]))
-        if not isinstance(entry, Subscribed) or len(entry.criteria) == 1 or hold_together(entry.criteria, message):
+        criteria = entry.criteria if isinstance(entry, Subscribed) else (entry.key,)  # a clue has one
+        if hold_together(criteria, message):
             items[kept] = items[i]
             kept += 1
     keep(search, kept)

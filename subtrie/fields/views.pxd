@@ -9,7 +9,7 @@ from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_start
 from subtrie._trie.keyed cimport key_in
-from subtrie.fields.criteria cimport Criterion
+from subtrie.fields.criteria cimport Criterion, is_for_certain
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.needs cimport bit_of_field, bit_of_value
@@ -136,10 +136,14 @@ cdef inline tuple subscribers_noted(Search *search):
 
 
 cdef inline bint has_field(Search *search, Borrowed name) except -1:
+    if search.together:
+        return is_for_certain(<dict>search.message, <object>name)
     return DictContains(search.message, name)
 
 
 cdef inline bint is_met(Search *search, Borrowed criterion) except -1:
+    if search.together:
+        return (<Criterion>criterion).may_be_met_by(<dict>search.message)
     return FIELDS_MET_BY(criterion, search.message)
 
 

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from subtrie._trie.match.walk import Buffer
+from subtrie.fields.criteria import is_for_certain
 from subtrie.fields.needs import bit_of_field, bit_of_value
 
 AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
@@ -111,13 +112,13 @@ def subscribers_noted(search: Search) -> tuple[Any, ...]:
 
 
 def has_field(search: Search, name: Any) -> bool:
-    """Return whether the message has a field."""
-    return name in search.message
+    """Return whether the message has a field; if it lies in lists, one that belongs to everything."""
+    return is_for_certain(search.message, name) if search.together else name in search.message
 
 
 def is_met(search: Search, criterion: Any) -> bool:
-    """Return whether the message satisfies a criterion."""
-    return bool(criterion.met_by(search.message))
+    """Return whether the message satisfies a criterion, as far as can be told of that one alone."""
+    return bool(criterion.may_be_met_by(search.message) if search.together else criterion.met_by(search.message))
 
 
 def see(seen: Seen, most: int) -> None:

@@ -69,14 +69,31 @@ def all_of(*claims: Callable[[], bool]) -> Callable[[], None]:
 
 LINES: dict[str, Callable[[], None]] = {
     "regular expressions": all_of(lambda: is_refused({"a": [{"regexp": "a+"}]})),
-    "true": all_of(lambda: wants({"a": [1]}, '{"a": true}'), lambda: wants({"a": [False]}, '{"a": 0}')),
+    "true": all_of(
+        lambda: wants({"a": [1]}, '{"a": true}'),
+        lambda: wants({"a": [False]}, '{"a": 0}'),
+        lambda: wants({"a": [{"numeric": [">=", 0, "<", 5]}]}, '{"a": true}'),
+    ),
     "numbers": check_numbers,
+    "a range of one number": all_of(
+        lambda: wants({"a": [{"numeric": [">=", 1, "<=", 1]}]}, {"a": 1}),
+        lambda: not wants({"a": [{"numeric": [">=", 1, "<=", 1]}]}, {"a": 1.5}),
+    ),
+    "order of the bounds": all_of(lambda: wants({"a": [{"numeric": ["<", 5, ">", 1]}]}, {"a": 2})),
+    "numbers too large for a float": all_of(
+        lambda: is_refused('{"a": [1e999]}'), lambda: is_refused('{"a": [{"numeric": ["<", 1e999]}]}')
+    ),
     "numbers as values": all_of(*[lambda n=n: wants({"a": [300]}, f'{{"a": {n}}}') for n in ("300", "300.0", "3.0e2")]),
     "no values": all_of(lambda: not wants({"a": []}, {"a": 1}), lambda: not wants({"a": []}, {})),
     "nothing to exclude": all_of(lambda: is_refused({"a": [{"anything-but": []}]})),
     "values of several kinds to exclude": all_of(
         lambda: wants({"a": [{"anything-but": ["a", 1]}]}, {"a": 2}),
         lambda: not wants({"a": [{"anything-but": ["a", 1]}]}, {"a": 1}),
+        lambda: not wants({"a": [{"anything-but": [None, True]}]}, {"a": None}),
+    ),
+    "an empty text to begin or end with": all_of(
+        lambda: wants({"a": [{"prefix": ""}], "b": [{"suffix": ""}]}, {"a": "b", "b": ""}),
+        lambda: not wants({"a": [{"anything-but": {"prefix": ""}}]}, {"a": "b"}),
     ),
     "`anything-but` of other values": all_of(
         *[
@@ -90,6 +107,11 @@ LINES: dict[str, Callable[[], None]] = {
         lambda: not wants({"a": [{"exists": False}, "b"]}, {"a": "c"}),
     ),
     "`exists` of an object": all_of(lambda: not wants({"a": [{"exists": True}]}, {"a": {"b": 1}})),
+    "`exists` false beside other fields of a list": all_of(
+        lambda: wants({"a": {"b": [1], "c": [{"exists": False}]}}, {"a": [{"b": 1}, {"c": 1}]}),
+        lambda: not wants({"a": {"b": [1], "c": [{"exists": False}]}}, {"a": [{"b": 1, "c": 1}, {"b": 2}]}),
+        lambda: not wants({"a": {"c": [{"exists": False}]}}, {"a": [{"b": 1}, {"c": 1}]}),
+    ),
     "an empty list": all_of(
         lambda: not wants({"a": [{"exists": True}]}, {"a": []}), lambda: wants({"a": [{"exists": False}]}, {"a": []})
     ),
@@ -101,11 +123,22 @@ LINES: dict[str, Callable[[], None]] = {
         lambda: wants({"a": {"$or": [{"b": [1]}, {"c": {"$or": [{"d": [1]}]}}]}}, {"a": {"c": {"d": 1}}}),
         lambda: not wants({"a": {"$or": [{"b": [1]}, {"c": {"$or": [{"d": [1]}]}}]}}, {"a": {"c": {"e": 1}}}),
     ),
+    "`$or` with values, or with tests of no field": all_of(
+        lambda: wants({"$or": ["a"]}, {"$or": "a"}), lambda: wants({"$or": [{"prefix": "a"}]}, {"$or": "ab"})
+    ),
     "a field inside `$or` and beside it": all_of(
         lambda: wants({"a": [{"prefix": "b"}], "$or": [{"a": [{"suffix": "c"}]}, {"d": [1]}]}, {"a": "bc"}),
         lambda: not wants({"a": [{"prefix": "b"}], "$or": [{"a": [{"suffix": "c"}]}, {"d": [1]}]}, {"a": "cc"}),
     ),
     "a field that is named twice": all_of(lambda: is_refused('{"a": ["b"], "a": ["b"]}')),
+    "a field that an event names twice": all_of(
+        lambda: wants({"a": [2]}, '{"a": 1, "a": 2}'), lambda: not wants({"a": [1]}, '{"a": 1, "a": 2}')
+    ),
+    "empty names": all_of(
+        lambda: wants({"": {"a": [1]}}, {".a": 1}),
+        lambda: wants({"": {"a": [1]}}, {"": {"a": 1}}),
+        lambda: not wants({"": {"a": [1]}}, {"a": 1}),
+    ),
     "names with points": all_of(
         lambda: wants({"a.b": [1]}, {"a": {"b": 1}}), lambda: wants({"a": {"b": [1]}}, {"a.b": 1})
     ),
@@ -117,6 +150,8 @@ LINES: dict[str, Callable[[], None]] = {
         lambda: wants({"a": [{"cidr": "10.0.0.0/8"}]}, {"a": "10.1.2.3"}),
         lambda: wants({"a": [{"cidr": "2001:db8::/32"}]}, {"a": "2001:db8::1"}),
         lambda: wants({"a": [{"cidr": "10.0.0.1"}]}, {"a": "10.0.0.1"}),
+        lambda: not wants({"a": [{"cidr": "10.0.0.0/8"}]}, {"a": "10.0.0.01"}),
+        lambda: not wants({"a": [{"cidr": "::/0"}]}, {"a": "10.0.0.1"}),
     ),
     "`suffix`, `exactly`": all_of(
         lambda: wants({"a": [{"suffix": "c"}]}, {"a": "bc"}), lambda: wants({"a": [{"exactly": "c"}]}, {"a": "c"})

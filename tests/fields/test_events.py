@@ -3,12 +3,12 @@ plain reading of both."""
 
 from __future__ import annotations
 
-import fnmatch
 import ipaddress
 import itertools
 import json
 import operator
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,6 +80,24 @@ def conjunctions(pattern: dict[str, Any], name: str = "") -> Iterator[list[tuple
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
+# Characters that are the same in any case, as Unicode's simple foldings have it.
+SAME = [
+    "aA",
+    "bB",
+    "iI",
+    "sS\u017f",
+    "kK\u212a",
+    "\u00df\u1e9e",
+    "\u03c3\u03c2\u03a3",
+    "\u01c6\u01c5\u01c4",
+    "\u1fb3\u1fbc",
+]
+
+
+def in_one_case(text: str) -> str:
+    return "".join(next((same[0] for same in SAME if character in same), character) for character in text)
+
+
 def meets_test(test: Any, value: Any) -> bool:
     """Whether a value or a test of a pattern holds of a value that is there."""
     if not isinstance(test, dict):
@@ -92,6 +110,8 @@ def meets_test(test: Any, value: Any) -> bool:
     if kind == "anything-but":
         ((inner, texts),) = operand.items()
         return not any(meets_test({inner: text}, value) for text in (texts if isinstance(texts, list) else [texts]))
+    if kind == "exactly":
+        return bool(value == operand)
     if kind == "numeric":
         if isinstance(value, str) or value is None:
             return False
@@ -99,16 +119,21 @@ def meets_test(test: Any, value: Any) -> bool:
     if not isinstance(value, str):
         return False
     if isinstance(operand, dict):
-        return meets_test({kind: operand["equals-ignore-case"].lower()}, value.lower())
+        return meets_test({kind: in_one_case(operand["equals-ignore-case"])}, in_one_case(value))
     match kind:
         case "prefix":
             return bool(value[: len(operand)] == operand)
         case "suffix":
             return bool(value[max(0, len(value) - len(operand)) :] == operand)
         case "equals-ignore-case":
-            return bool(value.lower() == operand.lower())
+            return in_one_case(value) == in_one_case(operand)
         case "wildcard":
-            return fnmatch.fnmatchcase(value, operand)
+            parts = re.findall(r"\\.|.", operand, re.DOTALL)
+            return bool(
+                re.fullmatch("".join(".*" if part == "*" else re.escape(part[-1]) for part in parts), value, re.S)
+            )
+        case "shellstyle":
+            return bool(re.fullmatch(".*".join(map(re.escape, operand.split("*"))), value, re.S))
     try:
         return ipaddress.ip_address(value) in ipaddress.ip_network(operand)
     except ValueError:
@@ -117,35 +142,98 @@ def meets_test(test: Any, value: Any) -> bool:
 
 def wants(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
     """Whether an event meets a pattern: some values, one for each test, fulfil all tests of one way and agree in the
-    lists that they share."""
+    lists that they share. A field is absent if none of its values agrees with these."""
     there = list(leaves(event))
     for way in conjunctions(pattern):
-        choices = []
+        choices: list[list[dict[int, int] | str]] = []
         for name, asked in way:
-            found = [
-                inside for field, value, inside in there if field == name and any(meets_test(t, value) for t in asked)
-            ]
-            if {"exists": False} in asked and not any(field == name for field, _, _ in there):
-                found.append({})
-            choices.append(found)
-        if any(agree(chosen) for chosen in itertools.product(*choices)):
-            return True
+            choices.append(
+                [inside for field, value, inside in there if field == name and any(meets_test(t, value) for t in asked)]
+            )
+            if {"exists": False} in asked:
+                choices[-1].append(name)
+        for chosen in itertools.product(*choices):
+            values = tuple([one for one in chosen if not isinstance(one, str)])
+            if agree(values) and not any(field in chosen and agree((*values, at)) for field, _, at in there):
+                return True
     return False
 
 
-TEXTS = ["a", "b", "ab", "ba", "AB", "aab", "10.0.0.1", "10.9.0.1", "::1", ""]
-NUMBERS = [0, 1, 2, 2.5, 3]
-VALUES = [*TEXTS, *NUMBERS, None]
+TEXTS = [
+    "a",
+    "b",
+    "ab",
+    "ba",
+    "AB",
+    "aab",
+    "",
+    "a*b",
+    "a\\b",
+    "*",
+    "k",
+    "\u212a",
+    "\u017fa",
+    "Sa",
+    "\u00df",
+    "\u1e9e",
+    "ss",
+]
+TEXTS += [
+    "\u03c3",
+    "\u03c2",
+    "\u03a3a",
+    "\u01c5",
+    "\u01c6",
+    "\u0130",
+    "\u0131",
+    "i",
+    "I",
+    "\u1fb3",
+    "\u1fbc",
+    "\U0001f600a",
+    "a\nb",
+]
+ADDRESSES = [
+    "10.0.0.1",
+    "10.9.0.1",
+    "10.0.0.255",
+    "255.255.255.255",
+    "::1",
+    "::ffff:10.0.0.1",
+    "2001:DB8::1",
+    "10.0.0.01",
+]
+NETWORKS = ["10.0.0.0/16", "10.0.0.0/8", "::/64", "0.0.0.0/0", "10.0.0.1", "10.0.0.0/31", "2001:db8::/33", "::/0"]
+NUMBERS = [0, 1, 2, 2.5, 3, -0.0, -1, -2.5, 1e-7, 2**53, 2**53 + 1, 2.0**53, -(2**64), 10**30, 1e30, 5e-324, 1e300, 0.1]
+WILDCARDS = [
+    "*",
+    "a*",
+    "*b",
+    "*a*",
+    "a*b",
+    "b*a*",
+    "*.0.*",
+    "ab",
+    "",
+    "a\\\\b",
+    "a\\**",
+    "*\\*",
+    "\\*",
+    "a*b*a",
+    "*\n*",
+    "*\U0001f600*",
+]
+VALUES = [*TEXTS, *ADDRESSES, *NUMBERS, *[None] * 4]
 
 
 def some_event(rng: random.Random, depth: int = 0) -> dict[str, Any]:
-    return {name: some_value(rng, depth) for name in "xyz" if rng.random() < 0.7}
+    return {name: some_value(rng, depth) for name in ("x", "y", "z", "x.y") if rng.random() < 0.6}
 
 
 def some_value(rng: random.Random, depth: int) -> Any:
     kind = rng.random()
     if depth > 2 or kind < 0.5:
-        return rng.choice(VALUES)
+        return rng.choice(VALUES[:8] if rng.random() < 0.5 else VALUES)
     if kind < 0.7:
         return some_event(rng, depth + 1)
     return [some_value(rng, depth + 1) for _ in range(rng.randrange(4))]
@@ -161,26 +249,31 @@ def some_pattern(rng: random.Random, depth: int = 0) -> dict[str, Any]:
 
 
 def some_tests(rng: random.Random) -> list[Any]:
-    values: list[Any] = rng.sample(VALUES, rng.randrange(3))
+    pool = VALUES[:8] if rng.random() < 0.5 else VALUES
+    values: list[Any] = rng.sample(pool, rng.randrange(3))
     tests = [some_test(rng) for _ in range(rng.choice([0, 0, 1, 1, 2]))]
     return values + tests or [rng.choice(VALUES)]
 
 
 def some_test(rng: random.Random) -> dict[str, Any]:
-    text, number = rng.choice(TEXTS), rng.choice(NUMBERS)
+    text, number, other = rng.choice(TEXTS), rng.choice(NUMBERS), rng.choice(NUMBERS)
+    both = rng.choice([text, {"equals-ignore-case": text}])
+    plain = text.replace("*", "")
     kinds: list[dict[str, Any]] = [
         {"exists": rng.random() < 0.5},
-        {"prefix": text},
-        {"suffix": text},
-        {"prefix": {"equals-ignore-case": text}},
-        {"suffix": {"equals-ignore-case": text}},
+        {"prefix": both},
+        {"suffix": both},
         {"equals-ignore-case": text},
-        {"wildcard": rng.choice(["*", "a*", "*b", "*a*", "a*b", "b*a*", "*.0.*", "ab", ""])},
-        {"cidr": rng.choice(["10.0.0.0/16", "10.0.0.0/8", "::/64", "0.0.0.0/0"])},
-        {"anything-but": rng.choice([text, [text, number], number])},
-        {"anything-but": {rng.choice(["prefix", "suffix", "equals-ignore-case"]): rng.choice([text, [text, "b"]])}},
-        {"anything-but": {"wildcard": rng.choice(["a*", ["*b", "a"]])}},
-        {"numeric": rng.choice([["=", number], [">", number], ["<=", number], [">=", number, "<", number + 2]])},
+        {"exactly": text},
+        {"wildcard": rng.choice(WILDCARDS)},
+        {"shellstyle": rng.choice(["*" + plain, plain + "*", "a\\*", plain])},
+        {"cidr": rng.choice(NETWORKS)},
+        {"anything-but": rng.choice([text, [text, number], number, [None]])},
+        {"anything-but": {rng.choice(["prefix", "suffix"]): rng.choice([text, both, [text, "b"], ["b", both]])}},
+        {"anything-but": {"equals-ignore-case": rng.choice([text, [text, "b"]])}},
+        {"anything-but": {"wildcard": rng.choice([rng.choice(WILDCARDS), ["*b", "a"]])}},
+        {"numeric": [rng.choice(["=", ">", ">=", "<", "<="]), number]},
+        {"numeric": rng.choice([[">=", min(number, other), "<=", max(number, other)], ["<", 3, ">", -1]])},
     ]
     return rng.choice(kinds)
 
@@ -327,6 +420,32 @@ def test_a_list_of_objects_in_a_field_that_nobody_asks_for() -> None:
         for event in ({"source": "shop", "rest": rest}, {"rest": rest, "source": "shop"}):
             assert matcher.match_all(event) == matcher.match_all(flattened(event)) == ("ann",)
             assert matcher.match_any(event) == ("ann",)
+
+
+def test_a_field_is_absent_where_the_other_criteria_are_met() -> None:
+    both = [Equals("d.a", 1), Absent("d.b")]
+    matcher = FieldMatcher()
+    matcher.subscribe(both, "both")
+    matcher.subscribe([Absent("d.b")], "alone")
+    matcher.subscribe([AnyOf(Absent("d.b"), Equals("d.b", 3)), Equals("d.a", 1)], "any")
+    matcher.subscribe([AnyOf(Absent("d.b"), Equals("d.b", 3))], "any alone")
+    for i in range(100):  # a crowded place
+        matcher.subscribe([Equals("d.a", 7), Absent("d.b")], i)
+
+    def who(event: Any) -> set[Any]:
+        flat = flattened(event)
+        assert matcher.hits(flat) == {s: n for s in matcher if (n := sum(c.met_by(flat) for c in s.criteria))}
+        return set(matcher.match_all(event))
+
+    assert who({"d": [{"a": 1}, {"b": 2}]}) == {"both", "any"}
+    assert who({"d": [{"a": 1, "b": 2}, {"a": 2}]}) == set()
+    assert who({"d": [{"a": 1, "b": 3}, {"a": 2}]}) == {"any", "any alone"}
+    assert who({"d": [{"a": 1, "b": [{"c": 1}]}, {"b": 2}, {"a": 1, "b": 1}]}) == {"both", "any"}
+    assert who({"d": [{"a": 1}], "d.b": 4}) == set()
+    assert who({"d": [{"a": 7}, {"b": 4}]}) == set(range(100))
+    assert who({"d": [{"a": 7}, {"a": 8}]}) == {*range(100), "alone", "any alone"}
+    assert set(matcher.match_all(flattened({"d": [{"a": 1}, {"b": 2}]}, together=False))) == set()
+    matcher.check()
 
 
 def test_what_belongs_to_one_object_is_met_together() -> None:

@@ -114,9 +114,14 @@ def test_other_ways_to_write_it(pattern: dict[str, Any], criteria: list[Criterio
         ({"f": [{"numeric": [{}, 1]}]}, "is not a list of a sign and a number"),
         ({"f": [{"numeric": [">", True]}]}, "is not a list of a sign and a number"),
         ({"f": [{"numeric": [">", 1, "<", 3, "<", 2]}]}, "is not a list of a sign and a number"),
-        ({"f": [float("nan")]}, "field 'f': nothing is equal to nan"),
+        ({"f": [float("nan")]}, "field 'f': nan is no number of JSON, or it is too large"),
         ({"f": [{}]}, "field 'f': a test has one name, not 0"),
-        ({"$or": []}, r"field '\$or'") if False else ({"$or": [{}]}, "the pattern is empty"),
+        ({"f": [float("inf")]}, "field 'f': inf is no number of JSON, or it is too large"),
+        ({"f": [{"anything-but": [float("inf")]}]}, "field 'f': inf is no number of JSON"),
+        ({"f": [{"numeric": [">", float("-inf")]}]}, "field 'f': -inf is no number of JSON"),
+        ({"$or": []}, r"field '\$or': give a list of patterns, not \[\]"),
+        ({"f": {"$or": {"g": [1]}}}, r"field 'f.\$or': give a list of patterns, not {"),
+        ({"$or": [{}]}, "the pattern is empty"),
         ({"f": [{"exists": "yes"}]}, "criteria cannot express the test 'exists' with 'yes'"),
         ({"f": [{"numeric": [">", "a"]}]}, "is not a list of a sign and a number"),
         ({"f": [{"numeric": [">"]}]}, "is not a list of a sign and a number"),
@@ -151,7 +156,11 @@ def test_a_field_that_is_named_twice_is_refused(text: str, field: str) -> None:
 
 def test_a_name_that_stands_twice_for_different_fields() -> None:
     assert from_pattern('{"a": {"b": [1]}, "a": {"c": [2]}}') == [Equals("a.b", 1), Equals("a.c", 2)]
-    assert from_pattern('{"a": [1], "a": {"c": [2]}}') == [Equals("a", 1), Equals("a.c", 2)]
+    both = from_pattern('{"e": {"a": {"c": {"d": [2]}}, "a": [1]}}')
+    assert both == [Equals("e.a.c.d", 2), Equals("e.a", 1)]
+    assert to_pattern(both) == to_pattern(set(both)) == {"e": {"a": [1], "a.c.d": [2]}}
+    assert from_pattern(to_pattern(both)) == both[::-1]
+    assert to_pattern([Equals("a.b", 2), Equals("a", 1)]) == {"a": [1], "a.b": [2]}
     with pytest.raises(ValueError, match="field 'f': a test has one name, not 2"):
         from_pattern('{"f": [{"prefix": "a", "prefix": "b"}]}')
 
@@ -170,7 +179,8 @@ def test_what_is_no_pattern() -> None:
         ([AnyOf(Equals("f", 1), Equals("g", 1)), AnyOf(Equals("h", 1), Equals("g", 1))], "there is another one"),
         ([Not(Within("f", 1, 2))], "has no JSON pattern"),
         ([Not(AnyOf(Prefix("f", "a"), Suffix("f", "b")))], "has no JSON pattern"),
-        ([Equals("f", 1), Equals("f.g", 1)], "there is one on 'f'"),
+        ([Equals("f", float("inf"))], "inf is not a text, number, boolean or null of JSON"),
+        ([AtLeast("f", float("-inf"))], "the bounds of a pattern are numbers, not -inf"),
         ([Equals("f", (1,))], "is not a text, number, boolean or null of JSON"),
         ([Prefix("f", b"a")], "has no JSON pattern"),
         ([Within("f", "a", "b")], "the bounds of a pattern are numbers, not 'a'"),
