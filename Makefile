@@ -40,7 +40,7 @@ help:
 # --- What people run --------------------------------------------------------------------------------------------------
 
 demo: java .venv/built
-	.venv/bin/python -m subtrie demo --html build/demo.html $(ARGS)
+	.venv/bin/python -m examples.demo --html build/demo.html $(ARGS)
 
 # In parts, one more at a time than there are processors, since parts that start processes and sessions often wait. Each
 # part shows its output when it is done.

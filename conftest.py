@@ -128,7 +128,7 @@ def spark() -> Iterator[SparkSession]:
     """A small local Spark session."""
     from pyspark.sql import SparkSession
 
-    from subtrie.cli.spark import SHORT_LIVED
+    from examples.demo.spark import SHORT_LIVED
 
     settings: dict[str, bool | float | int | str | None] = {
         "spark.driver.extraJavaOptions": SHORT_LIVED,

@@ -8,8 +8,8 @@ from functools import partial
 from benchmarks.matchers import INVERTED, LOCKED, OPTIMISED, PAHO, TRIE, Entrant, filled, present
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.suite.throughput import call_each
+from examples.demo.workload import Workload, openamq
 from subtrie import SubscriptionTrie
-from subtrie.cli.workload import Workload, openamq
 
 FILTERS = 2_000
 SEED = 1

@@ -1,8 +1,8 @@
-"""The command line: ``python -m subtrie demo | match | tree | export``.
+"""The command line: ``python -m subtrie match | tree | export``.
 
-Exit status: 0 success; 1 some lines of a file were bad, or the demo found a fault; 2 the command failed; 130
-interrupted. `match FILTER` has grep's: 0 something was found, 1 nothing, 2 trouble. If the reader of the output goes
-away, the command ends quietly with status 0.
+Exit status: 0 success; 1 some lines of a file were bad; 2 the command failed; 130 interrupted. `match FILTER` has
+grep's: 0 something was found, 1 nothing, 2 trouble. If the reader of the output goes away, the command ends quietly
+with status 0.
 """
 
 from __future__ import annotations
@@ -10,14 +10,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError, __version__
-from subtrie.cli.demo import Outcome, run_files, run_workload
 from subtrie.cli.grep import Shown, grep
 from subtrie.cli.lines import (
     STANDARD_INPUT,
@@ -29,19 +24,11 @@ from subtrie.cli.lines import (
     subscribe_lines,
     topic_lines,
 )
-from subtrie.cli.page import require_place, write_page
 from subtrie.cli.progress import progress_bars
-from subtrie.cli.report import report
-from subtrie.cli.spark import CannotStart, local_spark
 from subtrie.cli.tree import tree_lines
-from subtrie.cli.view import terminal_view, waiting
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 OK, FAULTY, CANNOT, INTERRUPTED = 0, 1, 2, 130
 DIALECTS = {dialect.name.lower(): dialect for dialect in (AMQP, MQTT, NATS)}
-FILTERS, MESSAGES, THREADS, SEED = 2_000, 1_000_000, 4, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,8 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     _check(parser, options)
+    return ended(f"{parser.prog} {options.command}", options.run, options)
+
+
+class CannotStart(Exception):
+    """A requirement of the command is missing; the message says what to install."""
+
+
+def ended(command: str, run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a command to its end, however it ends; returns the exit status."""
     try:
-        return int(options.run(options))
+        return int(run(options))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -64,41 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except (CannotStart, OSError, TopicError) as error:
-        print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
+        print(f"{command}: {error}", file=sys.stderr)
         return CANNOT
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m subtrie", description="A concurrent topic matcher at work.")
     parser.add_argument("--version", action="version", version=f"subtrie {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="demo | match | export | tree")
-
-    demo = commands.add_parser(
-        "demo",
-        help="match messages while others subscribe, and export one instant to Spark",
-        description="Threads subscribe and unsubscribe while others match messages. Halfway a snapshot is "
-        "taken and exported to a local Spark session, which checks that it shows one instant.",
-    )
-    demo.add_argument(
-        "--threads",
-        type=_at_least(2),
-        default=THREADS,
-        metavar="N",
-        help=f"how many threads; half of them write, the rest match (default {THREADS})",
-    )
-    demo.add_argument(
-        "--messages",
-        type=_at_least(1),
-        metavar="N",
-        help=f"messages to match (default {MESSAGES:,}, and on until Spark has judged the cut)",
-    )
-    demo.add_argument("--filters", type=_at_least(1), metavar="N", help=f"subscriptions held (default {FILTERS:,})")
-    demo.add_argument(
-        "--seed", type=int, metavar="N", help=f"seed of the filters, topics and messages (default {SEED})"
-    )
-    demo.add_argument("--html", type=Path, metavar="FILE", help="write a page with plots when all is done")
-    _add_files(demo, required=False)
-    demo.set_defaults(run=_demo)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="match | export | tree")
 
     match = commands.add_parser(
         "match",
@@ -106,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         description="With --subscriptions and --topics: writes a line topic<TAB>subscriber for each subscriber that "
         "wants a topic. With a FILTER: writes the topics of the files that it matches.",
     )
-    _add_files(match, required=False)
+    add_files(match, required=False)
     match.add_argument("--json", action="store_true", help="one JSON object for each subscription that a topic reaches")
     match.add_argument("filter", nargs="?", metavar="FILTER", help="find the topics that this filter matches")
     match.add_argument("paths", nargs="*", metavar="FILE", help="one topic a line; standard input if there is none")
@@ -122,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Draws a line for each word, with the subscribers of the filters that end there.",
     )
     _add_subscriptions(tree, required=True)
-    tree.add_argument("--depth", type=_at_least(1), metavar="N", help="draw at most N levels, and count the rest")
+    tree.add_argument("--depth", type=at_least(1), metavar="N", help="draw at most N levels, and count the rest")
     tree.set_defaults(run=_tree)
 
     export = commands.add_parser(
@@ -136,7 +105,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_files(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_files(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the arguments that name files of subscriptions and topics."""
     _add_subscriptions(parser, required=required)
     parser.add_argument("--topics", required=required, metavar="FILE", help="one topic a line; - for standard input")
 
@@ -154,7 +124,9 @@ def _add_subscriptions(parser: argparse.ArgumentParser, *, required: bool) -> No
     )
 
 
-def _at_least(least: int) -> Callable[[str], int]:
+def at_least(least: int) -> Callable[[str], int]:
+    """The `type` of an argument that is a number, and not below `least`."""
+
     def number(text: str) -> int:
         value = int(text)
         if value < least:
@@ -165,20 +137,17 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    files = files_of(parser, options)
+    if options.command == "match":
+        _check_match(parser, options, files)
+
+
+def files_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str | None]:
+    """The files of subscriptions and of topics, not both of which can be standard input."""
     files = [getattr(options, name, None) for name in ("subscriptions", "topics")]
     if files == [STANDARD_INPUT, STANDARD_INPUT]:
         parser.error("--subscriptions and --topics cannot both be -: standard input can be read only once")
-    if options.command == "match":
-        _check_match(parser, options, files)
-        return
-    if options.command == "demo" and files == [None, None] and options.dialect != "amqp":
-        parser.error("the workload of the demo is AMQP's; --dialect goes with --subscriptions and --topics")
-    if options.command != "demo" or files == [None, None]:
-        return
-    if None in files:
-        parser.error("--subscriptions and --topics belong together")
-    if not options.messages is options.filters is options.seed is None:
-        parser.error("--messages, --filters and --seed make a workload; --subscriptions and --topics bring one")
+    return files
 
 
 def _check_match(parser: argparse.ArgumentParser, options: argparse.Namespace, files: list[str | None]) -> None:
@@ -193,68 +162,6 @@ def _check_match(parser: argparse.ArgumentParser, options: argparse.Namespace, f
             parser.error("-v, -c, -n and -q go with a FILTER")
     elif files != [None, None] or options.json:
         parser.error("--subscriptions, --topics and --json do not go with a FILTER")
-
-
-def _demo(options: argparse.Namespace) -> int:
-    if options.html is not None:
-        require_place(options.html)
-    return _demo_files(options) if options.subscriptions is not None else _demo_workload(options)
-
-
-def _demo_workload(options: argparse.Namespace) -> int:
-    messages, filters, seed = options.messages or MESSAGES, options.filters or FILTERS, options.seed
-    seed = SEED if seed is None else seed
-    print(
-        f"OpenAMQ matching test: {filters:,} filters, {messages:,} messages, seed {seed}; starting Spark",
-        flush=True,
-    )
-    with _spark_shown() as spark:
-        outcome = run_workload(
-            spark,
-            terminal_view,
-            threads=options.threads,
-            messages=messages,
-            filters=filters,
-            seed=seed,
-            until_judged=options.messages is None,
-        )
-        print(*report(outcome), sep="\n")
-    about = f"The OpenAMQ matching test: {filters:,} filters, {messages:,} messages, seed {seed}."
-    _write_page(options, outcome, about)
-    return OK if outcome.is_good else FAULTY
-
-
-def _demo_files(options: argparse.Namespace) -> int:
-    bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
-    with (
-        open_lines(options.subscriptions, bad) as subscriptions,
-        open_lines(options.topics, bad) as topics,
-        local_spark() as spark,
-    ):
-        shown = not sys.stdout.isatty()
-        with progress_bars(shown=shown) as add_bar:
-            subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
-        show = partial(terminal_view, shown=shown)
-        outcome = run_files(spark, show, threads=options.threads, trie=trie, topics=topics, out=out)
-        out.flush()
-        print(*report(outcome), sep="\n", file=sys.stderr)
-    _write_page(options, outcome, f"The topics of {options.topics}, with the subscriptions of {options.subscriptions}.")
-    return OK if outcome.is_good and not bad.count else FAULTY
-
-
-@contextmanager
-def _spark_shown() -> Iterator[SparkSession]:
-    """A Spark session; on a terminal, a message is shown until it has started."""
-    with ExitStack() as session:
-        with waiting("starting Spark"):
-            spark = session.enter_context(local_spark())
-        yield spark
-
-
-def _write_page(options: argparse.Namespace, outcome: Outcome, about: str) -> None:
-    if options.html is not None:
-        write_page(options.html, outcome, about)
-        print(f"\nPlots of it are in {options.html}", file=sys.stderr if options.subscriptions else sys.stdout)
 
 
 def _match(options: argparse.Namespace) -> int:

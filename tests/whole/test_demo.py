@@ -15,18 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from subtrie import AMQP, SubscriptionTrie, cli
-from subtrie.cli.crew import Crew
-from subtrie.cli.cut import NOTHING, Holding, faults, holdings_in_spark, standing_faults, step_key
-from subtrie.cli.demo import run_files, run_workload
-from subtrie.cli.export import Exporter
-from subtrie.cli.feed import Feed
+from examples.demo import command
+from examples.demo.crew import Crew
+from examples.demo.cut import NOTHING, Holding, faults, holdings_in_spark, standing_faults, step_key
+from examples.demo.export import Exporter
+from examples.demo.feed import Feed
+from examples.demo.parts import run_files, run_workload
+from examples.demo.publish import MessagePublisher
+from examples.demo.report import report
+from examples.demo.steps import Writer, held_after, operations_behind, writers_for
+from examples.demo.watch import Watch
+from examples.demo.workload import openamq
+from subtrie import AMQP, SubscriptionTrie
 from subtrie.cli.lines import BadLines, LineFile
-from subtrie.cli.publish import MessagePublisher
-from subtrie.cli.report import report
-from subtrie.cli.steps import Writer, held_after, operations_behind, writers_for
-from subtrie.cli.watch import Watch
-from subtrie.cli.workload import openamq
 
 pytestmark = pytest.mark.slow  # Spark and processes start; the twin does not matter
 
@@ -59,7 +60,7 @@ class TestWorkload:
             assert matching == sum(AMQP.matches(filter, AMQP.split_topic(topic)) for filter in filters)
 
     def test_has_the_published_size(self) -> None:
-        workload = openamq(cli.FILTERS, cli.SEED)
+        workload = openamq(command.FILTERS, command.SEED)
         assert len(workload.filters) == 2_000
         assert len(set(workload.topics)) == len(workload.matching) == 2_000
         assert 165 < sum(workload.matching) / 2_000 < 175

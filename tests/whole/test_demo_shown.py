@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from subtrie.cli import main
-from subtrie.cli.page import require_place, write_page
-from subtrie.cli.publish import CHUNK, MessagePublisher
-from subtrie.cli.view import curve, drawn, terminal_view, waiting
-from subtrie.cli.watch import INTERVAL, Sample, Watch
-from subtrie.cli.workload import openamq
+from examples.demo.command import main
+from examples.demo.page import require_place, write_page
+from examples.demo.publish import CHUNK, MessagePublisher
+from examples.demo.view import curve, drawn, terminal_view, waiting
+from examples.demo.watch import INTERVAL, Sample, Watch
+from examples.demo.workload import openamq
 
 rich_console = pytest.importorskip("rich.console")
 pytestmark = pytest.mark.once
@@ -192,7 +192,7 @@ class TestPage:
     def test_takes_the_place_of_an_earlier_one_whole(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "page.html").write_text("earlier")
         require_place(tmp_path / "page.html")
-        monkeypatch.setattr("subtrie.cli.page._page", lambda *_: iter([1]))
+        monkeypatch.setattr("examples.demo.page._page", lambda *_: iter([1]))
         with pytest.raises(TypeError):
             self.page(tmp_path / "page.html")
         assert [path.read_text() for path in tmp_path.iterdir()] == ["earlier"]
@@ -200,7 +200,7 @@ class TestPage:
     def test_that_cannot_be_written_is_refused_before_anything_is_done(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert main(["demo", "--html", str(tmp_path / "none" / "page.html")]) == 2
+        assert main(["--html", str(tmp_path / "none" / "page.html")]) == 2
         shown = capsys.readouterr()
         assert (shown.out, "No such file or directory" in shown.err) == ("", True)
         require_place(tmp_path / "page.html")

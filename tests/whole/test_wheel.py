@@ -66,6 +66,7 @@ def test_has_only_what_runs_and_is_small(wheel: Path) -> None:
         "ctrie", "subtrie", "snapshot", "stress", "subtrie_pytest.py",
     }  # fmt: skip
     assert [name for name in names if name.endswith("py.typed")]
+    assert not [name for name in names if "tries/" in name or "demo" in name]  # they serve the repository
     assert wheel.stat().st_size < 3_500_000
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Barrier, BrokenBarrierError, Event
 
+from examples.demo.export import Exporter
+from examples.demo.publish import Publisher
+from examples.demo.steps import Writer
 from subtrie import SubscriptionTrie
-from subtrie.cli.export import Exporter
-from subtrie.cli.publish import Publisher
-from subtrie.cli.steps import Writer
 
 
 class Crew:

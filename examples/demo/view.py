@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from subtrie.cli.watch import Watch
+from examples.demo.watch import Watch
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -11,7 +11,7 @@ from itertools import pairwise
 from threading import Event, Thread
 from typing import NamedTuple
 
-from subtrie.cli.crew import Crew
+from examples.demo.crew import Crew
 
 INTERVAL = 0.1
 """Seconds between two samples."""

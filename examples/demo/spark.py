@@ -1,4 +1,4 @@
-"""A local Spark session for the command line. It looks for Java first, and keeps Spark's log off the terminal."""
+"""A local Spark session for the demonstration. It looks for Java first, and keeps Spark's log off the terminal."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
+from subtrie.cli import CannotStart
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -31,10 +33,6 @@ SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Java options for a session of seconds: half the processor time, since Java compiles quickly instead of well."""
 LOG_TAIL = 2_000
 """Characters of Spark's log that are shown if Spark does not start."""
-
-
-class CannotStart(Exception):
-    """A requirement of the command is missing; the message says what to install."""
 
 
 @contextmanager

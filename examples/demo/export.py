@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from examples.demo.cut import faults, holdings_in_spark, is_step, standing_faults, step_key
+from examples.demo.publish import Publisher
+from examples.demo.steps import Writer
 from subtrie import SubscriptionTrie
-from subtrie.cli.cut import faults, holdings_in_spark, is_step, standing_faults, step_key
-from subtrie.cli.publish import Publisher
-from subtrie.cli.steps import Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

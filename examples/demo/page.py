@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from subtrie.cli.demo import Outcome
-from subtrie.cli.report import rows
+from examples.demo.parts import Outcome
+from examples.demo.report import rows
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 190, 78, 26
 _STYLE = """

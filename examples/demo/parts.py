@@ -13,15 +13,15 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from examples.demo.crew import Crew
+from examples.demo.export import Exporter
+from examples.demo.feed import Feed, Portion
+from examples.demo.publish import FilePublisher, MessagePublisher, Publisher
+from examples.demo.steps import Writer, writers_for
+from examples.demo.watch import Watch
+from examples.demo.workload import openamq
 from subtrie import SubscriptionTrie, TopicError
-from subtrie.cli.crew import Crew
-from subtrie.cli.export import Exporter
-from subtrie.cli.feed import Feed, Portion
 from subtrie.cli.lines import LineFile, topic_lines
-from subtrie.cli.publish import FilePublisher, MessagePublisher, Publisher
-from subtrie.cli.steps import Writer, writers_for
-from subtrie.cli.watch import Watch
-from subtrie.cli.workload import openamq
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from subtrie.cli.steps import Step, Writer, operations_behind
+from examples.demo.steps import Step, Writer, operations_behind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from threading import Barrier, Event
 
+from examples.demo.feed import Feed
+from examples.demo.workload import Workload
 from subtrie import SubscriptionTrie
-from subtrie.cli.feed import Feed
 from subtrie.cli.lines import LineFile, match_lines
-from subtrie.cli.workload import Workload
 
 CHUNK = 100
 """Messages matched between two readings of the clock."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from subtrie.cli.demo import Outcome
+from examples.demo.parts import Outcome
 
 
 def report(outcome: Outcome) -> Iterator[str]:
