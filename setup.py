@@ -31,6 +31,7 @@ from setuptools.errors import BaseError, CCompilerError
 MODULES = {
     "ctrie._native": "ctrie/_native.pyx",
     "ctrie._row": "ctrie/_row.pyx",
+    "ctrie._tally": "ctrie/_tally.pyx",
     "ctrie._cnode": "ctrie/_cnode.pyx",
     "ctrie._nodes": "ctrie/_nodes.py",
     "ctrie._descent": "ctrie/_descent.py",

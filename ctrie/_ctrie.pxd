@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._stack cimport check_stack
 from ctrie._bulk cimport fill_root
 from ctrie._descent cimport (
-    Absent, GROUP, STORED, THERE, UNDONE, find, find_value, is_there, prefetch_text, put_quickly, warm,
+    ADDED, Absent, GROUP, THERE, UNDONE, find, find_value, is_there, prefetch_text, put_quickly, warm,
 )
 from ctrie._native cimport Slot, borrow, compare_and_set, initialise, load
 from ctrie._nodes cimport (
@@ -13,6 +13,7 @@ from ctrie._nodes cimport (
     is_empty, mix, new_pair, root_of,
 )
 from ctrie._signals cimport EVERY, check_signals
+from ctrie._tally cimport Tally, begin_change, begin_clear, doubt, end_change, end_clear, known, read, taken_over
 cdef extern from "watch.h":
     bint is_watching "ctrie_is_watching" ()
     void watch_more "ctrie_watch" (int more)
@@ -58,8 +59,12 @@ cdef class Ctrie(Rooted):
     cdef int _put(self, object key, object value) except -1
     @cython.locals(hash=uint64_t, outcome=int)
     cdef object _put_if_absent(self, object key, object value, object default)
+    @cython.locals(outcome=int)
+    cdef int _put_quickly(self, object key, uint64_t hash, object value, bint only_new) except -1
+    @cython.locals(stored=bint, number=Py_ssize_t)
+    cdef bint _fill_root(self, list pairs, bint distinct) except -1
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
-    @cython.locals(found=SNode)
+    @cython.locals(edit=MapEdit, found=SNode, more=int)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
     cdef object _watch_on(self, object watch, str operation, object key, uint64_t hash)
     @cython.locals(edit=MapEdit)
@@ -70,10 +75,15 @@ cdef class Ctrie(Rooted):
     @cython.locals(edit=MapEdit)
     cdef object _take_back(self, Root making, int mode, object key, uint64_t hash, SNode announced)
     @cython.locals(other=Ctrie)
+    cdef Ctrie _with_content(self, Root root, Tally tally)
+    @cython.locals(other=Ctrie)
     cdef Ctrie _with_root(self, Root root)
 
+@cython.locals(count=Py_ssize_t)
+cpdef Py_ssize_t _number(Ctrie trie) except -1
 cdef Root _frozen(Ctrie trie)
 cdef bint _has_changed(int mode, SNode found, SNode expected) noexcept
+cdef int _more(int mode, SNode found, SNode expected) noexcept
 cdef bint _compares_as(Ctrie one, Ctrie other) except -1
 @cython.locals(remade=Ctrie)
 cpdef Ctrie _remade(object cls, object hash, object equal)

@@ -21,8 +21,8 @@ from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pa
 if not cython.compiled:
     from ctrie._bulk import fill_root
     from ctrie._descent import (
+        ADDED,
         GROUP,
-        STORED,
         THERE,
         UNDONE,
         Absent,
@@ -53,6 +53,7 @@ if not cython.compiled:
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
     from ctrie._stack import check_stack
+    from ctrie._tally import Tally, begin_change, begin_clear, doubt, end_change, end_clear, known, read, taken_over
 
 from ctrie._nodes import check_level, differences, parts, shape, snodes
 from ctrie._own_changes import Watch, note_change
@@ -154,12 +155,14 @@ class Ctrie(Rooted):
 
         def __cinit__(self, *_: object, **__: object) -> None:
             self._root = _UNMADE
+            self._tally = Tally()
             self._creations = Slot.__new__(Slot)
     else:
 
         def __new__(cls, *_: object, **__: object) -> Ctrie:
             self = object.__new__(cls)
             self._root = _UNMADE
+            self._tally = Tally()
             self._creations = Slot.__new__(Slot)
             initialise(self._creations, None)
             self._hash = self._equal = None
@@ -415,11 +418,17 @@ class Ctrie(Rooted):
 
     def __len__(self) -> int:
         """O(n): counts the keys of one instant. `bool(m)` is O(1)."""
-        root = freeze_root(self._root)
-        count = 0
-        for _ in snodes(root):
-            count += 1
-        return count
+        return _number(self)
+
+    def approximate_len(self) -> int:
+        """Return the number of keys without counting them: exact when no change is in progress, otherwise less or more
+        by those that are. O(1); O(n) for the first call after a snapshot, `clear` or `update` that overlapped another
+        change, or an `update` of an empty map with pairs.
+
+        >>> Ctrie({"a": 1, "b": 2}).approximate_len()
+        2
+        """
+        return known(self._tally, False, lambda: _number(self))
 
     def __bool__(self) -> bool:
         return not is_empty(self._root)
@@ -471,7 +480,13 @@ class Ctrie(Rooted):
     def clear(self) -> None:
         """Remove everything, at one instant. O(1), lock-free."""
         self._writable()
-        clear_root(self._root)
+        before = begin_clear(self._tally)
+        cleared = False
+        try:
+            clear_root(self._root)
+            cleared = True
+        finally:
+            end_clear(self._tally, before, cleared)
 
     def __or__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):
@@ -512,7 +527,9 @@ class Ctrie(Rooted):
 
     def snapshot(self) -> Ctrie:
         """Return a Ctrie with the present content that can be changed independently of this one. O(1), lock-free."""
-        return self._with_root(fork_root(self._root))
+        before = read(self._tally)
+        root = fork_root(self._root)
+        return self._with_content(root, taken_over(self._tally, before))
 
     def readonly_snapshot(self) -> Ctrie:
         """Return a Ctrie with the present content that never changes: its mutators raise TypeError. O(1), lock-free.
@@ -522,7 +539,9 @@ class Ctrie(Rooted):
             ...
         TypeError: this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed
         """
-        return self._with_root(freeze_root(self._root))
+        before = read(self._tally)
+        root = freeze_root(self._root)
+        return self._with_content(root, taken_over(self._tally, before))
 
     def diff(self, older: Ctrie, absent: Any = None) -> Iterator[tuple[Any, Any, Any]]:
         """Yield (key, old, new) for every key whose value differs between `older` and this Ctrie.
@@ -583,6 +602,7 @@ class Ctrie(Rooted):
         filled = _remade(Ctrie, self._hash, self._equal)
         filled._root = empty_root()
         Ctrie.update(filled, pairs)
+        self._tally = filled._tally
         self._root = freeze_root(filled._root) if readonly else filled._root
         set_attributes(self, attributes)
 
@@ -636,7 +656,7 @@ class Ctrie(Rooted):
                     except (TypeError, ValueError) as refusal:
                         raise not_a_pair(pair, number, refusal) from None
                     found.append(new_pair(key, self._hash_of(key), value))
-            return not found or fill_root(self._root, found, self._equal)
+            return not found or self._fill_root(found, type(given) is dict)
         finally:
             resume_collector(paused)
 
@@ -650,22 +670,44 @@ class Ctrie(Rooted):
                     check_signals()
                 found.append(new_pair(key, self._hash_of(key), None))
             if found:
-                fill_root(self._root, found, self._equal)
+                self._fill_root(found, type(keys) in (set, frozenset))
         finally:
             resume_collector(paused)
 
+    def _fill_root(self, pairs: list[Any], distinct: bool) -> bool:
+        """Store these pairs, some, at once if the trie is empty; return whether they are stored."""
+        begin_change(self._tally)
+        stored = False
+        try:
+            number = len(pairs)
+            stored = fill_root(self._root, pairs, self._equal)
+        finally:
+            if stored and not distinct:
+                doubt(self._tally)
+            end_change(self._tally, number if stored and distinct else 0, 0)
+        return stored
+
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)
-        if put_quickly(self, key, hash, self._equal, value, False) == UNDONE:
+        if self._put_quickly(key, hash, value, False) == UNDONE:
             self._edit_hashed(PUT, key, hash, value, None)
         elif is_watching():
             note_change(self, key, hash)
 
+    def _put_quickly(self, key: Any, hash: int, value: Any, only_new: bool) -> int:
+        outcome = UNDONE
+        begin_change(self._tally)
+        try:
+            outcome = put_quickly(self, key, hash, self._equal, value, only_new)
+        finally:
+            end_change(self._tally, outcome == ADDED, 0)
+        return outcome
+
     def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
         self._writable()
         hash = self._hash_of(key)
-        outcome = put_quickly(self, key, hash, self._equal, value, True)
-        if outcome == STORED:
+        outcome = self._put_quickly(key, hash, value, True)
+        if outcome == ADDED:
             if is_watching():
                 note_change(self, key, hash)
             return default
@@ -681,7 +723,14 @@ class Ctrie(Rooted):
         return self._edit_hashed(mode, key, self._hash_of(key), value, expected)
 
     def _edit_hashed(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> SNode | None:
-        found = edit_trie(cython.cast(Root, root_of(self)), self._map_edit(mode, key, hash, value, expected))
+        edit = self._map_edit(mode, key, hash, value, expected)
+        more = 0
+        begin_change(self._tally)
+        try:
+            found = edit_trie(cython.cast(Root, root_of(self)), edit)
+            more = _more(mode, found, expected)
+        finally:
+            end_change(self._tally, -1 if edit.settled else more, 0)  # settled: removed, whatever came after that
         if is_watching() and _has_changed(mode, found, expected):
             note_change(self, key, hash)
         return found
@@ -744,6 +793,11 @@ class Ctrie(Rooted):
         edit.equal = is_
         edit_trie(making, edit)
 
+    def _with_content(self, root: Root, tally: Tally) -> Ctrie:
+        other = self._with_root(root)
+        other._tally = tally
+        return other
+
     def _with_root(self, root: Root) -> Ctrie:
         other: Ctrie = Ctrie.__new__(Ctrie) if type(self) is Ctrie else _of_same_class(self)
         other._root = root
@@ -769,6 +823,13 @@ class Ctrie(Rooted):
         return shape(self._root)
 
 
+def _number(trie: Ctrie) -> int:
+    count = 0
+    for _ in snodes(freeze_root(trie._root)):
+        count += 1
+    return count
+
+
 def _frozen(trie: Ctrie) -> Root:
     return freeze_root(trie._root)
 
@@ -780,6 +841,13 @@ def _has_changed(mode: int, found: SNode | None, expected: SNode | None) -> bool
     if mode == PUT_IF_ABSENT:
         return found is None
     return found is not None and (mode in (REPLACE, REMOVE) or found is expected)
+
+
+def _more(mode: int, found: SNode | None, expected: SNode | None) -> int:
+    """Return how many more keys there are after an edit that found `found`."""
+    if found is None:
+        return 1 if mode in (PUT, PUT_IF_ABSENT) else 0
+    return -1 if mode == REMOVE or (mode == REMOVE_SAME and found is expected) else 0
 
 
 def _compares_as(one: Ctrie, other: Ctrie) -> bool:

@@ -26,7 +26,7 @@ cdef enum:
     GROUP = 16
 ctypedef uint64_t *Hashes
 
-cdef int UNDONE, STORED, THERE
+cdef int UNDONE, STORED, THERE, ADDED
 
 
 cdef class Absent:

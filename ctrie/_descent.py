@@ -49,6 +49,7 @@ if not cython.compiled:  # in _descent.pxd, a size of C arrays
 UNDONE = 0
 STORED = 1
 THERE = 2
+ADDED = 3
 
 
 class Absent:
@@ -229,7 +230,8 @@ def put_quickly(
 ) -> int:
     """Store `value` if one GCAS suffices: every node on the path is of the root's generation and at rest.
 
-    STORED: the value is stored; the key was there, or its branch was free, or held another key with another hash.
+    STORED: the value is stored, the key was there; ADDED: it was not, its branch was free, or held another key with
+    another hash.
     THERE: the key was there and, with `only_new`, keeps its value. UNDONE: nothing was done, and the caller must use
     `edit_trie`, which makes the same GCAS by way of an Edit. Linearizes as `edit_trie`. Never waits, never repeats."""
     pin()
@@ -263,13 +265,16 @@ def put_quickly(
             return UNDONE
         node = child
         lev += W
+    added = not bitmap & flag or hash_of(child_at(main, pos)) != hash
     inode: INode = borrowed(node)
     cn: CNode = borrowed(main)
     unpin()
     changed = _with_pair(cn, inode, flag, pos, lev, key, hash, value)
     if is_out_of_track(inode, changed):
         return UNDONE
-    return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) else UNDONE
+    if not gcas(cython.cast(Root, root_of(trie)), inode, cn, changed):
+        return UNDONE
+    return ADDED if added else STORED
 
 
 def _with_pair(cn: CNode, inode: INode, flag: int, pos: int, lev: int, key: object, hash: int, value: object) -> CNode:

@@ -14,6 +14,7 @@ from ctrie._native cimport (
     Borrowed, Slot, borrow, borrowed, compare_and_set, initialise, is_exactly, load, peek, pin, unpin,
 )
 from ctrie._signals cimport check_signals
+from ctrie._tally cimport Tally
 
 cdef int HASH_BITS
 cdef uint64_t _MASK64, _MIX_1, _MIX_2
@@ -64,6 +65,7 @@ cdef class Root(Slot):
 
 cdef class Rooted:
     cdef Root _root
+    cdef Tally _tally
 
 
 # Views of borrowed nodes; the caller must be pinned.

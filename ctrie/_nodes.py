@@ -86,6 +86,7 @@ if not cython.compiled:
         unpin,
     )
     from ctrie._stack import check_stack
+    from ctrie._tally import Tally
 
 # These are C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
 HASH_BITS = 64
@@ -181,8 +182,9 @@ class Rooted:
     """An object with a root. Functions that all threads call take this object instead of its root: to pass the root
     would count a reference to it, and all threads would write to that count."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("_root", "_tally")
     _root: Root
+    _tally: Tally
 
 
 class RDCSSDescriptor(Slot):

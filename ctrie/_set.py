@@ -159,6 +159,14 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
     def __len__(self) -> int:
         return len(self._members)
 
+    def approximate_len(self) -> int:
+        """As `Ctrie.approximate_len`.
+
+        >>> CtrieSet("ab").approximate_len()
+        2
+        """
+        return self._members.approximate_len()
+
     def __bool__(self) -> bool:
         return bool(self._members)
 

@@ -89,15 +89,33 @@ static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
 
 #endif
 
+/* Return the kind of a type, or else that of the nearest base that has one: the instances of its subclasses come here,
+ * too, by way of their own types. */
+static inline leaf_kind *leaf_kind_above(PyTypeObject *type)
+{
+    for (;; type = type->tp_base) {
+        for (leaf_kind *kind = leaf_kinds; kind < leaf_kinds + LEAF_KINDS; kind++) {
+            if (kind->type == type) {
+                return kind;
+            }
+        }
+    }
+}
+
 static void leaf_drop(PyObject *node)
 {
-    leaf_kind *kind = leaf_kind_of(Py_TYPE(node));
+    leaf_kind *kind = leaf_kind_above(Py_TYPE(node));
     int plain = is_plain(node);
     PyObject_GC_UnTrack(node);
     for (int i = 0; i < kind->references; i++) {
         Py_DECREF(LEAF_REFERENCE(node, kind, i));
     }
-    leaf_free(kind, node, plain);
+    if (Py_TYPE(node) == kind->type) {
+        leaf_free(kind, node, plain);
+    }
+    else {
+        Py_TYPE(node)->tp_free(node);
+    }
 }
 
 /* Register the type of `first`, all of whose references are to None, as a kind of leaves. A subclass is another kind. */

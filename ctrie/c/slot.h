@@ -53,7 +53,11 @@ static inline PyObject *slot_read(PyObject **slot)
 
 /* A node that leads to nothing that the collector tracks cannot be part of a cycle, and nodes never change. There are
  * millions of them, and each one taken off the collector's list shortens every full collection. Only types that the
- * collector never tracks count here: a dict, for instance, may be untracked now and tracked later. */
-static inline int never_tracked(PyObject *value) { return !PyObject_IS_GC(value); }
+ * collector never tracks count here: a dict, for instance, may be untracked now and tracked later. A tuple that is not
+ * tracked counts, too: it was taken off the list because it leads to nothing that is tracked, and it never changes. */
+static inline int never_tracked(PyObject *value)
+{
+    return !PyObject_IS_GC(value) || (PyTuple_CheckExact(value) && !PyObject_GC_IsTracked(value));
+}
 
 #endif /* CTRIE_NATIVE_H */

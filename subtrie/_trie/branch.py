@@ -54,7 +54,7 @@ if not cython.compiled:
         words_followed,
         words_followed_in,
     )
-    from subtrie._trie.subscribers import Entry, new_entry
+    from subtrie._trie.subscribers import Entry, may_be_tracked, new_entry
 
 
 class Branch(TextNode):
@@ -104,7 +104,7 @@ def blank_branch(long: bool, subscribers: Any, next: INode | None) -> Branch:
     kind = Chain if long else Branch
     if next is None and isinstance(subscribers, Entry):
         entry: Entry = subscribers
-        return new_leaf(kind, entry.key, entry.options)  # type: ignore[no-any-return]
+        return new_leaf(kind, entry.key, may_be_tracked(entry.options))  # type: ignore[no-any-return]
     return new_leaf(kind, subscribers, next)  # type: ignore[no-any-return]
 
 
@@ -164,6 +164,7 @@ class FilterEdit(Edit):
     """A change of the subscribers of one filter. It descends by the filter's words."""
 
     __slots__ = (
+        "applied",
         "attempts",
         "bare",
         "bare_above",
@@ -181,6 +182,7 @@ class FilterEdit(Edit):
     separator: str  # the plan's
     group: str | None
     attempts: int
+    applied: bool  # it is over, whether or not there was something to change
     crossed: bool  # afterwards: the filter had no subscribers before, or has none now
     words: tuple[str, ...]  # at least one
     hashes: tuple[int, ...]
@@ -201,6 +203,7 @@ class FilterEdit(Edit):
         self.hashes = hashes
         self.group = group
         self.settled = False
+        self.applied = False
         self.attempts = 0
         self.crossed = False
 

@@ -43,4 +43,6 @@ def new_unsubscribe(
 
 def edit_filter(trie: Matchable, edit: FilterEdit) -> SNode | None:
     """Apply `edit`, as `edit_trie` does."""
-    return edit_trie(cython.cast(Root, root_of(trie)), edit)
+    found = edit_trie(cython.cast(Root, root_of(trie)), edit)
+    edit.applied = True
+    return found

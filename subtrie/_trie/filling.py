@@ -25,6 +25,7 @@ except ModuleNotFoundError:
 from collections.abc import Callable
 from typing import Any
 
+from subtrie._trie.options import one_of_equals
 from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
@@ -370,7 +371,7 @@ def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:
 
 
 def _entry_of(row: Any) -> Entry:
-    return new_entry(subscriber_of(row), row.owner_hash, options_of(row))
+    return new_entry(subscriber_of(row), row.owner_hash, one_of_equals(options_of(row)))
 
 
 def _agree_until(row: Any, other: Any, start: int, end: int) -> int:

@@ -1,15 +1,29 @@
 # C types for subscribers.py.
 cimport cython
+from cpython.dict cimport PyDict_Next
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._stack cimport check_stack
 from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._native cimport never_tracked
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed
 
 
 cdef class Entry(Keyed):
     cdef readonly dict options
+
+
+cdef inline dict may_be_tracked(dict options):
+    cdef Py_ssize_t at = 0
+    cdef PyObject *name
+    cdef PyObject *value
+    if options is not None:
+        while PyDict_Next(options, &at, &name, &value):
+            if not never_tracked(value):
+                return options
+    return None
 
 
 @cython.locals(entry=Entry)

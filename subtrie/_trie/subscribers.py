@@ -33,8 +33,16 @@ class Entry(Keyed):
 leaf_after(Entry.__new__(Entry))
 
 
+if not cython.compiled:  # the compiled body is in subscribers.pxd
+
+    def may_be_tracked(options: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the options if they may lead to something that the collector tracks, else None. A dict that holds
+        nothing of that kind, and never changes, cannot be part of a cycle."""
+        return options
+
+
 def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> Entry:
-    entry: Entry = new_leaf(Entry, subscriber, options)
+    entry: Entry = new_leaf(Entry, subscriber, may_be_tracked(options))
     entry.key = subscriber
     entry.hash = hash
     entry.options = options

@@ -1,8 +1,10 @@
 # C types for topic_edits.py.
 cimport cython
 
+from ctrie._memory cimport untrack
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport SNode
+from ctrie._tally cimport begin_change, end_change
 from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
 from subtrie._trie.editing cimport edit_filter
 from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
@@ -30,7 +32,7 @@ cdef class Take(Unsubscribe):
 
 
 @cython.locals(edit=Put)
-cpdef object put_topic(Matchable store, tuple words, tuple hashes, object held, bint only_new)
+cpdef object put_topic(Matchable store, tuple words, tuple hashes, tuple held, bint only_new)
 @cython.locals(edit=Take)
 cpdef object take_topic(Matchable store, tuple words, tuple hashes, object expected=*)
 @cython.locals(plan=Borrowed)

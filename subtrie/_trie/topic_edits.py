@@ -16,7 +16,9 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._memory import untrack
     from ctrie._nodes import SNode
+    from ctrie._tally import begin_change, end_change
     from subtrie._trie.branch import Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
     from subtrie._trie.editing import edit_filter
     from subtrie._trie.match.plan import Matchable, Plan, plan_of
@@ -82,9 +84,14 @@ def put_topic(
     present pair stays. Linearizes at the commit of one compare-and-set, or as `get` if nothing changes. Lock-free."""
     edit: Put = Put.__new__(Put)
     _begin(edit, store, words, hashes)
+    untrack(held, held[0], held[1])  # otherwise every node of the store would be on the collector's list
     edit.entry = new_entry(held, _HASH, None)
     edit.only_new = only_new
-    edit_filter(store, edit)
+    begin_change(store._tally)
+    try:
+        edit_filter(store, edit)
+    finally:
+        end_change(store._tally, edit.applied and edit.kept is None, 0)
     return edit.kept  # type: ignore[no-any-return]
 
 
@@ -96,7 +103,11 @@ def take_topic(
     edit: Take = Take.__new__(Take)
     _begin(edit, store, words, hashes)
     edit.expected = expected
-    edit_filter(store, edit)
+    begin_change(store._tally)
+    try:
+        edit_filter(store, edit)
+    finally:
+        end_change(store._tally, -((edit.applied or edit.settled) and edit.kept is not None), 0)
     return edit.kept  # type: ignore[no-any-return]
 
 

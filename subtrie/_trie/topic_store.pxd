@@ -5,6 +5,7 @@ from cpython.object cimport PyObject
 
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
+from ctrie._tally cimport Tally, begin_clear, end_clear, known, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.lookup cimport find_branch
@@ -37,7 +38,7 @@ cdef class TopicStore(Matchable):
     cdef object _found(self, object topic)
     cdef tuple _path(self, object topic)
     @cython.locals(other=TopicStore)
-    cdef TopicStore _with_root(self, Root root)
+    cdef TopicStore _with_content(self, Root root, Tally tally)
 
 
 cdef inline Borrowed rules_of(TopicStore store) noexcept:

@@ -19,6 +19,7 @@ from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
+    from ctrie._tally import Tally, begin_clear, end_clear, known, read, taken_over
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.lookup import find_branch
     from subtrie._trie.match.plan import Matchable, Plan, path_by
@@ -35,7 +36,7 @@ from ctrie._signatures import LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.match.topic_rules import topic_rules
-from subtrie._trie.queries.listing import branch_at, entry_changes, value_changes, walk
+from subtrie._trie.queries.listing import branch_at, entry_changes, filter_count, value_changes, walk
 from subtrie._trie.signatures import topic_store
 
 _ABSENT: Any = NoDefault()
@@ -92,6 +93,7 @@ class TopicStore(Matchable):
             self._root, self._plan, self._asked_by = _UNMADE, _UNMADE_PLAN, _UNMADE_PLAN
             self.dialect, self._rules = AMQP, _UNMADE_RULES
             self.max_age = self.max_topics = self._as_of = self._room = None
+            self._tally = Tally()
     else:
 
         def __new__(cls, *_: object, **__: object) -> TopicStore:
@@ -99,6 +101,7 @@ class TopicStore(Matchable):
             self._root, self._plan, self._cache, self._home = _UNMADE, _UNMADE_PLAN, None, None
             self.dialect, self._rules, self._asked_by = AMQP, _UNMADE_RULES, _UNMADE_PLAN
             self.max_age = self.max_topics = self._as_of = self._room = None
+            self._tally = Tally()
             return self
 
     def __init__(
@@ -265,7 +268,13 @@ class TopicStore(Matchable):
     def clear(self) -> None:
         """Remove everything, at one instant. O(1), lock-free."""
         self._writable()
-        clear_root(self._root)
+        before = begin_clear(self._tally)
+        cleared = False
+        try:
+            clear_root(self._root)
+            cleared = True
+        finally:
+            end_clear(self._tally, before, cleared)
 
     # --------------------------------------------------------------------------------------------------------- to ask
 
@@ -375,6 +384,16 @@ class TopicStore(Matchable):
         """The number of topics at one instant. O(n)."""
         return sum(1 for _ in self._there())
 
+    def approximate_len(self) -> int:
+        """Return the number of topics without counting them: exact when no change is in progress, otherwise less or
+        more by those that are. Values that have expired count until they are removed. O(1); O(n) for the first call
+        after a snapshot, fork or `clear` that overlapped a change.
+
+        >>> TopicStore(topics={"a": 1, "b": 2}).approximate_len()
+        2
+        """
+        return known(self._tally, False, lambda: filter_count(_frozen(self)))
+
     def __bool__(self) -> bool:
         return next(self._there(), None) is not None
 
@@ -404,14 +423,18 @@ class TopicStore(Matchable):
         """
         if self._root.readonly:
             return self
-        other = self._with_root(freeze_root(self._root))
+        before = read(self._tally)
+        root = freeze_root(self._root)
+        other = self._with_content(root, taken_over(self._tally, before))
         other._as_of = time()
         return other
 
     def fork(self) -> TopicStore:
         """Return a store with the present content that can be changed independently of this one, and has the same
         limits. O(1), lock-free. A fork of a snapshot lives on: values go on to age."""
-        other = self._with_root(fork_root(self._root))
+        before = read(self._tally)
+        root = fork_root(self._root)
+        other = self._with_content(root, taken_over(self._tally, before))
         if self.max_age is not None or self.max_topics is not None:
             other._room = AtomicReference(0 if self._room is None else self._room.load())
         return other
@@ -518,11 +541,12 @@ class TopicStore(Matchable):
     def _path(self, topic: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
         return topic_path(cython.cast(TopicRules, rules_of(self)), topic)
 
-    def _with_root(self, root: Root) -> TopicStore:
+    def _with_content(self, root: Root, tally: Tally) -> TopicStore:
         other: TopicStore = type(self).__new__(type(self))
         other.max_age, other.max_topics = self.max_age, self.max_topics
         other._begin(self.dialect, root)
         set_attributes(other, attributes_of(self, TopicStore))
+        other._tally = tally
         return other
 
 

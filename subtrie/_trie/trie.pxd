@@ -3,6 +3,9 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
+from ctrie._tally cimport (
+    Tally, begin_change, begin_clear, end_change, end_clear, end_with_doubts, known, read, taken_over,
+)
 from subtrie._trie.branch cimport Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
@@ -34,13 +37,15 @@ cdef class SubscriptionTrie(Matchable):
     cdef tuple _path(self, object filter)
     cdef tuple _place(self, object filter, object queue)
     cdef bint _is_plain(self) except -1
+    @cython.locals(changed=Py_ssize_t, doubts=int)
+    cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint takes) except -1
     cdef tuple _checked(self, object subscription)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
-    @cython.locals(edit=Subscribe)
+    @cython.locals(edit=Subscribe, made=bint)
     cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(entry=Entry, filing=Filing, look=bint)
     cdef object _put_filed(self, tuple place, Subscribe edit)
-    @cython.locals(edit=Unsubscribe)
+    @cython.locals(edit=Unsubscribe, made=bint)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
     cdef object _notice(self, FilterEdit edit)
@@ -63,7 +68,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _filed(self, object subscriber, uint64_t hash)
     cdef object _check_index(self)
     @cython.locals(other=SubscriptionTrie)
-    cdef SubscriptionTrie _with_root(self, Root root)
+    cdef SubscriptionTrie _with_content(self, Root root, Tally tally)
 
 
 cdef Root _frozen(SubscriptionTrie trie)

@@ -20,6 +20,17 @@ from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
+    from ctrie._tally import (
+        Tally,
+        begin_change,
+        begin_clear,
+        end_change,
+        end_clear,
+        end_with_doubts,
+        known,
+        read,
+        taken_over,
+    )
     from subtrie._trie.branch import (
         Branch,
         Chain,
@@ -59,6 +70,7 @@ from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
 from subtrie._trie.match.own_first import match_iter
 from subtrie._trie.match.reading import path_of, words_of
 from subtrie._trie.merging import change_rows
+from subtrie._trie.options import one_of_equals
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
@@ -67,6 +79,7 @@ from subtrie._trie.queries.listing import (
     changed,
     changes,
     dead_among,
+    filter_count,
     literal_filters,
     shown,
     spelled,
@@ -153,11 +166,13 @@ class SubscriptionTrie(Matchable):
 
         def __cinit__(self, *_: object, **__: object) -> None:
             self._root, self._plan, self.dialect = _UNMADE, _UNMADE_PLAN, AMQP
+            self._tally = Tally()
     else:
 
         def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
+            self._tally = Tally()
             self._index = self._notices = self._retries = self._home = self._taken_at = self._name = None
             return self
 
@@ -240,7 +255,8 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         if self._is_plain():
-            return self._change_many(*_columns_of(subscriptions), False, False)
+            filters, subscribers, options = _columns_of(subscriptions)
+            return self._change_many(filters, subscribers, options, False, False)
         added = 0
         checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
         entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
@@ -260,7 +276,8 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         if self._is_plain():
-            return self._change_many(*_columns_of(subscriptions), False, True)
+            filters, subscribers, options = _columns_of(subscriptions)
+            return self._change_many(filters, subscribers, options, False, True)
         taken = 0
         for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
             taken += self._take(place, subscriber, hash)
@@ -293,8 +310,12 @@ class SubscriptionTrie(Matchable):
         cleared = False
         try:
             try:
-                clear_root(self._root)
-                cleared = True
+                before = begin_clear(self._tally)
+                try:
+                    clear_root(self._root)
+                    cleared = True
+                finally:
+                    end_clear(self._tally, before, cleared)
                 if self._cache is not None:
                     forget(self._cache)
                 if filings is not None:
@@ -517,6 +538,27 @@ class SubscriptionTrie(Matchable):
         """The number of subscriptions at one instant. O(number of filters); O(n) if subscribers are weakly held."""
         return subscription_count(self._present())
 
+    def approximate_len(self) -> int:
+        """Return the number of subscriptions without counting them: exact when no change is in progress, otherwise less
+        or more by those that are. O(1); O(n) for the first call after a snapshot, fork or `clear` that overlapped a
+        change. Where subscribers are weakly held, those that died stay counted in a fork or snapshot.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.subscribe("a.*", 2), t.approximate_len()
+        (True, True, 2)
+        """
+        return known(self._tally, False, lambda: subscription_count(_frozen(self)))
+
+    def approximate_filters(self) -> int:
+        """Return the number of filters, as `approximate_len` that of subscriptions. The first call after
+        `subscribe_many` or `unsubscribe_many` is O(n), too.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", 1), t.subscribe("a.*", 2), t.approximate_filters()
+        (True, True, 1)
+        """
+        return known(self._tally, True, lambda: filter_count(_frozen(self)))
+
     def __iter__(self) -> Iterator[Subscription]:
         """Iterate over all subscriptions of one instant, like `subscriptions()`. O(n).
 
@@ -576,7 +618,11 @@ class SubscriptionTrie(Matchable):
     def snapshot(self) -> SubscriptionTrie:
         """Return the present content as a trie that never changes; its mutators raise TypeError. O(1), lock-free. A
         snapshot is its own snapshot."""
-        return self._with_root(freeze_root(self._root)) if self._taken_at is None else self
+        if self._taken_at is not None:
+            return self
+        before = read(self._tally)
+        root = freeze_root(self._root)
+        return self._with_content(root, taken_over(self._tally, before))
 
     @property
     def taken_at(self) -> int | None:
@@ -614,7 +660,9 @@ class SubscriptionTrie(Matchable):
 
     def fork(self) -> SubscriptionTrie:
         """Return a trie with the present content that can be changed independently of this one. O(1), lock-free."""
-        return self._with_root(fork_root(self._root))
+        before = read(self._tally)
+        root = fork_root(self._root)
+        return self._with_content(root, taken_over(self._tally, before))
 
     def diff(self, older: SubscriptionTrie) -> Iterator[Change]:
         """Iterate over the changes from `older`, a snapshot of this trie or of an ancestor, to this trie.
@@ -745,9 +793,15 @@ class SubscriptionTrie(Matchable):
     ) -> int:
         """Subscribe or, if it `takes`, unsubscribe many, in a trie that is plain. With `strict`, errors name the row,
         and a subscription that is there already is one."""
-        changed, left = change_rows(
-            self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict, takes
-        )
+        changed, doubts = 0, 1
+        begin_change(self._tally)
+        try:
+            changed, left = change_rows(
+                self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict, takes
+            )
+            doubts = 0
+        finally:
+            end_with_doubts(self._tally, -changed if takes else changed, 0, doubts, 1)
         for number in left:
             own = options[number]
             place = self._place(filters[number], own.get("queue") if own and self.dialect.queue_groups else None)
@@ -755,7 +809,7 @@ class SubscriptionTrie(Matchable):
             hash = subscriber_hash(subscriber)
             if takes:
                 changed += self._take(place, subscriber, hash)
-            elif self._put(place, new_entry(subscriber, hash, own)):
+            elif self._put(place, self._entry(place, subscriber, hash, own)):
                 changed += 1
             elif strict:
                 raise RowError(number, f"subscriber {subscriber!r} is on {filters[number]!r} already")
@@ -775,19 +829,22 @@ class SubscriptionTrie(Matchable):
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
         if self._home is not None:
             subscriber = hold(subscriber, hash, _filing_key(place), self._home)
-        return new_entry(subscriber, hash, options)
+        return new_entry(subscriber, hash, one_of_equals(options))
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
         notice = self._notice(edit)
         try:
+            begin_change(self._tally)
             try:
                 if self._index is None:
                     edit_filter(self, edit)
                 else:
                     self._put_filed(place, edit)
             finally:  # a subscriber's __eq__ may raise after the change
+                made = edit.applied or edit.settled
+                end_change(self._tally, made and edit.present is None, made and edit.crossed)
                 if edit.crossed or edit.attempts > 1 or (notice is not None and self._notices.waits):
                     self._after(edit, notice)
         except BaseException as raised:
@@ -800,12 +857,15 @@ class SubscriptionTrie(Matchable):
         edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
         notice = self._notice(edit)
         try:
+            begin_change(self._tally)
             try:
                 if self._index is None:
                     edit_filter(self, edit)
                 else:
                     self._take_filed(place, subscriber, hash, edit)
             finally:  # as in _put
+                made = edit.applied or edit.settled
+                end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
                 if edit.crossed or edit.attempts > 1 or (notice is not None and self._notices.waits):
                     self._after(edit, notice)
         except BaseException as raised:
@@ -1009,7 +1069,7 @@ class SubscriptionTrie(Matchable):
             filed.discard((entry.hash, key))
         assert not filed, f"filed but not subscribed: {filed}"
 
-    def _with_root(self, root: Root) -> SubscriptionTrie:
+    def _with_content(self, root: Root, tally: Tally) -> SubscriptionTrie:
         cls = type(self)
         other: SubscriptionTrie = cls.__new__(cls)
         if cls is not SubscriptionTrie:
@@ -1024,6 +1084,7 @@ class SubscriptionTrie(Matchable):
         else:
             other._retries = AtomicReference(0)
         other._root = root
+        other._tally = tally
         return other
 
 

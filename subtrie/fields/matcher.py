@@ -406,6 +406,11 @@ class FieldMatcher:
         """The number of subscriptions at one instant. O(1); O(n) where subscribers are weakly held."""
         return state_of(self).count if self._home is None else sum(1 for _ in self)
 
+    def approximate_len(self) -> int:
+        """Return the number of subscriptions. O(1), and exact; where subscribers are weakly held, those that died
+        stay counted until they are found."""
+        return state_of(self).count
+
     def __bool__(self) -> bool:
         return next(iter(self), None) is not None
 

@@ -43,9 +43,11 @@ def named(trie: object, *names: str) -> list[Any]:
 def could_be_in_a_cycle(node: Any) -> bool:
     """Whether the object that a branch or an entry leads to may lead on: a subscriber, options, entries, a level."""
     if type(node).__name__ == "Entry":
-        return isinstance(node.key, Subscriber) or node.options is not None
+        return isinstance(node.key, Subscriber) or any(map(gc.is_tracked, (node.options or {}).values()))
     value = node.value
     alone = not could_be_in_a_cycle(value) if type(value).__name__ == "Entry" else type(value) in (int, str)
+    if isinstance(value, tuple):
+        alone = not gc.is_tracked(value) and not any(map(could_be_in_a_cycle, value))
     return not alone or node.next is not None
 
 
@@ -85,6 +87,8 @@ class TestTracked:
                 trie.subscribe(filter, "another")
             if n % 11 == 0:
                 trie.subscribe(filter, "with options", qos=1)
+            if n % 13 == 0:
+                trie.subscribe(filter, "with a list", colours=["red"])
         kinds = {"Branch": set[bool](), "Chain": set[bool](), "Entry": set[bool]()}
         for node in named(trie, *kinds):
             assert gc.is_tracked(node) == could_be_in_a_cycle(node), node

@@ -1,9 +1,12 @@
 # C types for deliveries.py.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._stack cimport check_stack
 from ctrie._arrays cimport flag_at
+from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._native cimport is_exactly
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.choosing cimport Choice
 from subtrie._trie.groups cimport Shared
@@ -11,6 +14,9 @@ from subtrie._trie.match.audience cimport Audience, new_audience
 from subtrie._trie.match.plan cimport Matchable, holds_weakly
 from subtrie._trie.match.trail cimport text_of
 from subtrie._trie.subscribers cimport Entry, new_entry
+
+cdef extern from "Python.h":
+    bint PyObject_GC_IsTracked(PyObject *o)
 
 cdef str ALL, ONE, BEST
 cdef object NO_OPTIONS
@@ -31,6 +37,13 @@ cdef class Subscription(Told):
 
 cdef class Delivery(Told):
     pass
+
+
+# An entry that is not tracked leads to nothing that is (subscribers.py), and neither does what refers to it alone.
+cdef inline object leads_to(object who, tuple group):
+    if group is not None:
+        return group
+    return None if is_exactly(<PyObject *>who, Entry) and not PyObject_GC_IsTracked(<PyObject *>who) else who
 
 
 @cython.locals(one=Told)

@@ -26,6 +26,7 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._arrays import flag_at
+    from ctrie._memory import leaf_after, new_leaf
     from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch
     from subtrie._trie.choosing import Choice
@@ -187,9 +188,20 @@ class Delivery(Told):
         return _restored, (self.subscriber, dict(self.options), self.group, self.filter)
 
 
+leaf_after(Subscription.__new__(Subscription))
+leaf_after(Delivery.__new__(Delivery))
+
+
+if not cython.compiled:  # the compiled body is in deliveries.pxd
+
+    def leads_to(who: Any, group: Any) -> Any:
+        """Return what one leads to that the collector may track; None if there is nothing."""
+        return who if group is None else group
+
+
 def new_told(delivers: bool, who: Any, hash: int, group: Any, trail: Any, at: int) -> Told:
     """Make a Delivery, or else a Subscription."""
-    one: Told = Delivery.__new__(Delivery) if delivers else Subscription.__new__(Subscription)
+    one: Told = new_leaf(Delivery if delivers else Subscription, leads_to(who, group), trail)
     _fill(one, who, hash, group, trail, at)
     return one
 

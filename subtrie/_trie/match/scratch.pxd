@@ -5,7 +5,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport MainNode
-from ctrie._native cimport is_exactly
+from ctrie._native cimport PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, is_exactly
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
@@ -16,6 +16,8 @@ from subtrie._trie.words cimport word
 
 cdef extern from *:
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
+    bint PyObject_GC_IsTracked(PyObject *o)
+    void PyObject_GC_UnTrack(PyObject *o)
 
 cdef struct Asked:
     bint by_turns
@@ -122,6 +124,12 @@ cdef inline void put_in_answer(tuple answer, Py_ssize_t i, object item) noexcept
 
 
 cdef inline tuple answer_made(tuple answer):
+    cdef Py_ssize_t i
+    for i in range(PyTuple_GET_SIZE_PTR(<PyObject *>answer)):
+        if PyObject_GC_IsTracked(PyTuple_GET_ITEM_PTR(<PyObject *>answer, i)):
+            return answer
+    if PyTuple_GET_SIZE_PTR(<PyObject *>answer):
+        PyObject_GC_UnTrack(<PyObject *>answer)     # as in handed_over
     return answer
 
 

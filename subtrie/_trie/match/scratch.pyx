@@ -13,7 +13,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from ctrie._stack cimport check_stack
-from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
+from ctrie._native cimport CTRIE_IS
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
 from subtrie._trie.match.dedupe cimport REPEATED
@@ -70,7 +70,6 @@ cdef extern from *:
     bint enter_match() nogil
     void leave_match() nogil
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
-    void PyObject_GC_UnTrack(PyObject *o)
     void PyTuple_SET_ITEM_PTR "PyTuple_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
 cdef PyTypeObject *HELD = <PyTypeObject *>Held

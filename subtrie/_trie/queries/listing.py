@@ -243,6 +243,11 @@ def subscription_count(root: Root) -> int:
     return sum(total(subscribers_of(branch)) for branch, _ in walk(root))
 
 
+def filter_count(root: Root) -> int:
+    """Return the number of filters. O(number of filters)."""
+    return sum(1 for _ in walk(root))
+
+
 def statistics(root: Root, separator: str) -> dict[str, int]:
     """Return the counts that `SubscriptionTrie.stats` lists."""
     names = ("filters", "subscriptions", "groups", "branches", "nodes", "depth", "widest_level", "widest_fanout")

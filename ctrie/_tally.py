@@ -1,0 +1,141 @@
+"""Tallies: how many keys or subscriptions are in a trie, and how many filters, without looking at them.
+
+A change counts itself as begun before it is committed, and adds to the counts, and counts itself as done, afterwards.
+So the counts are exact at any moment when as many are done as were begun. Threads count in different places, so that
+they do not write in the same ones; a tally is the sum.
+
+What replaces the whole content (a snapshot, `clear`) takes the counts along. That is exact if no change was in progress
+meanwhile, which the numbers of those begun and done tell. Otherwise the tally is in doubt, and the next one who asks
+counts the content once (`known`).
+
+The counts are no slots: they decide nothing, and no answer but a count depends on them. This is the interpreted text;
+the compiled body is `_tally.pyx`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+ZERO = (0,) * 6
+BEGUN, DONE, ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS = range(6)
+
+
+class Tally:
+    """How many things are in a trie."""
+
+    __slots__ = ("_cells", "_own")
+
+    def __init__(self) -> None:
+        self._cells: list[list[int]] = []
+        self._own = threading.local()
+
+    def add(self, *counts: int) -> None:
+        """Add to the counts in the place of this thread."""
+        cell = getattr(self._own, "cell", None)
+        if cell is None:
+            cell = self._own.cell = list(ZERO)
+            self._cells.append(cell)
+        for count in (ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS, BEGUN, DONE):
+            cell[count] += counts[count]
+
+    def sum(self, count: int) -> int:
+        """Return one of the counts."""
+        return sum(cell[count] for cell in list(self._cells))
+
+
+class Counts(NamedTuple):
+    """What a tally said: how many changes had begun, and how many of these were not done; items and filters; and the
+    doubts about each."""
+
+    begun: int
+    pending: int
+    items: int
+    filters: int
+    doubts: int
+    filter_doubts: int
+
+
+def begin_change(t: Tally) -> None:
+    """A change begins, which may be committed any time from now on."""
+    t.add(1, 0, 0, 0, 0, 0)
+
+
+def end_change(t: Tally, items: int, filters: int) -> None:
+    """A change has been made, or given up. It has added so many."""
+    t.add(0, 1, items, filters, 0, 0)
+
+
+def end_with_doubts(t: Tally, items: int, filters: int, doubts: int, filter_doubts: int) -> None:
+    """The same as `end_change`, and change the numbers of doubts."""
+    t.add(0, 1, items, filters, doubts, filter_doubts)
+
+
+def doubt(t: Tally) -> None:
+    """Note that the numbers are not known."""
+    begin_change(t)
+    end_with_doubts(t, 0, 0, 1, 1)
+
+
+def read(t: Tally) -> Counts:
+    """Return what a tally says now."""
+    done = t.sum(DONE)  # first, and those begun last
+    items, filters, doubts, filter_doubts = (t.sum(count) for count in (ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS))
+    begun = t.sum(BEGUN)
+    return Counts(begun, begun - done, items, filters, doubts, filter_doubts)
+
+
+def has_changed(t: Tally, before: Counts) -> bool:
+    """Tell whether a change has begun or ended since `before` was read."""
+    done = t.sum(DONE)
+    return t.sum(BEGUN) != before.begun or done != before.begun - before.pending
+
+
+def taken_over(t: Tally, before: Counts) -> Tally:
+    """Return a tally for a content that was taken over after `before` was read. O(1)."""
+    copy = Tally()
+    begin_change(copy)
+    if before.pending or has_changed(t, before):
+        end_with_doubts(copy, before.items, before.filters, 1, 1)
+    else:
+        end_with_doubts(copy, before.items, before.filters, before.doubts, before.filter_doubts)
+    return copy
+
+
+def begin_clear(t: Tally) -> Counts:
+    """A `clear` begins. O(1)."""
+    begin_change(t)
+    return read(t)
+
+
+def end_clear(t: Tally, before: Counts, cleared: bool) -> None:
+    """It has ended, with or without an effect. O(1)."""
+    if not cleared:
+        end_change(t, 0, 0)
+    elif before.pending > 1 or has_changed(t, before):
+        end_with_doubts(t, 0, 0, 1, 1)
+    else:
+        end_with_doubts(t, -before.items, -before.filters, -before.doubts, -before.filter_doubts)
+
+
+def known(t: Tally, filters: bool, count: Callable[[], int]) -> int:
+    """Return the number of items, or of filters. O(1), unless it is in doubt: then `count` tells it, and if no change
+    is in progress meanwhile, it is known from then on."""
+    before = read(t)
+    if (before.filter_doubts if filters else before.doubts) == 0:
+        return before.filters if filters else before.items
+    begin_change(t)
+    more = less = 0
+    try:
+        before = read(t)
+        counted = count()
+        if before.pending == 1 and not has_changed(t, before):
+            more = counted - (before.filters if filters else before.items)
+            less = before.filter_doubts if filters else before.doubts
+    finally:
+        if filters:
+            end_with_doubts(t, 0, more, 0, -less)
+        else:
+            end_with_doubts(t, more, 0, -less, 0)
+    return counted

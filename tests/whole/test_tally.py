@@ -1,0 +1,162 @@
+"""Numbers that cost nothing: exact at rest, whatever has come and gone."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+
+from ctrie import Ctrie, CtrieSet
+from subtrie import MQTT, SubscriptionTrie, TopicStore
+from subtrie.fields import Equals, FieldMatcher
+from tests.threads import run_together
+
+
+def test_of_a_map() -> None:
+    random, m = Random(1), Ctrie[Any, Any]()
+    copies: list[Ctrie[Any, Any]] = []
+    for n in range(2_000):
+        key = random.randrange(60)
+        match random.randrange(14):
+            case 0 | 1 | 2 | 3:
+                m[key] = n
+            case 4 | 5:
+                m.pop(key, None)
+            case 6:
+                m.put_if_absent(key, n)
+                m.setdefault(key + 1, n)
+            case 7:
+                m.remove_if(key, m.get(key))
+            case 8:
+                m.replace(key, 3)
+                m.replace_if(key, 3, 4)
+            case 9:
+                m.compute(key, lambda _: 1)
+                m.get_or_create(key + 1, lambda: 2)
+            case 10 if m:
+                m.popitem()
+            case 11 if random.random() < 0.1:
+                m.clear()
+            case 12:
+                copies += [m.snapshot(), m.readonly_snapshot(), copy.copy(m), pickle.loads(pickle.dumps(m))]
+                m.update({1: 2, "x": n})
+        assert m.approximate_len() == len(m)
+    assert all(one.approximate_len() == len(one) for one in copies)
+    assert Ctrie([(1, 2), (1, 3)]).approximate_len() == 1
+
+
+def test_of_a_set() -> None:
+    s = CtrieSet([1, 2, 1])
+    s |= {3, 4}
+    s.discard(1)
+    assert s.approximate_len() == (s | {4}).approximate_len() == 3
+    assert CtrieSet({1, 2}).approximate_len() == 2
+
+
+def expect_known(trie: SubscriptionTrie[Any]) -> None:
+    assert trie.approximate_len() == len(trie)
+    assert trie.approximate_filters() == trie.stats()["filters"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"index": True}, {"exact": True}, {"cache": 8}], ids=str)
+def test_of_a_trie(settings: dict[str, Any]) -> None:
+    random, trie = Random(2), SubscriptionTrie[Any](MQTT, **settings)
+    filters = ["a", "a/b", "a/+", "#", "a/b/c", "$share/g/a/b", "$share/g/a/b/c/d", "x/y"]
+    for _ in range(1_000):
+        filter, who = random.choice(filters), random.randrange(4)
+        match random.randrange(9):
+            case 0 | 1 | 2:
+                trie.subscribe(filter, who)
+            case 3:
+                trie.subscribe(filter, who, qos=1)
+            case 4 | 5:
+                trie.unsubscribe(filter, who)
+            case 6:
+                trie.unsubscribe_all(who)
+            case 7 if random.random() < 0.1:
+                trie.clear()
+            case 8:
+                some = [(random.choice(filters), random.randrange(4)) for _ in range(9)]
+                trie.subscribe_many(some)
+                trie.unsubscribe_many(some[::2])
+                for other in (trie.fork(), trie.snapshot(), pickle.loads(pickle.dumps(trie))):
+                    expect_known(other)
+        expect_known(trie)
+
+
+def test_of_a_change_whose_comparison_raises() -> None:
+    class Odd:
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("odd")
+
+    trie = SubscriptionTrie[Any](index=True)
+    trie.subscribe("a", Odd())
+    for _ in range(3):
+        with pytest.raises(ValueError, match="odd"):
+            trie.subscribe("a", Odd())
+        expect_known(trie)
+
+
+def test_of_a_store() -> None:
+    random, store = Random(3), TopicStore[Any](MQTT)
+    for n in range(1_000):
+        topic = random.choice(["a", "a/b", "a/b/c", "x"])
+        match random.randrange(8):
+            case 0 | 1 | 2:
+                store[topic] = n
+            case 3:
+                store.setdefault(topic, 1)
+            case 4 | 5:
+                store.pop(topic, None)
+            case 6:
+                store.update({"q": 1, "a": 2})
+            case 7 if random.random() < 0.1:
+                store.clear()
+        fork = store.fork()
+        assert fork.approximate_len() == store.snapshot().approximate_len() == len(store) == store.approximate_len()
+        fork["new"] = 1
+        assert fork.approximate_len() == len(fork)
+
+
+def test_of_criteria() -> None:
+    matcher = FieldMatcher()
+    matcher.subscribe([Equals("a", 1)], "x")
+    assert matcher.approximate_len() == 1
+
+
+def test_while_threads_change_and_cut() -> None:
+    m = Ctrie[int, int]()
+    trie = SubscriptionTrie[int]()
+    copies: list[Any] = []
+
+    def change(seed: int) -> None:
+        random = Random(seed)
+        for n in range(600):
+            key = random.randrange(50)
+            if random.random() < 0.5:
+                m[key] = n
+                trie.subscribe(f"a.{key % 7}", key)
+            else:
+                m.pop(key, None)
+                trie.unsubscribe(f"a.{key % 7}", key)
+
+    def cut() -> None:
+        for n in range(60):
+            copies.extend((m.snapshot(), m.readonly_snapshot(), trie.fork(), trie.snapshot()))
+            if n % 7 == 0:
+                m.clear()
+                trie.clear()
+
+    work: list[Callable[[], None]] = [*(partial(change, seed) for seed in range(3)), cut, cut]
+    run_together(work)
+    for one in (m, trie, *copies):
+        assert one.approximate_len() == len(one)
+    expect_known(trie)
