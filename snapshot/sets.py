@@ -15,7 +15,9 @@ from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.option_numbers import OptionMap, numbered
-from snapshot.published import Directory, NotPublishedError, Version, open_directory
+from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
+from snapshot.published.contents import read_whole, require_bytes
+from snapshot.published.manifest import Mark
 from snapshot.signatures import Signature
 from snapshot.sparks import frame_of, table_from
 from snapshot.sql import read_published
@@ -178,30 +180,39 @@ def _collected(spark: SparkSession, keyed: DataFrame, subscriptions: int) -> tup
 
 @dataclass(frozen=True)
 class PublishedVersion(SentSet):
-    """A version of a published directory, by its path: each worker reads it from there."""
+    """A version of a published directory, by its path: each worker reads it from there.
+
+    :param mark: which version of this number
+    """
 
     where: str
-    version: int
+    mark: Mark
 
     def held(self) -> HeldSet:
-        """The set, on a worker: made from a kept earlier version and the changes since, or from the directory alone."""
-        return held_sets.held_set((self.where, self.version), self._made)
+        """The set, on a worker: made from a kept earlier version and the changes since, or from the directory alone.
+
+        :raises HistoryError: the directory is not the one that the driver saw
+        """
+        return held_sets.held_set((self.where, self.mark), self._made)
 
     def _made(self) -> HeldSet:
         directory = open_directory(self.where)
+        directory.require(self.mark)
+        number = self.mark.version
         earlier = max((name[1] for name in held_sets.kept() if self._is_earlier(name)), default=None)
         if earlier is not None:
             try:
-                feeds = [_read(directory, version, feed=True) for version in directory.changes(earlier, self.version)]
+                directory.require(earlier)
+                feeds = [_read(directory, version, feed=True) for version in directory.changes(earlier.version, number)]
                 return held_sets.advanced(held_sets.held_set((self.where, earlier), _not_kept), feeds)
-            except NotPublishedError:
-                pass  # its changes are not kept any more
-        full, feeds_after = directory.parts(directory.version_at(self.version))
+            except (NotPublishedError, HistoryError):
+                pass  # its changes are not kept any more, or it is of another history
+        full, feeds_after = directory.parts(directory.version_at(number))
         whole = held_sets.built(_read(directory, full, feed=False).to_batches(), full.dialect)
         return held_sets.advanced(whole, (_read(directory, version, feed=True) for version in feeds_after))
 
     def _is_earlier(self, name: Any) -> bool:
-        return isinstance(name, tuple) and name[0] == self.where and name[1] < self.version
+        return isinstance(name, tuple) and name[0] == self.where and name[1].version < self.mark.version
 
 
 def _not_kept() -> HeldSet:
@@ -211,9 +222,8 @@ def _not_kept() -> HeldSet:
 def _read(directory: Directory, version: Version, *, feed: bool) -> pa.Table:
     file = version.feed if feed else version.full
     assert file is not None
-    with directory.store.open(file.path) as opened:
-        columns = [*JOINED, "_change_type"] if feed else list(JOINED)
-        table: pa.Table = extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True).read(columns)
+    columns = [*JOINED, "_change_type"] if feed else list(JOINED)
+    table: pa.Table = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, file)).read(columns)
     return table
 
 
@@ -231,7 +241,7 @@ class _PublishedSet(SetSource):
         return f"{self.subscriptions:,} subscriptions of version {self._version.version} of {place}"
 
     def sent(self, spark: SparkSession) -> SentSet:
-        return PublishedVersion(self._directory.store.place, self._version.version)
+        return PublishedVersion(self._directory.store.place, self._version.marked())
 
     def options(self) -> tuple[OptionMap, ...]:
         full = self._directory.parts(self._version).full.full
@@ -255,6 +265,9 @@ class _PublishedSet(SetSource):
             return read_published(spark, where, versionAsOf=number).select(*JOINED)
         full, feeds = self._directory.parts(self._version)
         assert full.full is not None
+        for file in (full.full, *(version.feed for version in feeds)):
+            assert file is not None
+            require_bytes(self._directory.store, file)
         whole = spark.read.parquet(self._directory.locate(full.full)).select(*JOINED)
         if not feeds:
             return whole

@@ -7,6 +7,7 @@ All tasks read that file. It still exists when the query restarts and runs the b
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import uuid
@@ -18,6 +19,7 @@ from snapshot.environment import require_workers
 from snapshot.matching import by_trie
 from snapshot.messages import messages_of
 from snapshot.published import NotPublishedError, open_directory
+from snapshot.published.manifest import MOST_BYTES, Mark
 from snapshot.published.store import Store, store_of
 from snapshot.sets import PublishedVersion, SentSet, source_of
 
@@ -96,8 +98,8 @@ class _Recorded:
     alone: str
 
     def __call__(self) -> tuple[SentSet, int]:
-        version = recorded(self.where, store_of(self.record), _task() or _Task(self.alone, 0))
-        return PublishedVersion(self.where, version), version
+        mark = recorded(self.where, store_of(self.record), _task() or _Task(self.alone, 0))
+        return PublishedVersion(self.where, mark), mark.version
 
 
 def _task() -> _Task | None:
@@ -108,10 +110,12 @@ def _task() -> _Task | None:
     return _Task(query, int(batch)) if query and batch else None
 
 
-def recorded(where: str, record: Store, task: _Task) -> int:
+def recorded(where: str, record: Store, task: _Task) -> Mark:
     """The version that a micro-batch is matched with. The first task that asks records it.
 
     Lock-free: if several tasks find no record, one creates it and the others read it.
+
+    :raises HistoryError: the directory went back, or forked, since this or the previous batch
     """
     name = _name(task)
     while True:
@@ -119,41 +123,58 @@ def recorded(where: str, record: Store, task: _Task) -> int:
             return _read(record, name, where)
         except FileNotFoundError:
             pass
-        version = open_directory(where).version_at(None)
-        content = json.dumps({"version": version.version, "directory": version.directory}).encode()
+        directory = open_directory(where)
+        version = directory.version_at(None)
+        with contextlib.suppress(FileNotFoundError):
+            before = _fields(record, _name(task._replace(batch=task.batch - 1)))
+            if before.digest:
+                directory.require(before)
+        content = json.dumps(version.marked()._asdict()).encode()
         try:
             record.create(name, content, f".{name}.{uuid.uuid4().hex}")
         except FileExistsError:
             continue
         if task.batch >= KEPT_RECORDS:
             record.remove(_name(task._replace(batch=task.batch - KEPT_RECORDS)))
-        return version.version
+        return version.marked()
 
 
 def _name(task: _Task) -> str:
     return f"{task.query}.{task.batch}.json"
 
 
-def _read(record: Store, name: str, where: str) -> int:
-    """The version in a record.
+def _fields(record: Store, name: str) -> Mark:
+    """The version in a record, without a digest in records of earlier versions of this package.
+
+    :raises ValueError: it is not a record
+    """
+    content = record.read(name, MOST_BYTES)
+    try:
+        fields: dict[str, Any] = json.loads(content)
+        return Mark(str(fields["directory"]), int(fields["version"]), str(fields.get("digest", "")))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{record.locate(name)} is not the record of a micro-batch ({error!r}); restore it") from error
+
+
+def _read(record: Store, name: str, where: str) -> Mark:
+    """The version in a record, and what the directory has of it.
 
     :raises ValueError: it belongs to another directory, or is not a record
     :raises NotPublishedError: the version is not kept any more
+    :raises HistoryError: the directory has another version of this number
     """
-    content = record.read(name)
+    mark = _fields(record, name)
+    number, directory = mark.version, open_directory(where)
     try:
-        fields: dict[str, Any] = json.loads(content)
-        number, directory = int(fields["version"]), fields["directory"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{record.locate(name)} is not the record of a micro-batch ({error!r}); restore it") from error
-    try:
-        version = open_directory(where).version_at(number)
+        version = directory.version_at(number)
     except NotPublishedError as gone:
         raise NotPublishedError(
             f"{gone}. A micro-batch was matched with version {number} and has to be matched with it again: let the "
             "publisher keep more versions; to match this batch with the newest one instead, delete "
             f"{record.locate(name)}"
         ) from gone
-    if version.directory != directory:
+    if version.directory != mark.directory:
         raise ValueError(f"{record.locate(name)} is of another published directory than {where}; give each its own")
-    return number
+    if mark.digest:
+        directory.require(mark)
+    return version.marked()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
-from snapshot.published import Version
-from snapshot.source.files import parquet_file, shaped
+from snapshot.published import DataFile, Version
+from snapshot.published.contents import require_whole
+from snapshot.published.manifest import Mark
+from snapshot.source.files import feed_file, parquet_file, shaped
 from snapshot.source.instants import Instant
 from snapshot.source.limits import HAS_LIMITS, Limited, at_most, most_of
 from snapshot.source.options import Options
@@ -25,15 +27,28 @@ MOST_PARTITIONS = 64
 """How many parts the changes have, at most."""
 
 NOTHING_YET = -1
-"""The offset of a stream that has read nothing."""
+"""The version in the offset of a stream that has read nothing."""
+
+Offset = dict[str, Any]
+"""What Spark keeps of a stream in its checkpoint: the number of the last version that was read, and its mark. The mark
+is missing if there was no such manifest, and in checkpoints of earlier versions of this package."""
 
 
 class _Files(InputPartition):
     """Feeds, or full instants, whose rows count as inserts of their version."""
 
-    def __init__(self, files: list[tuple[str, int, str, bool]]) -> None:
+    def __init__(self, files: list[_ChangeFile]) -> None:
         super().__init__(None)
         self.files = files
+
+
+class _ChangeFile(NamedTuple):
+    """A file with the changes of a version, or with a whole set, whose rows count as inserts."""
+
+    file: DataFile
+    version: int
+    time: str
+    is_feed: bool
 
 
 class _ChangeReader:
@@ -45,14 +60,17 @@ class _ChangeReader:
         """Partitions of the changes from one version to another."""
         directory = self._options.directory()
         versions: list[Version] = []
+        before: Version | None = None
         for number in range(after + 1, until + 1):
             version = directory.get(number)
-            if version is not None and version.kind == "claim":
-                continue
-            if version is None or (version.feed is None and version.base != number):
+            if version is None or (version.kind != "claim" and version.feed is None and version.base != number):
                 directory.version_at(number)  # raises an error that says which versions are kept
                 raise AssertionError(f"version {number} appeared while it was looked for")
-            versions.append(version)
+            if before is not None:
+                directory.require_order(before, version)
+            before = version
+            if version.kind != "claim":
+                versions.append(version)
         files = [_file(version) for version in versions]
         if not files:
             return [_Files([])]  # for no partitions, Spark calls the reader without one
@@ -62,16 +80,21 @@ class _ChangeReader:
     def _read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Files)
         store = self._options.directory().store
-        for name, version, time, is_feed in partition.files:
-            with parquet_file(store, name) as file:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS):
-                    yield from shaped(batch if is_feed else _as_inserts(batch, version, time), self._names)
+        for file, version, time, is_feed in partition.files:
+            if is_feed:
+                for batch in feed_file(store, file).iter_batches(batch_size=BATCH_ROWS):
+                    yield from shaped(batch, self._names)
+                continue
+            require_whole(store, file)
+            with parquet_file(store, file.path) as opened:
+                for batch in opened.iter_batches(batch_size=BATCH_ROWS):
+                    yield from shaped(_as_inserts(batch, version, time), self._names)
 
 
-def _file(version: Version) -> tuple[str, int, str, bool]:
+def _file(version: Version) -> _ChangeFile:
     file = version.feed or version.full
     assert file is not None
-    return file.path, version.version, version.time.isoformat(), version.feed is not None
+    return _ChangeFile(file, version.version, version.time.isoformat(), version.feed is not None)
 
 
 class Changes(_ChangeReader, DataSourceReader):
@@ -105,7 +128,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
             raise UnsupportedError("maxVersionsPerTrigger", "4.2")
         self._target: int | None = None
 
-    def initialOffset(self) -> dict[str, int]:
+    def initialOffset(self) -> Offset:
         """The last version that is not read.
 
         :raises NotPublishedError: the changes of ``startingVersion`` are not kept, or those before it are not published
@@ -115,7 +138,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
             return {"version": NOTHING_YET}
         if start > self._newest() + 1:
             self._options.directory().version_at(start)  # raises an error that says which versions are kept
-        return {"version": start - 1}
+        return self._offset(start - 1)
 
     def getDefaultReadLimit(self) -> Any:
         """How many versions go into a batch. Spark's limit for files stands for versions."""
@@ -125,20 +148,29 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
         """Remember which version is the newest: the stream ends with it."""
         self._target = self._newest()
 
-    def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:
-        """The last version of the next batch. Before Spark 4.2, Spark tells neither where it begins nor a limit."""
+    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
+        """The last version of the next batch. Before Spark 4.2, Spark tells neither where it begins nor a limit.
+
+        :raises HistoryError: the directory went back, or forked, since the batch before
+        """
+        self._require(start)
         newest = self._newest() if self._target is None else self._target
         if self._options.end is not None:
             newest = min(newest, self._options.end)
         if start is None:
-            return {"version": max(newest, (self._options.start or 0) - 1)}
+            return self._offset(max(newest, (self._options.start or 0) - 1))
         most = most_of(limit)
         if start["version"] != NOTHING_YET and most is not None:
             newest = min(newest, start["version"] + most)
-        return {"version": max(start["version"], newest)}
+        return start if newest <= start["version"] else self._offset(newest)
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """The files of a batch, in parts that tasks read."""
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        """The files of a batch, in parts that tasks read.
+
+        :raises HistoryError: the directory is not the one in which the batch begins or ends
+        """
+        self._require(start)
+        self._require(end)
         if start["version"] != NOTHING_YET:
             return self._between(start["version"], end["version"])
         version = self._options.directory().version_at(end["version"])
@@ -150,6 +182,16 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
         if isinstance(partition, _Whole):
             return self._read_whole(partition)
         return self._read(partition)
+
+    def _offset(self, number: int) -> Offset:
+        version = self._options.directory().get(number) if number >= 0 else None
+        return {"version": number} if version is None else {"version": number, "mark": version.mark}
+
+    def _require(self, offset: Offset | None) -> None:
+        """Require that the directory continues the history that an offset was taken from."""
+        mark = None if offset is None else offset.get("mark")
+        if mark is not None:
+            self._options.directory().require(Mark.parse(mark))
 
     def _newest(self) -> int:
         return self._options.directory().version_at(None).version

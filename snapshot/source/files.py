@@ -1,4 +1,8 @@
-"""Files of a published directory as the data source reads them: opened, and in the columns that Spark expects."""
+"""Files of a published directory as the data source reads them: verified, and in the columns that Spark expects.
+
+A feed is read by the task that needs it, and compared with its digest. A full instant is compared as a whole when a
+query is planned; then tasks read parts of it, whose pages have checksums of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
+from snapshot.published.contents import read_whole
+from snapshot.published.manifest import DataFile
 from snapshot.published.store import Files
 
 if TYPE_CHECKING:
@@ -16,9 +22,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def parquet_file(store: Files, name: str) -> Iterator[Any]:
-    """Open a Parquet file."""
+    """Open a Parquet file that was compared with its digest before."""
     with store.open(name) as opened:
         yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
+
+
+def feed_file(store: Files, file: DataFile) -> Any:
+    """A Parquet file that fits into memory, compared with its digest.
+
+    :raises DamagedError: it has other bytes than were written
+    """
+    return extra("pyarrow.parquet").ParquetFile(read_whole(store, file))
 
 
 def shaped(rows: pa.Table | pa.RecordBatch, names: list[str]) -> Iterator[pa.RecordBatch]:

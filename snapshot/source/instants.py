@@ -10,9 +10,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
-from snapshot.published import Version
+from snapshot.published import DataFile, Version
+from snapshot.published.contents import require_whole
 from snapshot.published.store import Files
-from snapshot.source.files import parquet_file, shaped
+from snapshot.source.files import feed_file, parquet_file, shaped
 from snapshot.source.options import Options
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ version in the files."""
 class _Rows(InputPartition):
     """Row groups of a full instant, without the rows that the feeds remove; or the rows that the feeds add."""
 
-    def __init__(self, version: Version, full: str | None, groups: list[int], feeds: list[str]) -> None:
+    def __init__(self, version: Version, full: DataFile | None, groups: list[int], feeds: list[DataFile]) -> None:
         super().__init__(None)
         self.snapshot_id, self.taken_at = version.snapshot_id, version.time.isoformat()
         self.queues = version.dialect.queue_groups
@@ -66,23 +67,23 @@ class Instant(DataSourceReader):
         version = directory.version_at(self._at)
         full, later = directory.parts(version)
         assert full.full is not None
-        name = full.full.path
-        feeds = [each.feed.path for each in later if each.feed is not None]
-        groups = _groups_of(directory.store, name)
-        parts: list[InputPartition] = [_Rows(version, name, some, feeds) for some in groups]
+        require_whole(directory.store, full.full)
+        feeds = [each.feed for each in later if each.feed is not None]
+        groups = _groups_of(directory.store, full.full)
+        parts: list[InputPartition] = [_Rows(version, full.full, some, feeds) for some in groups]
         return [*parts, _Rows(version, None, [], feeds)] if feeds else parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, _Rows)
         ds, store = extra("pyarrow.dataset"), self._options.directory().store
-        changed = [_whole(store, name) for name in partition.feeds]
+        changed = [feed_file(store, file).read() for file in partition.feeds]
         if partition.full is None:
             rows = _brought(changed, partition.queues, _expression(self._wanted))
             yield from shaped(partition.stamped(rows), self._names)
             return
         gone = _changed_names(changed, partition.queues)
-        with store.open(partition.full) as opened:
+        with store.open(partition.full.path) as opened:
             fragment = ds.ParquetFileFormat().make_fragment(opened, row_groups=partition.groups or None)
             for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
                 kept = batch if gone is None else batch.filter(_not_in(_row_names(batch, partition.queues), gone))
@@ -134,14 +135,9 @@ def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
     return found
 
 
-def _whole(store: Files, name: str) -> pa.Table:
-    with parquet_file(store, name) as file:
-        return file.read()
-
-
-def _groups_of(store: Files, name: str) -> list[list[int]]:
+def _groups_of(store: Files, full: DataFile) -> list[list[int]]:
     """The row groups of a file, in one list for each task that is to read it."""
-    with parquet_file(store, name) as file:
+    with parquet_file(store, full.path) as file:
         metadata = file.metadata
     groups: list[list[int]] = []
     rows = PARTITION_ROWS

@@ -223,7 +223,7 @@ def unhint(path: Path, chance: random.Random) -> None:
     if chance.random() < 0.5:
         others: list[Callable[[Path], object]] = [os.mkfifo, os.mkdir, lambda it: it.symlink_to("newest")]
         chance.choice(others)(hint)
-    if path.exists() and chance.random() < 0.7:
+    if path.is_file() and chance.random() < 0.7:
         chance.choice([flip, truncate, stray])(path, chance)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import random
+import shutil
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -201,3 +203,41 @@ class TestRefusals:
     def test_reach_the_user(self, reader: DataFrameReader, tmp_path: Path) -> None:
         with pytest.raises(Exception, match="nothing was published there"):
             reader.load(str(tmp_path)).collect()
+
+
+def read(where: Path, **options: str) -> list[dict[str, object]]:
+    """What tasks read, in no order: without the driver, without its JVM."""
+    from snapshot.source import Subscriptions
+
+    make: Any = Subscriptions
+    source = make({"path": str(where), **options})
+    reader = source.reader(source.schema())
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    return sorted(rows, key=repr)
+
+
+class TestDamage:
+    OPTIONS: tuple[dict[str, str], ...] = ({}, {"readChangeFeed": "true", "startingVersion": "1"})
+
+    def test_is_named_wherever_a_bit_is_flipped(self, where: Path, instants: dict[int, Rows], tmp_path: Path) -> None:
+        """Also in what Parquet's own checksums do not cover: the heads of pages, and the footer."""
+        chance, copy = random.Random(38), tmp_path / "copy"
+        right = [read(where, **options) for options in self.OPTIONS]
+        files = sorted(path.relative_to(where) for path in where.rglob("*.parquet"))
+        assert len(files) == len(instants)
+        for name in files:
+            for _ in range(25):
+                shutil.copytree(where, copy)
+                content = bytearray((copy / name).read_bytes())
+                place = chance.choice([chance.randrange(len(content)), -chance.randrange(1, len(content) // 3)])
+                content[place] ^= 1 << chance.randrange(8)
+                (copy / name).write_bytes(content)
+                told: list[str] = []
+                for options, rows in zip(self.OPTIONS, right, strict=True):
+                    try:
+                        assert read(copy, **options) == rows
+                    except snapshot.DamagedError as error:
+                        told.append(str(error))
+                assert told
+                assert all(name.name in each for each in told)
+                shutil.rmtree(copy)

@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,23 @@ def put(folder: Path, number: int, *topics: str) -> None:
     lines = [json.dumps({"id": number * 10 + n, "topic": topic}) for n, topic in enumerate(topics)]
     (folder / f".{number:03}").write_text("\n".join(lines))
     (folder / f".{number:03}").rename(folder / f"{number:03}.json")
+
+
+def go_back(
+    where: Path, trie: SubscriptionTrie, publisher: snapshot.Publisher, newer: int, see: Callable[[], object]
+) -> None:
+    """Publish two versions, see them, go back to a copy from before, and publish ``newer`` other versions."""
+    shutil.copytree(where, where.parent / "copy")
+    for number in range(2):
+        trie.subscribe("lost", f"s{number}")
+        publisher.publish()
+    see()
+    shutil.rmtree(where)
+    shutil.move(where.parent / "copy", where)
+    trie, publisher = snapshot.take_over(where)
+    for number in range(newer):
+        trie.subscribe("other", f"s{number}")
+        publisher.publish()
 
 
 def run(frame: DataFrame, folder: Path) -> int:
@@ -176,8 +194,21 @@ class TestRecord:
         trie.subscribe("b", "bob")
         second = published.publish()
         assert streaming.recorded(where, record, streaming._Task("q", 0)) == first
-        assert streaming.recorded(where, record, streaming._Task("q", 1)) == second
-        assert streaming.recorded(where, record, streaming._Task("other", 0)) == second
+        assert streaming.recorded(where, record, streaming._Task("q", 1)).version == second
+        assert streaming.recorded(where, record, streaming._Task("other", 0)).version == second
+
+    @pytest.mark.parametrize("newer", [1, 2, 3])
+    def test_refuses_a_directory_that_went_back(
+        self, trie: SubscriptionTrie, published: snapshot.Publisher, tmp_path: Path, newer: int
+    ) -> None:
+        """Whether the number of the version that was seen is there again or not."""
+        where, record = tmp_path / "published", store_of(tmp_path / "record")
+        record.prepare(("",))
+        go_back(where, trie, published, newer, lambda: streaming.recorded(str(where), record, streaming._Task("q", 0)))
+        for batch in (0, 1):
+            with pytest.raises((snapshot.HistoryError, snapshot.NotPublishedError)):
+                streaming.recorded(str(where), record, streaming._Task("q", batch))
+        streaming.recorded(str(where), record, streaming._Task("anew", 0))
 
     def test_of_old_batches_is_removed(self, published: snapshot.Publisher, tmp_path: Path) -> None:
         where, record = str(tmp_path / "published"), store_of(tmp_path / "record")
@@ -200,6 +231,15 @@ class TestRecord:
         (tmp_path / "record" / "q.2.json").write_text("no")
         with pytest.raises(ValueError, match="is not the record of a micro-batch"):
             streaming.recorded(where, record, streaming._Task("q", 2))
+
+
+def stream_of(where: Path) -> Any:
+    """A stream of changes, as Spark makes it."""
+    from snapshot.source import Subscriptions  # needs Spark
+
+    make: Any = Subscriptions
+    source = make({"path": str(where), "readChangeFeed": "true"})
+    return source.streamReader(source.schema())
 
 
 class TestStreamOfChanges:
@@ -229,3 +269,48 @@ class TestStreamOfChanges:
             (5, "s1", "insert"),
             (6, "s2", "insert"),
         ]
+
+    @pytest.mark.parametrize("newer", [0, 1, 2, 3])
+    def test_sees_that_the_directory_went_back(
+        self, trie: SubscriptionTrie, published: snapshot.Publisher, tmp_path: Path, newer: int
+    ) -> None:
+        """As a stream that goes on, and as one that runs its last batch again."""
+        where = tmp_path / "published"
+
+        def stream() -> Any:
+            return stream_of(where)
+
+        begun = json.loads(json.dumps(stream().initialOffset()))
+        seen: list[Any] = []
+        go_back(where, trie, published, newer, lambda: seen.append(stream().latestOffset()))
+        end = json.loads(json.dumps(seen[0]))
+        calls: list[Callable[[], object]] = [
+            lambda: stream().latestOffset(end, None),
+            lambda: stream().partitions(begun, end),
+            lambda: stream().partitions(end, stream().latestOffset()),
+        ]
+        for call in calls:
+            with pytest.raises(snapshot.HistoryError, match="does not continue the history in which version 3 was"):
+                call()
+        assert stream().partitions(begun, stream().latestOffset())  # begun anew
+
+    def test_stops_with_an_error_that_says_so(
+        self, spark: SparkSession, trie: SubscriptionTrie, published: snapshot.Publisher, tmp_path: Path
+    ) -> None:
+        snapshot.register(spark)
+        where = tmp_path / "published"
+        changes = spark.readStream.format("subscriptions").option("readChangeFeed", "true").load(str(where))
+        go_back(where, trie, published, 1, lambda: run(changes, tmp_path))
+        with pytest.raises(Exception, match="does not continue the history in which version 3 was seen"):
+            run(changes, tmp_path)
+
+    def test_goes_on_from_a_checkpoint_without_marks(
+        self, trie: SubscriptionTrie, published: snapshot.Publisher, tmp_path: Path
+    ) -> None:
+        trie.subscribe("b", "bob")
+        published.publish()
+        stream = stream_of(tmp_path / "published")
+        end = stream.latestOffset({"version": 1}, None)
+        assert end["version"] == 2
+        assert len(stream.partitions({"version": 1}, end)) == 1
+        assert stream.latestOffset(end, None) == end
