@@ -16,6 +16,8 @@ import snapshot
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from snapshot import held_sets, sets
 from snapshot.matching import Plan
+from snapshot.published import open_directory
+from snapshot.published.manifest import Mark
 from subtrie import SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -197,28 +199,29 @@ def _update(quick: bool) -> Iterator[Group]:
             trie.subscribe(f"new.{number}.#", "new")
             trie.unsubscribe(f"a.{number % 1000}.{number}.*", f"s{number % 5000}")
         second = publisher.publish()
-        update = partial(_updated, where, first, second, len(trie))
-        rebuild = partial(_rebuilt, where, second, len(trie))
+        marks = [open_directory(where).version_at(number).marked() for number in (first, second)]
+        update = partial(_updated, where, *marks, len(trie))
+        rebuild = partial(_rebuilt, where, marks[1], len(trie))
         yield [
             Contender("rebuild", rebuild, 1, float(count)),
             Contender(f"apply {CHANGES:,} changes", update, 1, float(count)),
         ]
 
 
-def _rebuilt(where: str, version: int, size: int) -> float:
+def _rebuilt(where: str, version: Mark, size: int) -> float:
     held_sets.forget()
     seconds = timed(sets.PublishedVersion(where, version).held)
     check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
     return seconds
 
 
-def _updated(where: str, first: int, second: int, size: int) -> float:
+def _updated(where: str, first: Mark, second: Mark, size: int) -> float:
     held_sets.forget()
     sets.PublishedVersion(where, first).held()
     return _timed_update(where, second, size)
 
 
-def _timed_update(where: str, version: int, size: int) -> float:
+def _timed_update(where: str, version: Mark, size: int) -> float:
     seconds = timed(sets.PublishedVersion(where, version).held)
     check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
     return seconds
