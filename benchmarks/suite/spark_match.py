@@ -199,9 +199,9 @@ def _update(quick: bool) -> Iterator[Group]:
             trie.subscribe(f"new.{number}.#", "new")
             trie.unsubscribe(f"a.{number % 1000}.{number}.*", f"s{number % 5000}")
         second = publisher.publish()
-        marks = [open_directory(where).version_at(number).marked() for number in (first, second)]
-        update = partial(_updated, where, *marks, len(trie))
-        rebuild = partial(_rebuilt, where, marks[1], len(trie))
+        earlier, later = (open_directory(where).version_at(number).marked() for number in (first, second))
+        update = partial(_updated, where, earlier, later, len(trie))
+        rebuild = partial(_rebuilt, where, later, len(trie))
         yield [
             Contender("rebuild", rebuild, 1, float(count)),
             Contender(f"apply {CHANGES:,} changes", update, 1, float(count)),
