@@ -308,6 +308,7 @@ _DATA = re.compile(rf"(?:{FULL}|{CHANGES})/([0-9]{{20}})\.([0-9]+)\.[0-9a-f]+\.p
 _MANIFEST = re.compile(r"([0-9]{20})\.json")
 _SCRATCH = re.compile(r"\.?([0-9]{20})\.([0-9]+)\.[0-9a-f]+\..*")
 _DESK = re.compile(r"\.desk\.([0-9]{20})\.[0-9a-f]+(?:\.cleared)?")
+_TRIAL = ".trial"
 _HINT = re.compile(rb"[0-9]{20}")
 
 
@@ -339,7 +340,12 @@ def data_name(folder: str, version: int, epoch: int, token: str) -> str:
 
 def trial_name(folder: str, epoch: int, token: str) -> str:
     """The name of a file by which a publisher finds out whether it can write, before it claims an epoch."""
-    return f"{folder}/.{epoch:020}.{epoch}.{token}.trial"
+    return f"{folder}/.{epoch:020}.{epoch}.{token}{_TRIAL}"
+
+
+def is_trial(file: str) -> bool:
+    """Whether a file is one of these: it belongs to nobody who has the epoch in its name."""
+    return file.endswith(_TRIAL)
 
 
 def scratch_name(desk: str, version: Version) -> str:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
-from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, desk_epoch, epoch_of, manifest_name
+from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, desk_epoch, epoch_of, is_trial, manifest_name
 from snapshot.published.store import Store
 
 Keep = int | datetime.timedelta | None
@@ -118,7 +118,8 @@ def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> boo
     for folder in (FULL, CHANGES, VERSIONS):
         for name in store.names(folder):
             written = epoch_of(name)
-            if written is not None and written < epoch and f"{folder}/{name}" not in named:
+            is_left = written is not None and (written < epoch or (written == epoch and is_trial(name)))
+            if is_left and f"{folder}/{name}" not in named:
                 with contextlib.suppress(OSError):  # such a file does no harm
                     store.remove(f"{folder}/{name}")
     return cleared

@@ -17,7 +17,7 @@ import snapshot
 from snapshot.published import open_directory, retention, store
 from snapshot.published import publisher as publisher_module
 from snapshot.published.claim import claimed
-from snapshot.published.manifest import Version, _checksum_of, from_json, sealed
+from snapshot.published.manifest import FOLDERS, Version, _checksum_of, from_json, sealed, trial_name
 from subtrie import MQTT, SubscriptionTrie
 from tests.snapshot.test_published import assert_equal, held_by
 from tests.threads import run_together
@@ -192,6 +192,17 @@ class TestTakeOver:
         assert_equal(snapshot.restore(tmp_path), trie)
         numbers = open_directory(tmp_path).numbers()
         assert numbers == list(range(numbers[0], numbers[-1] + 1))
+
+    def test_removes_what_a_newcomer_left_that_was_killed_before_its_claim(self, tmp_path: Path) -> None:
+        published(tmp_path)
+        newest = open_directory(tmp_path).newest()
+        assert newest is not None
+        for folder in FOLDERS:
+            (tmp_path / trial_name(folder, newest.version + 1, "ab12")).touch()
+        (tmp_path / "_versions" / f".desk.{newest.version + 1:020}.ab12").mkdir()
+        with snapshot.take_over(tmp_path)[1]:
+            pass
+        assert not [path for path in tmp_path.glob("*/.*")]
 
 
 class TestOutdatedTries:
