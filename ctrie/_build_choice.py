@@ -8,8 +8,10 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_file_location
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 _ROOMS = ("ctrie.", "subtrie.")
 
@@ -18,9 +20,11 @@ class InterpretedFinder:
     """Finds the .py of a module that was also compiled. It ignores modules without a .py (the native slot)."""
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> "ModuleSpec | None":
         if not name.startswith(_ROOMS) or not path:
             return None
+        from importlib.util import spec_from_file_location  # the compiled twin needs neither this nor what it imports
+
         source = os.path.join(path[0], name.rpartition(".")[2] + ".py")  # to load pathlib takes a quarter of the import
         return spec_from_file_location(name, source) if os.path.exists(source) else None
 

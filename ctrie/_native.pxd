@@ -2,7 +2,8 @@ from cpython.object cimport PyObject, PyTypeObject
 
 cdef extern from "slot.h" nogil:
     const bint SLOT_NEEDS_PIN
-    # Acquire load of a pointer, which the caller may use only while pinned (on GIL builds: while no Python code runs).
+    # A load of a pointer, which the caller may use only while pinned (on GIL builds: while no Python code runs). slot.h says
+    # why the load is sequentially consistent.
     PyObject *slot_read(PyObject **slot)
     bint never_tracked(PyObject *value)
 
