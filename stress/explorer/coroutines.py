@@ -128,28 +128,33 @@ class Threads(_Bodies):
         while len(self._turns) < size:
             number = len(self._turns)
             self._turns.append(_Turn())
-            threading.Thread(target=self._work, args=(number,), name=f"explored-{number}", daemon=True).start()
+            args = (self._turns[number], self._main, number)
+            threading.Thread(target=self._work, args=args, name=f"explored-{number}", daemon=True).start()
 
-    def _work(self, number: int) -> None:
-        turn = self._turns[number]
+    def _work(self, turn: _Turn, main: _Turn, number: int) -> None:
         while True:
             turn.wait()
             self._current = threading.get_ident()
             try:
                 self._run(number)
             finally:
-                self._main.give()
+                main.give()
 
     def resume(self, to: int) -> None:
         """As `Coroutines.resume`."""
         self._turns[to].give()
-        self._main.wait()
+        try:
+            self._main.wait()
+        except BaseException:  # Ctrl-C, or another signal: a body goes on, and nobody waits for it any more
+            self._turns, self._main, self._running = [], _Turn(), set()
+            raise
         self._current = 0
 
     def switch(self, me: int, to: int) -> None:
         """As `Coroutines.switch`."""
-        (self._main if to < 0 else self._turns[to]).give()
-        self._turns[me].wait()
+        turns = self._turns
+        (self._main if to < 0 else turns[to]).give()
+        turns[me].wait()
         self._current = threading.get_ident()
         if self._abandoned:
             raise Abandoned

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, partialmethod
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -87,49 +88,61 @@ class Entered:
             self._tell(frame.f_code, frame)
 
 
-def functions_of(codes: Mapping[int, CodeType]) -> list[FunctionType]:
-    """The functions that have one of these codes. The collector does not know all of them in every build, so modules
-    and classes are searched, too.
+def functions_of(codes: Mapping[int, CodeType], roots: Iterable[Any] = ()) -> list[FunctionType]:
+    """The functions that have one of these codes. A free-threaded build does not tell of all of them who refers to
+    their code, so all that `roots` and the modules refer to is searched there.
     """
-    found: dict[int, FunctionType] = {}
-    for each in gc.get_referrers(*codes.values()) if codes else ():
-        if type(each) is FunctionType:
-            found[id(each)] = each
-    known = {id(each.__code__) for each in found.values()}
-    if not codes.keys() <= known:
-        for each in _everywhere():
-            if id(each.__code__) in codes:
-                found[id(each)] = each
+    found = {id(each): each for each in (gc.get_referrers(*codes.values()) if codes else ()) if _is_function(each)}
+    missing = _with_functions(codes) - {id(each.__code__) for each in found.values()}
+    files = {each.co_filename for each in codes.values()}
+    modules = list(sys.modules.values())
+    near = [each for each in modules if getattr(each, "__file__", None) in files]
+    for places in ([*roots, *near], modules) if _FORGETS else ():
+        if missing:
+            for each in _functions_behind(places):
+                if id(each.__code__) in codes:
+                    found[id(each)] = each
+                    missing.discard(id(each.__code__))
     return list(found.values())
 
 
-def _everywhere() -> list[FunctionType]:
-    """The functions in modules and classes, and those behind their properties and wrappers."""
-    found: list[FunctionType] = []
-    seen: set[int] = set()
-    waiting: list[Any] = list(sys.modules.values())
-    waiting += gc.get_objects()
+_FORGETS: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_OPTIMIZED: Final = 1
+
+
+def _is_function(each: Any) -> bool:
+    return type(each) is FunctionType
+
+
+def _with_functions(codes: Mapping[int, CodeType]) -> set[int]:
+    """Those of the codes that a function has while none of them runs: bodies of classes and modules have none, and
+    functions within others are made anew.
+    """
+    inner = {id(each) for code in codes.values() for each in code.co_consts if isinstance(each, CodeType)}
+    return {key for key, code in codes.items() if code.co_flags & _OPTIMIZED} - inner
+
+
+def _functions_behind(places: Iterable[Any]) -> Iterator[FunctionType]:
+    """The functions among all objects that are referred to from these places."""
+    waiting = [vars(each) if isinstance(each, ModuleType) else each for each in places]
+    seen = {id(vars(each)) for each in list(sys.modules.values()) if isinstance(each, ModuleType)}
     while waiting:
-        each = waiting.pop()
-        kind = type(each)
-        if kind is FunctionType:
+        more = []
+        for each in gc.get_referents(*waiting):
             if id(each) not in seen:
                 seen.add(id(each))
-                found.append(each)
-                for cell in each.__closure__ or ():
-                    try:
-                        waiting.append(cell.cell_contents)
-                    except ValueError:
-                        continue
-        elif isinstance(each, (type, ModuleType)):
-            if id(each) not in seen:
-                seen.add(id(each))
-                waiting += list(vars(each).values())
-        elif kind is property:
-            waiting += [each.fget, each.fset, each.fdel]
-        elif kind in (staticmethod, classmethod):
-            waiting.append(each.__func__)
-    return found
+                kind = type(each)
+                if kind is FunctionType:
+                    yield each
+                    more += [each.__closure__, each.__defaults__, each.__kwdefaults__, each.__dict__]
+                    if id(each.__globals__) not in seen:  # of code without a module
+                        more.append(each.__globals__)
+                elif kind not in _LEAVES:
+                    more.append(each)
+        waiting = more
+
+
+_LEAVES: Final = frozenset({str, bytes, int, float, bool, type(None), CodeType, ModuleType, complex, range})
 
 
 def reachable(roots: Iterable[Any]) -> list[CodeType]:

@@ -371,9 +371,9 @@ class _Exploration:
             raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
         if knowledge.has_grown() and not missing:
             return None
+        missing += self._subject.plain.missing()
         if not missing and earliest is not None:
             self._refuse_nothing()
-        missing += self._subject.plain.missing()
         verdict = Verdict.UNKNOWN if missing or not executions else Verdict.LINEARIZABLE
         told = ", but ".join([str(plan), *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))

@@ -25,6 +25,10 @@ _SUBSCRIPT: Final = (
 )  # NB_SUBSCR
 _METHOD_FIRST: Final = _VERSION < (3, 13)
 """Whether the place for `self`, or nothing, lies below a callable on the stack, and not above it."""
+_ITERATOR_AT: Final = 1 + stack_effect(Instruction(OP["GET_ITER"]), False)
+"""The depth of an iterator in a loop. Some versions of 3.14 have an index above it, and take the items of a list or a
+tuple from it without an iterator.
+"""
 _TRUTH: Final = frozenset(
     name for name in OP if name.startswith(("POP_JUMP_", "JUMP_IF_")) and "NONE" not in name
 ) | {"UNARY_NOT", "TO_BOOL"}  # fmt: skip
@@ -138,7 +142,7 @@ class _Copy:
             has_spec = (name == "FORMAT_VALUE" and arg & 4) or name == "FORMAT_WITH_SPEC"
             before += self._look(sites.Deep(code, line), 2 if has_spec else 1)
         elif name == "FOR_ITER":
-            before += self._look(sites.Next(code, line), 1)
+            before += self._look(sites.Next(code, line), _ITERATOR_AT)
         elif name == "SEND":
             before += self._look(sites.Next(code, line), 2)
         elif name == "MATCH_KEYS":

@@ -125,6 +125,7 @@ class PlainState:
         self._unguarded: set[str] = set()
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
+        self._roots: list[Any] = []
         self._classes: list[type] = []
         self._before = Snapshot()
 
@@ -180,7 +181,7 @@ class PlainState:
                 self._made[key] = code
                 continue
             copies[key] = _copy_of(code, variables, self._made)
-        for function in functions_of(self.knowledge.codes):
+        for function in functions_of(self.knowledge.codes, self._roots):
             code = function.__code__
             if id(code) in copies:
                 self._swapped.append((function, code))
@@ -650,6 +651,9 @@ class PlainState:
         if kind is Kind.FOREIGN:
             self._use_foreign(iterator, True)
             return
+        if kind is Kind.CONTAINER:  # a loop over a list may do without an iterator
+            self._step(self._keys_of_items(iterator), False)
+            return
         where = self._whose(iterator)
         keys = [] if where is None else [(where, "next")]
         if kind is Kind.ITERATOR:
@@ -935,6 +939,7 @@ class PlainState:
         """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
         outlive an execution.
         """
+        self._roots = [factory]
         for code in reachable([factory, *(type(each) for each, _ in held(first))]):
             if treatment_of(code) is Treatment.EXPLORED:
                 self.knowledge.codes[id(code)] = code

@@ -36,6 +36,10 @@ COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided", "telling"
 
 _SELDOM: Final = (1.0, 0.25, 0.1)
 """How often the threads of a batch yield, in turn. Some faults need much activity while one thread is stopped."""
+_OFTEN: Final = (1.0, 5.0, 15.0)
+"""The same for an object that is made anew for each round: what happens at its beginning has a few instructions only in
+which it can go wrong.
+"""
 _SLOW_BATCH: Final = 512
 """Operations in a batch whose threads yield between instructions, which makes a structure some thirty times slower."""
 _FAST_BATCH: Final = 2_048
@@ -109,10 +113,11 @@ class Batch:
         self.settings, self.number, self._make = settings, number, make
         self.history: History | None = None
         """What was recorded, judged, and counted."""
-        in_short = self.workload.reset is not None and gil_enabled()  # no time to overlap at full speed
-        in_short = in_short or (self.workload.is_sequential and gil_enabled())
+        begins_anew = self.workload.reset is not None
+        in_short = begins_anew or (self.workload.is_sequential and gil_enabled())  # no time to overlap at full speed
         gives_way = (turn % 2 == 0 or in_short) and settings.yields > 0
-        self.yields = settings.yields * _SELDOM[turn // 2 % len(_SELDOM)] if gives_way else 0.0
+        often = _OFTEN if begins_anew else _SELDOM
+        self.yields = min(0.5, settings.yields * often[turn // 2 % len(often)]) if gives_way else 0.0
         self.collect = turn % 4 == 3
         self.length = settings.length if gives_way else settings.length * _FULL_SPEED
         size = _SLOW_BATCH if gives_way else _FAST_BATCH

@@ -60,7 +60,7 @@ def run(
             operating system schedules the threads, so a run with the same seed may find the fault later, or earlier.
         clock: "ticket" or "monotonic"; see `stress.record`.
         yields: the probability with which a thread yields before an instruction of the Python source, in every
-            other batch; some batches take a quarter or a tenth of it.
+            other batch; some batches take a quarter or a tenth of it, and with `reset` five and fifteen times as much.
         processes: how many campaigns to run in parallel. With more than one, each is a separate process: if the object
             crashes one, that is a finding. With one, the object crashes the caller.
         budget: what judging one batch may cost.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from typing import Any
 
@@ -9,8 +10,6 @@ import pytest
 
 import stress
 from stress import Verdict, explore
-
-pytestmark = pytest.mark.once  # Python that is the same everywhere
 
 TWICE: list[Any] = [[("increment",)], [("increment",)]]
 PUT_AND_READ: list[Any] = [[("put", 1)], [("read",)]]
@@ -379,3 +378,35 @@ class TestWithoutASpecification:
         threads: list[Any] = [[("both",)], [("set", *each) for each in writes]]
 
         assert explore(Cells, Two(), threads, at_start=[("make",)]).verdict is Verdict.ILLEGAL
+
+
+class Hits:
+    def __init__(self) -> None:
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self) -> int:
+        with self.lock:
+            self.n += 1
+            return self.n
+
+
+class TestInterruption:
+    def test_leaves_nothing_behind(self) -> None:
+        """Ctrl-C, or a signal by which a test runner ends a test, may come in the middle of a step."""
+
+        class Late(BaseException):
+            pass
+
+        def late(*_: object) -> None:
+            raise Late
+
+        before = signal.signal(signal.SIGALRM, late)
+        try:
+            for _ in range(3):
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                with pytest.raises(Late):
+                    explore(Hits, stress.Counter(), [[("increment",)] * 4] * 4)
+                assert explore(Hits, stress.Counter(), [[("increment",)]] * 2).verdict is Verdict.LINEARIZABLE
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)

@@ -15,8 +15,6 @@ from stress.recorder.telling import could_contradict
 
 SECONDS = 0.6
 
-pytestmark = pytest.mark.once  # three of them failed on free-threaded 3.13, for reasons not looked at yet
-
 
 class Bumped:
     """Loses updates, and its `bump` does not tell."""
