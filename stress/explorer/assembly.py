@@ -31,7 +31,8 @@ def _caches_of_all() -> list[int]:
 
 
 _CACHES: Final = _caches_of_all()
-_IS_BACKWARD: Final = frozenset(number for name, number in OP.items() if "BACKWARD" in name)
+_IS_BACKWARD: Final = frozenset(number for name, number in OP.items() if "BACKWARD" in name or name == "END_ASYNC_FOR")
+"""Those of the jumps that go back. The end of `async for` is one since 3.14: it tells where it is reached from."""
 
 
 @dataclass(eq=False, slots=True)

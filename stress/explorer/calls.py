@@ -8,10 +8,14 @@ from __future__ import annotations
 import _thread
 import bisect
 import builtins
+import collections
 import functools
 import heapq
+import marshal
 import math
 import operator
+import pickle
+import struct
 import sys
 import time
 import types
@@ -37,7 +41,8 @@ Effect = str
 """What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
 any argument), "set" or "get" (an attribute of its first argument), "first" (changes its first argument), "second",
 "next" (takes the next item of its first argument), "space" (answers the attributes of its first argument), "names"
-(reads attributes of its first argument), "refuse".
+(reads attributes of its first argument), "whole" (all attributes of what it is given, and what these hold), "class"
+(reads which class its first argument is of).
 """
 ItemMethod = Callable[..., Any]
 
@@ -55,7 +60,8 @@ def _know(effect: Effect, *functions: Any) -> None:
         _by_function[each] = effect
 
 
-_know("none", isinstance, issubclass, id, callable, type, object, super, chr, ord, globals, locals, breakpoint,
+_know("class", type, isinstance)
+_know("none", issubclass, id, callable, object, super, chr, ord, globals, locals, breakpoint,
       time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property, int, float, bool, complex,
       sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException)  # fmt: skip
 _know("shallow", len, list, tuple, set, frozenset, dict, iter, reversed, enumerate, zip, map, filter, any, all)
@@ -64,7 +70,9 @@ _know("get", getattr, hasattr)
 _know("next", next)
 _know("space", vars)
 _know("names", dir)
-_know("first", operator.setitem, operator.delitem)
+_know("first", operator.setitem, operator.delitem, getattr(collections, "_count_elements"))  # noqa: B009
+_know("change", struct.pack_into, pickle.dump, marshal.dump, print)
+_know("whole", pickle.dumps)
 for _name in dir(operator):
     if _name.startswith("i") and _name not in ("is_", "is_not", "index", "indexOf", "invert", "itemgetter", "inv"):
         _know("first", getattr(operator, _name))

@@ -125,7 +125,7 @@ def _with_functions(codes: Mapping[int, CodeType]) -> set[int]:
 def _functions_behind(places: Iterable[Any]) -> Iterator[FunctionType]:
     """The functions among all objects that are referred to from these places."""
     waiting = [vars(each) if isinstance(each, ModuleType) else each for each in places]
-    seen = {id(vars(each)) for each in list(sys.modules.values()) if isinstance(each, ModuleType)}
+    seen = {id(getattr(each, "__dict__", None)) for each in list(sys.modules.values())}
     while waiting:
         more = []
         for each in gc.get_referents(*waiting):

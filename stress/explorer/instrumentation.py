@@ -115,6 +115,8 @@ class _Copy:
         before = start.before
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             self._load_attribute(each, line)
+        elif name == "IMPORT_FROM":
+            before += self._look(sites.LoadAttribute(code, line, code.co_names[arg]), 1)
         elif name in ("STORE_ATTR", "DELETE_ATTR"):
             before += self._look(sites.StoreAttribute(code, line, code.co_names[arg]), 1)
         elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):

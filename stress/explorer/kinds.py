@@ -17,12 +17,15 @@ import fractions
 import functools
 import operator
 import re
+import sys
 import threading
 import types
 import typing
 import weakref
 from collections import deque
 from typing import Any, Final
+
+from stress.explorer.policy import Treatment, treatment_of_file
 
 __all__ = ["CONTAINERS", "LOCKS", "Kind", "is_of_c", "kind_of"]
 
@@ -41,6 +44,7 @@ class Kind(enum.Enum):
     GENERATOR = "a generator or coroutine"
     LOCK = "a lock that was not made by an explored name"
     LOCAL = "has values of each thread"
+    PROXY = "stands for an object that it refers to weakly"
     MODULE = "a module"
     TYPE = "a class"
     SUPER = "an object, seen as one of a base class"
@@ -56,13 +60,13 @@ _VIEWS: Final[tuple[type, ...]] = (
 _GENERATORS: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _QUIET: Final[tuple[type, ...]] = (
     type(None), bool, int, float, complex, str, bytes, tuple, frozenset, range, slice, type(...), type(NotImplemented),
-    types.BuiltinFunctionType, types.MethodType, types.CodeType, types.CellType, types.FrameType,
+    types.BuiltinFunctionType, types.MethodType, types.CodeType, types.FrameType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias, types.UnionType, types.TracebackType,
     property, staticmethod, classmethod, re.Pattern, re.Match, datetime.date, datetime.time,
     datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, functools.partial, weakref.ref,
-    weakref.ProxyType, weakref.CallableProxyType, operator.itemgetter, operator.attrgetter, operator.methodcaller,
-    contextvars.ContextVar, contextvars.Context, contextvars.Token, typing.TypeVar,
+    operator.itemgetter, operator.attrgetter, operator.methodcaller,
+    contextvars.ContextVar, contextvars.Token, typing.TypeVar,
 )  # fmt: skip
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
@@ -84,6 +88,8 @@ def _found(of: type) -> Kind:
             return kind
     if (getattr(of, "__module__", "") or "").partition(".")[0] in ("stress", "ctrie", "subtrie", "snapshot"):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
+    if of is types.CellType or of is contextvars.Context or any(map(_is_taken_as_a_whole, of.__mro__)):
+        return Kind.FOREIGN
     base = next(each for each in of.__mro__ if is_of_c(each))
     if base is object or issubclass(base, (types.SimpleNamespace, types.FunctionType, BaseException)):
         return Kind.PLAIN
@@ -96,9 +102,24 @@ def _found(of: type) -> Kind:
     return Kind.FOREIGN
 
 
+def _is_taken_as_a_whole(of: type) -> bool:
+    """Whether a class is Python code that gets no steps: it is like one written in C."""
+    if is_of_c(of) or of.__module__.partition(".")[0] in _HARMLESS:
+        return False
+    file = getattr(sys.modules.get(of.__module__), "__file__", None)
+    return file is not None and treatment_of_file(file) is Treatment.OPAQUE
+
+
+_HARMLESS: Final = frozenset({
+    "abc", "enum", "typing", "numbers", "threading", "logging", "datetime", "decimal", "pathlib", "uuid", "ipaddress",
+    "string", "json", "traceback", "inspect", "re", "importlib", "codecs", "os", "io", "ast", "types", "zoneinfo",
+    "warnings", "contextvars",
+})  # fmt: skip
+"""Modules of the standard library whose classes have no state that changes, or none that an answer depends on."""
 _IS_IMMUTABLE: Final = 1 << 8
 _BY_BASE: Final[tuple[tuple[Any, Kind], ...]] = (
     (type, Kind.TYPE), (types.ModuleType, Kind.MODULE), (LOCKS, Kind.LOCK), (_LOCAL, Kind.LOCAL), (super, Kind.SUPER),
+    ((weakref.ProxyType, weakref.CallableProxyType), Kind.PROXY),
     (CONTAINERS, Kind.CONTAINER), (_GENERATORS, Kind.GENERATOR), (_VIEWS, Kind.VIEW), (_CACHE, Kind.CACHE),
 )  # fmt: skip
 

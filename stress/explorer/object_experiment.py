@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any, Final
 
 from stress.explorer.access_limit import AccessLimit
+from stress.explorer.caller import caller_of
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
 from stress.explorer.kinds import LOCKS
@@ -50,7 +51,9 @@ class Subject:
 
     def bound(self, made: Any, op: str) -> Callable[..., Any]:
         """What a call of `op` on an object calls."""
-        return partial(self.actions[op], made) if op in self.actions else getattr(made, op)
+        if op in self.actions:
+            return partial(self.actions[op], made)
+        return partial(caller_of(op), made) if op.isidentifier() else getattr(made, op)
 
 
 _MOST_STEPS: Final = 20_000

@@ -7,6 +7,7 @@ therefore all of this is copied beforehand, and compared after.
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import sysconfig
@@ -33,10 +34,11 @@ class Snapshot:
         self._classes: list[tuple[type, dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
         seen: dict[int, Any] = {}
-        waiting: list[Any] = [names for module in _own_modules() for names in (vars(module),)]
+        waiting: list[Any] = [vars(module) for module in (builtins, *_own_modules())]
         for names in waiting:
             self._spaces.append((names, dict(names)))
-        waiting = [value for names in waiting for value in names.values()]
+        seen.update((id(names), names) for names in waiting)
+        waiting = [value for names in waiting[1:] for value in names.values()]
         while waiting and len(seen) < _MOST:
             each = waiting.pop()
             if id(each) in seen:

@@ -18,15 +18,18 @@ from __future__ import annotations
 import _thread
 import gc
 import sys
+import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from stress.explorer import sites
+from stress.explorer.caller import CALLING
 from stress.explorer.calls import effect_of, is_reading_method, method_effect, unwrapped
 from stress.explorer.entered import Entered, functions_of, reachable
 from stress.explorer.instrumentation import with_steps
@@ -123,6 +126,8 @@ class PlainState:
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
+        self._calls_back = False
+        """Whether the present instruction may call a method in C that changes something."""
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._roots: list[Any] = []
@@ -145,7 +150,12 @@ class PlainState:
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
-        if not self.listens or id(code) in self._made or treatment_of(code) is not Treatment.EXPLORED:
+        if (
+            not self.listens
+            or id(code) in self._made
+            or id(code) in CALLING
+            or treatment_of(code) is not Treatment.EXPLORED
+        ):
             return
         if frame is not None and (is_deaf(frame.f_back) or is_ours(frame.f_globals.get("__name__"))):
             return
@@ -175,6 +185,7 @@ class PlainState:
     def _give_steps(self) -> None:
         variables = frozenset(self.knowledge.variables)
         self._made.clear()
+        self._made.update(CALLING)
         copies: dict[int, CodeType] = {}
         for key, code in self.knowledge.codes.items():
             if _marks_itself(code):
@@ -238,6 +249,8 @@ class PlainState:
         self.watches = self.entered.next_execution()
         self.put_back()
         self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
+        if "__class__" in self.knowledge.names:  # every attribute depends on the class
+            self.names = _EVERYTHING
         self._last_step, self._rounds = -1, 0
         for local, last, of in self._locals.values():
             if last != _MAIN:
@@ -323,6 +336,7 @@ class PlainState:
     def _step(self, keys: list[Key], changes: bool) -> Place | None:
         """Make the step that accesses these places."""
         before = self._seam.before
+        changes, self._calls_back = changes or self._calls_back, False
         if before is None or not keys:
             return None
         name: Any = keys[0] if len(keys) == 1 else Several(keys)
@@ -401,6 +415,8 @@ class PlainState:
             where = self._whose(owner)
             if where is not None:
                 keys.append((where, name))
+                if self.names is _EVERYTHING and "__class__" in self.knowledge.names and name != "__class__":
+                    keys.append((where, "__class__"))
         if name in self.knowledge.of_classes:
             keys.append(("a class", name))
         return keys
@@ -410,6 +426,14 @@ class PlainState:
         name = site.name
         if kind is Kind.LOCK:
             return self._twin(owner)
+        if kind is Kind.PROXY:
+            real = _behind_proxy(owner)
+            if kind_of(type(real)) is Kind.PLAIN:
+                if name in self.names:
+                    self.read_attribute(real, name)
+                return owner
+            loaded = self.load(site, kind_of(type(real)), real)
+            return owner if loaded is real else loaded
         if kind is Kind.LOCAL:
             self._localise(site, owner)
             return owner
@@ -433,8 +457,10 @@ class PlainState:
         elif kind is Kind.SUPER:
             self._step(self._keys_of_attribute(owner.__self__, name), False)
         elif kind is Kind.FOREIGN:
-            if _is_state(owner, name):
-                self._use_foreign(owner, False)
+            keys = self._keys_of_attribute(owner, name)
+            if _is_state(owner, name) and self._whose(owner) is not None:
+                keys.append(_FOREIGN)
+            self._mark(self._step(keys, False), False)
         elif name in self.names:
             self._step(self._keys_of_attribute(owner, name), False)
         return owner
@@ -442,6 +468,9 @@ class PlainState:
     def change_attribute(self, owner: Any, name: str, kind: Kind | None = None) -> None:
         """An attribute is about to be changed."""
         kind = kind_of(type(owner)) if kind is None else kind
+        if kind is Kind.PROXY:
+            owner = _behind_proxy(owner)
+            kind = kind_of(type(owner))
         if id(owner) in self.new:
             return
         if kind is Kind.LOCAL:
@@ -478,6 +507,15 @@ class PlainState:
             return self._keys_of_items(owner)
         names = [each for each in self.knowledge.names if _has(owner, each)]
         return [key for name in sorted(names) for key in self._keys_of_attribute(owner, name)]
+
+    def _keys_of_everything(self, given: Iterable[Any]) -> list[Key]:
+        """All attributes of objects, and what these hold."""
+        keys: dict[Key, None] = {}
+        for one in given:
+            for each, _ in held(one):
+                plain = kind_of(type(each)) is Kind.PLAIN
+                keys.update(dict.fromkeys(self._keys_of_all(each) if plain else self._keys_of(each, False)))
+        return list(keys)
 
     def _note_space(self, owner: Any) -> None:
         space = getattr(owner, "__dict__", None)
@@ -567,15 +605,27 @@ class PlainState:
             elif kind is Kind.FOREIGN:
                 if self._whose(each) is not None:
                     keys[_FOREIGN] = None
-            elif kind is Kind.MODULE:
-                continue
+            elif kind is Kind.PROXY:
+                waiting.append(_behind_proxy(each))
+            elif of in _BOUND and not isinstance(each.__self__, (ModuleType, type(None))):
+                owner, name = each.__self__, each.__name__  # what calls this method, calls it back
+                if kind_of(type(owner)) is Kind.CONTAINER and not is_reading_method(name):
+                    self._calls_back = True
+                    keys.update(dict.fromkeys(self._keys_of(owner, deep, True)))
+                else:
+                    self._calls_back = self._calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
+                    waiting.append(owner)
+            elif of is partial:
+                waiting += [each.func, *each.args]
+            elif of is types.SimpleNamespace:
+                keys.update(dict.fromkeys(self._keys_of_all(each)))
         return list(keys)
 
     def _behind(self, iterator: Any) -> list[Any]:
         """The containers and other iterators that an iterator takes its items from."""
         known = self._sources.get(id(iterator))
         if known is None or known[0] is not iterator:
-            found = [each for each in gc.get_referents(iterator) if kind_of(type(each)) in _SOURCES]
+            found = [each for each in gc.get_referents(iterator) if _may_give_items(each)]
             known = self._sources[id(iterator)] = (iterator, found)
         return known[1]
 
@@ -606,6 +656,9 @@ class PlainState:
         """An item is about to be read."""
         if not self._counts():
             return
+        if kind is Kind.PROXY:
+            owner = _behind_proxy(owner)
+            kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
             space = self._spaces.get(id(owner))
             if space is not None and space[0] is owner:
@@ -627,6 +680,9 @@ class PlainState:
 
     def change_item(self, kind: Kind, owner: Any, key: Any) -> None:
         """An item is about to be changed or removed."""
+        if kind is Kind.PROXY:
+            owner = _behind_proxy(owner)
+            kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
             space = self._spaces.get(id(owner))
             if space is not None and space[0] is owner and isinstance(key, str):
@@ -735,6 +791,8 @@ class PlainState:
         elif kind is Kind.CONTAINER and name not in _OF_EVERY_OBJECT:
             self._call_of_container(owner, name, given)
         elif kind is Kind.FOREIGN and name not in _OF_EVERY_OBJECT:
+            if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
+                raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
             if self._counts():
                 self._use_foreign(owner, True)
                 self._use(site, "change", given)
@@ -745,6 +803,8 @@ class PlainState:
                 self._mark(self._step(self._keys_of_each((owner, *given), False), False), False)
         elif kind is Kind.CACHE:
             self._call_other(site, owner, given)
+        elif type(owner) in _DESCRIPTORS and name in _ACCESSES and given:
+            self._use(site, _ACCESSES[name], (given[0], owner.__name__))
         elif kind is Kind.QUIET:
             self._use(site, "read", given)
         else:
@@ -793,6 +853,10 @@ class PlainState:
             if len(given) > 1 and isinstance(given[1], str):
                 self._get(site, first, given[1])
             return
+        if effect == "class":
+            if "__class__" in self.knowledge.names and self._counts():
+                self._step(self._keys_of_attribute(first, "__class__"), False)
+            return
         if effect == "space":
             self._note_space(first)
             effect = "names"
@@ -803,6 +867,8 @@ class PlainState:
             return
         if effect == "names":
             self._step(self._keys_of_all(first), False)
+        elif effect == "whole":
+            self._step(self._keys_of_everything(given), False)
         elif effect == "next":
             self.take_next(site, kind_of(type(first)), first)
         elif effect in ("shallow", "read"):
@@ -967,6 +1033,8 @@ _TYPE: Final = type
 _FUNCTION_OF_C: Final = type(len)
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _BOUND: Final = (type(len), type(object().__str__))
+_DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
+_ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)
 _OF_EVERY_OBJECT: Final = frozenset({
     "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
@@ -982,6 +1050,18 @@ _REFUSED: Final = {
     "multiprocessing": "the object uses other processes, which cannot be explored",
     "subprocess": "the object starts another program, which cannot be explored",
 }  # fmt: skip
+
+
+def _may_give_items(each: Any) -> bool:
+    return kind_of(type(each)) in _SOURCES or type(each) in (*_BOUND, partial)
+
+
+def _behind_proxy(proxy: Any) -> Any:
+    """The object for which a weak proxy stands; None if it is gone."""
+    try:
+        return proxy.__init__.__self__
+    except (ReferenceError, AttributeError):
+        return None
 
 
 def _category(owner: Any) -> Any:
@@ -1004,7 +1084,8 @@ def _has(owner: Any, name: str) -> bool:
 
 
 def _has_python(owner: Any, name: str) -> bool:
-    return type(getattr(type(owner), name, None)) is FunctionType
+    found = getattr(type(owner), name, None)
+    return type(found) is FunctionType and treatment_of(found.__code__) is not Treatment.OPAQUE
 
 
 def _is_state(owner: Any, name: str) -> bool:
