@@ -6,11 +6,12 @@ from ctrie._stack cimport check_stack
 from ctrie._bulk cimport fill_root
 from ctrie._descent cimport (
     ADDED, Absent, GROUP, THERE, UNDONE, find, find_value, is_there, prefetch_text, put_quickly, warm,
+    warm_all,
 )
 from ctrie._native cimport Slot, borrow, compare_and_set, initialise, load
 from ctrie._nodes cimport (
-    Edit, INode, Pair, Root, Rooted, SNode, clear_root, edit_trie, empty_root, first_snode, fork_root, freeze_root,
-    is_empty, mix, new_pair, root_of,
+    Edit, INode, Pair, Root, Rooted, SNode, branches, clear_root, edit_trie, empty_root, first_snode, fork_root,
+    freeze_root, is_empty, mix, new_pair, rdcss_read_root, root_of,
 )
 from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, begin_change, begin_clear, doubt, end_change, end_clear, known, read, taken_over
@@ -20,6 +21,7 @@ cdef extern from "watch.h":
 
 
 cdef Py_ssize_t BLOCK
+cdef int KEYS, VALUES, PAIRS
 cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
 cdef object _ABSENT, _MASK64
 cdef Root _UNMADE
@@ -79,7 +81,7 @@ cdef class Ctrie(Rooted):
     @cython.locals(other=Ctrie)
     cdef Ctrie _with_root(self, Root root)
 
-@cython.locals(count=Py_ssize_t)
+@cython.locals(count=Py_ssize_t, root=Root, stack=list)
 cpdef Py_ssize_t _number(Ctrie trie) except -1
 cdef Root _frozen(Ctrie trie)
 cdef bint _has_changed(int mode, SNode found, SNode expected) noexcept

@@ -32,6 +32,7 @@ if not cython.compiled:
         prefetch_text,
         put_quickly,
         warm,
+        warm_all,
     )
     from ctrie._nodes import (
         Edit,
@@ -39,6 +40,7 @@ if not cython.compiled:
         Root,
         Rooted,
         SNode,
+        branches,
         clear_root,
         edit_trie,
         empty_root,
@@ -48,6 +50,7 @@ if not cython.compiled:
         is_empty,
         mix,
         new_pair,
+        rdcss_read_root,
         root_of,
     )
     from ctrie._signals import EVERY, check_signals
@@ -55,7 +58,7 @@ if not cython.compiled:
     from ctrie._stack import check_stack
     from ctrie._tally import Tally, begin_change, begin_clear, doubt, end_change, end_clear, known, read, taken_over
 
-from ctrie._nodes import check_level, differences, parts, shape, snodes
+from ctrie._nodes import check_level, differences, parts, shape
 from ctrie._own_changes import Watch, note_change
 
 if not cython.compiled:  # the compiled body (c/watch.h) reads a thread-local number
@@ -64,6 +67,10 @@ if not cython.compiled:  # the compiled body (c/watch.h) reads a thread-local nu
     def watch_more(count: int) -> None:
         """Add to the number of operations that watch the present thread. Only the compiled twin needs the number."""
 
+
+KEYS = 0
+VALUES = 1
+PAIRS = 2
 
 PUT = 0
 PUT_IF_ABSENT = 1
@@ -574,7 +581,7 @@ class Ctrie(Rooted):
         if n < 1:
             raise ValueError(f"split() needs at least one part, not {n}")
         root = freeze_root(self._root)
-        return [_pairs(root, nodes) for nodes in parts(root, n)]
+        return [_contents(root, nodes, PAIRS) for nodes in parts(root, n)]
 
     def __copy__(self) -> Ctrie:
         return self.readonly_snapshot() if self._root.readonly else self.snapshot()
@@ -808,13 +815,13 @@ class Ctrie(Rooted):
     # The iterators read one instant, which is fixed here and not at the first next().
 
     def _iter_keys(self) -> Iterator[Any]:
-        return _keys(freeze_root(self._root))
+        return _contents(freeze_root(self._root), None, KEYS)
 
     def _iter_values(self) -> Iterator[Any]:
-        return _values(freeze_root(self._root))
+        return _contents(freeze_root(self._root), None, VALUES)
 
     def _iter_items(self) -> Iterator[tuple[Any, Any]]:
-        return _pairs(freeze_root(self._root), None)
+        return _contents(freeze_root(self._root), None, PAIRS)
 
     def _iter_diff(self, older: Root, newer: Root, absent: Any) -> Iterator[tuple[Any, Any, Any]]:
         return _changes(older, newer, self._equal, absent)
@@ -825,8 +832,15 @@ class Ctrie(Rooted):
 
 def _number(trie: Ctrie) -> int:
     count = 0
-    for _ in snodes(freeze_root(trie._root)):
-        count += 1
+    root = freeze_root(trie._root)
+    stack: list[Any] = [rdcss_read_root(root)]
+    while stack:
+        check_signals()
+        for node in branches(root, stack.pop()):
+            if isinstance(node, SNode):
+                count += 1
+            else:
+                stack.append(node)
     return count
 
 
@@ -854,19 +868,27 @@ def _compares_as(one: Ctrie, other: Ctrie) -> bool:
     return one._hash == other._hash and one._equal == other._equal
 
 
-def _keys(root: Root) -> Iterator[Any]:
-    for sn in snodes(root):
-        yield sn.key
-
-
-def _values(root: Root) -> Iterator[Any]:
-    for sn in snodes(root):
-        yield sn.value
-
-
-def _pairs(root: Root, nodes: list[Any] | None) -> Iterator[tuple[Any, Any]]:
-    for sn in snodes(root, nodes):
-        yield sn.key, sn.value
+def _contents(root: Root, nodes: list[Any] | None, what: int) -> Iterator[Any]:
+    """Yield the keys, the values or the pairs of one instant, or those below the nodes in `nodes`."""
+    keys, values = what == KEYS, what == VALUES
+    stack: list[Any] = [rdcss_read_root(root)] if nodes is None else nodes
+    while stack:
+        node = stack.pop()
+        if isinstance(node, SNode):
+            below: tuple[Any, ...] = (node,)
+        else:
+            check_signals()
+            below = branches(root, node)
+            warm_all(below)
+        for node in below:
+            if not isinstance(node, SNode):
+                stack.append(node)
+            elif keys:
+                yield cython.cast(Pair, node).key
+            elif values:
+                yield cython.cast(Pair, node).value
+            else:
+                yield cython.cast(Pair, node).key, cython.cast(Pair, node).value
 
 
 def _changes(older: Root, newer: Root, equal: Any, absent: Any) -> Iterator[tuple[Any, Any, Any]]:

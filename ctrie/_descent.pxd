@@ -52,6 +52,8 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
     nodes=Borrowed[16], places=Py_ssize_t[16], top=Borrowed, left=Py_ssize_t, i=Py_ssize_t, lev=int
 )
 cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
+@cython.locals(i=Py_ssize_t, node=Borrowed)
+cdef void warm_all(tuple nodes) noexcept
 
 
 cdef inline bint same_without_python(Borrowed stored, object key, object equal) noexcept:

@@ -170,6 +170,19 @@ if not cython.compiled:  # the compiled bodies (prefetch.h) make the processor l
         """Prefetch a key and the content by which it is compared."""
 
 
+def warm_all(nodes: tuple[Any, ...]) -> None:
+    """Prefetch what is read of each of these I-nodes and S-nodes: their reads do not wait for one another here."""
+    for i in range(len(nodes)):
+        prefetch_node(borrow(nodes[i]))
+    for i in range(len(nodes)):
+        node = borrow(nodes[i])
+        if is_exactly(node, Pair):
+            prefetch_node(key_of(node))
+            prefetch_node(value_of(node))
+        else:
+            prefetch_node(peek(node))
+
+
 def warm(trie: Rooted, hashes: Any, count: int) -> None:
     """Prefetch into the processor's caches what `find_value` will read, for up to GROUP hashes.
 

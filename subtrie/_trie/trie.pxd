@@ -9,14 +9,16 @@ from ctrie._tally cimport (
 from subtrie._trie.branch cimport Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
-from subtrie._trie.groups cimport members_of
+from subtrie._trie.frozen cimport frozen_root
+from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.match cimport batches, questions
 from subtrie._trie.match.answer_cache cimport counts as cache_counts, forget, new_cache
 from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.reverse_index cimport Filing, Index, new_index
 from subtrie._trie.keyed cimport find_keyed
-from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
+from subtrie._trie.lookup cimport find_branch
+from subtrie._trie.subscribers cimport Entry, living, new_entry, subscriber_hash
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN
@@ -65,6 +67,8 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _catch_up(self)
     @cython.locals(hash=uint64_t, root=Root)
     cdef object _spelled_for(self, object subscriber)
+    @cython.locals(hash=uint64_t, words=tuple, hashes=tuple, branch=Branch)
+    cdef bint _has(self, object filter, object subscriber) except -1
     cdef object _filed(self, object subscriber, uint64_t hash)
     cdef object _check_index(self)
     @cython.locals(other=SubscriptionTrie)
@@ -76,5 +80,7 @@ cdef bint _is_exact(SubscriptionTrie trie) except -1
 cdef dict _content(SubscriptionTrie trie)
 @cython.locals(snapshot=SubscriptionTrie)
 cdef SubscriptionTrie _snapshot_of(SubscriptionTrie trie, tuple instant)
+@cython.locals(entry=Entry)
+cdef bint _is_in(object members, object subscriber, uint64_t hash) except -1
 cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
 cdef tuple _filing_key(tuple place)

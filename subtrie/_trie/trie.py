@@ -43,15 +43,17 @@ if not cython.compiled:
     )
     from subtrie._trie.choosing import new_choice
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
-    from subtrie._trie.groups import members_of
+    from subtrie._trie.frozen import frozen_root
+    from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.keyed import find_keyed
+    from subtrie._trie.lookup import find_branch
     from subtrie._trie.match import batches, questions
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
     from subtrie._trie.reverse_index import Filing, Index, new_index
-    from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, living, new_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from subtrie._trie.match.plan import hash_in_filter, word_hash
@@ -62,7 +64,7 @@ from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
-from subtrie._trie.groups import check_value
+from subtrie._trie.groups import check_value, sets_of
 from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
@@ -82,6 +84,7 @@ from subtrie._trie.queries.listing import (
     filter_count,
     literal_filters,
     shown,
+    shown_all,
     spelled,
     spelled_for,
     statistics,
@@ -487,10 +490,11 @@ class SubscriptionTrie(Matchable):
         ['*.stock', 'eur.#']
         """
         dialect = self.dialect
-        given = Given(dialect, dialect.unshare(dialect.split_filter(filter))[1])
+        words = dialect.split_filter(filter) if self._plan.exact or not filter else filter_path(self, filter)[0]
+        given = Given(dialect, dialect.unshare(words)[1], hash_in_filter)
         root = freeze_root(self._root)
-        found = overlapping_paths(root, rdcss_read_root(root), self._plan.exact, given, hash_in_filter)
-        return shown(spelled(found, dialect))
+        found = overlapping_paths(root, rdcss_read_root(root), self._plan.exact, given)
+        return shown_all(found, dialect)
 
     # ------------------------------------------------------------------------------------------------------- to list
 
@@ -506,11 +510,9 @@ class SubscriptionTrie(Matchable):
         [Subscription(filter='a.*', subscriber=1, options=mappingproxy({}))]
         """
         if filter is None:
-            return shown(
-                spelled(walk(freeze_root(self._root)), self.dialect)
-                if subscriber is None
-                else self._spelled_for(subscriber)
-            )
+            if subscriber is None:
+                return shown_all(walk(freeze_root(self._root)), self.dialect)
+            return shown(self._spelled_for(subscriber))
         return shown(self._spelled_at(filter, subscriber))
 
     def filters(self, subscriber: Any) -> list[str]:
@@ -570,7 +572,7 @@ class SubscriptionTrie(Matchable):
 
     def __contains__(self, subscription: object) -> bool:
         """Return whether there is a subscription (filter, subscriber), in any group. False for any other object.
-        O(words). Linearizes as `snapshot`.
+        O(words + log n). Linearizes at the read of the main node that holds the filter's last branch.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), ("a.*", 1) in t, ("a.*", 2) in t
@@ -579,11 +581,7 @@ class SubscriptionTrie(Matchable):
         if not isinstance(subscription, (tuple, Subscription)) or len(subscription) < 2:
             return False
         try:
-            subscriber_hash(subscription[1])
-            return any(
-                entry.key is subscription[1] or entry.key == subscription[1]
-                for _, _, entry in self._spelled_at(subscription[0], None)
-            )
+            return self._has(subscription[0], subscription[1])
         except (TopicError, TypeError):
             return False
 
@@ -1047,6 +1045,24 @@ class SubscriptionTrie(Matchable):
             return listed
         return [one for one in listed if one[1] == group]  # the filter of a group is a different filter
 
+    def _has(self, filter: str, subscriber: Any) -> bool:
+        hash = subscriber_hash(subscriber)
+        group = None
+        words, hashes = filter_path(self, filter)
+        if self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
+            words, hashes, group = words[2:], hashes[2:], words[1]
+        if self._plan.exact:
+            words, hashes = exact_path(self.dialect, words, hashes, word_hash)
+            branch = branch_at(frozen_root(self), words, hashes, self._plan.separator)
+        else:
+            branch = find_branch(self, words, hashes, self._plan.separator)
+        if branch is None:
+            return False
+        audience = subscribers_of(branch)
+        if isinstance(audience, Shared) and self.dialect.queue_groups:
+            return any(_is_in(members, subscriber, hash) for _, members in sets_of(audience))
+        return _is_in(members_of(audience, group), subscriber, hash)
+
     def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
         """Return a read-only root, and the filters with their queue groups that were filed at its instant."""
         index: Index = self._index  # type: ignore[assignment]
@@ -1117,6 +1133,11 @@ def _snapshot_of(trie: SubscriptionTrie, instant: tuple[int, str]) -> Subscripti
     snapshot._taken_at, name = instant
     snapshot._name = AtomicReference(name)
     return snapshot
+
+
+def _is_in(members: Any, subscriber: Any, hash: int) -> bool:
+    entry = find_keyed(members, subscriber, hash)
+    return entry is not None and living(entry) is not None
 
 
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:

@@ -254,7 +254,6 @@ def questions() -> dict[str, Callable[[], object]]:
     trie.subscribe("a.*", 2)
     return {
         "match": lambda: trie.match("a.b"),
-        "match_iter": lambda: list(trie.match_iter("a.b")),
         "match_many": lambda: trie.match_many(["a.b"]),
         "has_match": lambda: trie.has_match("a.b"),
         "count": lambda: trie.count("a.b"),
@@ -270,7 +269,8 @@ def questions() -> dict[str, Callable[[], object]]:
 @pytest.mark.skipif(not GIL, reason="references to types are not counted on free-threaded builds")
 @pytest.mark.parametrize("name", questions())
 def test_what_is_asked_often_makes_no_generator(name: str) -> None:
-    """Each generator in a compiled module takes time and leaves a reference to its type."""
+    """Each generator in a compiled module takes time and leaves a reference to its type. `match_iter` is one: it hands
+    over the first ones before it looks for the others."""
     ask = questions()[name]
     before = {kind: sys.getrefcount(kind) for kind in gc.get_objects() if isinstance(kind, type)}
     for _ in range(100):

@@ -293,6 +293,16 @@ def words_of(path: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
+def begun_with(word: str, hash: int, separator: str) -> tuple[Any, ...]:
+    """Return by what `branch_by` finds the branch that begins with a word."""
+    return hash, (word, word + separator)
+
+
+def branch_by(root: Root, level: INode, key: tuple[Any, ...]) -> Branch | None:
+    """The same as `branch_in`."""
+    return find_below(root, level, key[1], key[0], _begins_so)  # type: ignore[return-value]
+
+
 def branch_in(root: Root, level: INode, word: str, hash: int, separator: str) -> Branch | None:
     """Return the branch that begins with `word` in a level, or None."""
     return find_below(root, level, (word, word + separator), hash, _begins_so)  # type: ignore[return-value]

@@ -5,5 +5,5 @@ from subtrie._trie.match.deliveries cimport new_told
 from subtrie._trie.match.reading cimport extended
 from subtrie._trie.packed_key cimport words_followed
 from subtrie._trie.keyed cimport find_keyed
-from subtrie._trie.subscribers cimport living
+from subtrie._trie.subscribers cimport Entry, living
 from subtrie._trie.words cimport MARKED

@@ -21,7 +21,7 @@ if not cython.compiled:
     from subtrie._trie.match.deliveries import new_told
     from subtrie._trie.match.reading import extended
     from subtrie._trie.packed_key import words_followed
-    from subtrie._trie.subscribers import living
+    from subtrie._trie.subscribers import Entry, living
     from subtrie._trie.words import MARKED
 
 from ctrie._nodes import differences, snodes
@@ -39,6 +39,8 @@ class Change(NamedTuple):
     subscription: Subscription
     kind: str
 
+
+_new_change = tuple.__new__  # Change(...) takes twice the time
 
 # A subscription before it is shown: its filter's text, its group or None, its entry.
 Spelled: TypeAlias = tuple[str, Any, Any]
@@ -130,6 +132,20 @@ def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
         yield _subscription(filter, entry)
 
 
+def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Any]:
+    """Yield every subscription of these branches in the form that users get."""
+    for branch, path in found:
+        audience = subscribers_of(branch)
+        words = words_of(path)
+        if isinstance(audience, Entry):
+            alive = living(audience)
+            if alive is not None:
+                yield new_told(False, alive, 0, None, dialect.join(words), 0)
+        else:
+            for group, entry in everybody(audience):
+                yield new_told(False, entry, 0, None, _text(dialect, group, words), 0)
+
+
 def _subscription(filter: str, entry: Any) -> Any:
     return new_told(False, entry, 0, None, filter, 0)
 
@@ -138,19 +154,31 @@ def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     """Yield the differences of two instants. Parts that both share are skipped."""
     for filter, _, before, after in changed(older, newer, dialect):
         kind = "added" if before is None else "removed" if after is None else "updated"
-        yield Change(_subscription(filter, before if after is None else after), kind)
+        yield _new_change(Change, (_subscription(filter, before if after is None else after), kind))
 
 
 def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
     """Yield (filter, group, old entry, new entry) for each difference; None for an instant without an entry."""
     for path, old, new in _changed_steps(older, newer, dialect.separator):
-        for group, *both in changed_members(old, new):
-            before, after = [None if entry is None else living(entry) for entry in both]
+        if old is new:
+            continue
+        for group, one, other in _changed_sets(old, new):
+            before = None if one is None else living(one)
+            after = None if other is None else living(other)
             if before is None and after is None:
                 continue  # the subscriber is dead
             if before is not None and after is not None and _are_same(before.options, after.options):
                 continue  # unsubscribed and subscribed again
             yield _text(dialect, group, words_of(path)), group, before, after
+
+
+def _changed_sets(old: Any, new: Any) -> Any:
+    """Return (group, old entry, new entry) for each subscriber whose entry differs."""
+    if old is None and isinstance(new, Entry):
+        return ((None, None, new),)
+    if new is None and isinstance(old, Entry):
+        return ((None, old, None),)
+    return changed_members(old, new)
 
 
 def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -175,11 +203,47 @@ def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[A
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
         old_level, new_level, path = pairs.pop()
-        for word, old, new in _step_differences(older, old_level, newer, new_level, separator):
-            here = (path, word)
-            if old.below is not new.below:
-                pairs.append((old.below, new.below, here))
-            yield here, old.subscribers, new.subscribers
+        left: list[tuple[Any, Any]] = []
+        removed = added = False
+        if isinstance(old_level, INode) and isinstance(new_level, INode):
+            for both in differences(older, newer, None, [(old_level, new_level)]):
+                one, other = both
+                if one is None or other is None:
+                    removed, added = removed or other is None, added or one is None
+                    left.append(both)
+                else:
+                    here = extended(path, other)
+                    if one.next is not other.next:
+                        pairs.append((one.next, other.next, here))
+                    yield here, subscribers_of(one), subscribers_of(other)
+        elif old_level is None and isinstance(new_level, INode):
+            left = [(None, branch) for branch in snodes(newer, [new_level])]
+        elif new_level is None and isinstance(old_level, INode):
+            left = [(branch, None) for branch in snodes(older, [old_level])]
+        else:
+            for word, old, new in _step_differences(older, old_level, newer, new_level, separator):
+                here = (path, word)
+                if old.below is not new.below:
+                    pairs.append((old.below, new.below, here))
+                yield here, old.subscribers, new.subscribers
+        if removed and added:  # a branch of one side and one of the other may begin with the same words
+            for word, old, new in _first_differences(left, separator):
+                here = (path, word)
+                if old.below is not new.below:
+                    pairs.append((old.below, new.below, here))
+                yield here, old.subscribers, new.subscribers
+            continue
+        for one, other in left:
+            if one is None:
+                here = extended(path, other)
+                if other.next is not None:
+                    pairs.append((None, other.next, here))
+                yield here, None, subscribers_of(other)
+            else:
+                here = extended(path, one)
+                if one.next is not None:
+                    pairs.append((one.next, None, here))
+                yield here, subscribers_of(one), None
 
 
 def _are_same(before: Any, after: Any) -> bool:
@@ -214,17 +278,21 @@ def _step_differences(
 ) -> Iterator[tuple[str | None, _Step, _Step]]:
     """Yield the words with different steps on the two sides, and these steps.
 
-    `old` and `new` are the `below` of a step on either side. If both are levels, parts that they share are skipped.
-    Otherwise one side has at most a single word, and all others are differences.
+    `old` and `new` are the `below` of a step on either side, at most one of them a level. So one side has at most a
+    single word, and all others are differences.
     """
-    if isinstance(old, INode) and isinstance(new, INode):
-        before: dict[str | None, _Step] = {}
-        after: dict[str | None, _Step] = {}
-        for one, other in differences(older, newer, None, [(old, new)]):
-            before.update(() if one is None else (_first_step(one, separator),))
-            after.update(() if other is None else (_first_step(other, separator),))
-    else:
-        before, after = _steps(older, old, separator), _steps(newer, new, separator)
+    before, after = _steps(older, old, separator), _steps(newer, new, separator)
+    for word in before.keys() | after.keys():
+        yield word, before.get(word, _NOWHERE), after.get(word, _NOWHERE)
+
+
+def _first_differences(left: list[tuple[Any, Any]], separator: str) -> Iterator[tuple[str | None, _Step, _Step]]:
+    """The same for the branches that only one of two levels has."""
+    before: dict[str | None, _Step] = {}
+    after: dict[str | None, _Step] = {}
+    for one, other in left:
+        before.update(() if one is None else (_first_step(one, separator),))
+        after.update(() if other is None else (_first_step(other, separator),))
     for word in before.keys() | after.keys():
         yield word, before.get(word, _NOWHERE), after.get(word, _NOWHERE)
 

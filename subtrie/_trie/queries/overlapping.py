@@ -12,152 +12,195 @@ while the text may still be empty, in `after` once it has a word. `overlaps` in 
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
+
+if not cython.compiled:
+    from subtrie._trie.branch import Branch, is_wanted
+    from subtrie._trie.match.reading import branch_by, branch_in, extended
 
 from ctrie._nodes import snodes
-from subtrie._trie.branch import is_wanted
 from subtrie._trie.exact_layout import MARK, filter_words
-from subtrie._trie.match.reading import branch_in, extended
+from subtrie._trie.match.reading import begun_with
 from subtrie._trie.words import MARKED
 from subtrie.dialects import Dialect, Words
 
 
-class Positions(NamedTuple):
-    """Sets of positions, as bits of an integer."""
-
-    fresh: int  # no word so far
-    after: int  # one or more
-
-
 class Given:
-    """The given filter, with its words as bits: bit i stands for the word between positions i and i + 1.
+    """The given filter, with its words as bits: bit i stands for the word between positions i and i + 1; and how far
+    the walk has come with it.
 
     A many-words wildcard that needs at least one word becomes a one-word wildcard and one for any number of words.
     Several wildcards for any number of words in a row become one.
     """
 
-    def __init__(self, dialect: Dialect, words: Words) -> None:
-        self.dialect = dialect
-        self.whole = None if any(map(dialect.is_wild, words)) else dialect.join(words)
-        self.starts_wild = bool(words) and dialect.is_wild(words[0])
-        self.one = self.many = self.reserved = 0
+    __slots__ = (
+        "after", "fresh", "keys", "literal", "many", "many_min", "many_words", "one", "one_word",
+        "prefix", "reserved", "separator", "size", "starts_wild", "whole", "zero_words",
+    )  # fmt: skip
+    # Sets of positions, as bits of an integer:
+    fresh: int  # those without a word so far
+    after: int  # those with one or more
+
+    def __init__(self, dialect: Dialect, words: Words, hash_of: Any) -> None:
+        self.separator = dialect.separator
+        self.one_word, self.many_words = dialect.one_word, dialect.many_words
+        self.many_min, self.zero_words, self.prefix = dialect.many_min, dialect.zero_words, dialect.reserved_prefix
+        self.whole: str | None = dialect.join(words)
+        self.starts_wild = len(words) > 0 and self.is_wild(words[0])
+        self.one = self.many = self.reserved = self.size = 0
         self.literal: dict[str, int] = {}
-        self.size = 0
-        for is_many, run in groupby(words, lambda word: word == dialect.many_words):
-            if is_many:
-                for _ in range(dialect.many_min * len(list(run))):
-                    self._add(dialect.one_word)
+        for is_many, run in groupby(words, self.many_words.__eq__):
+            if is_many is True:
+                self.whole = None
+                for _ in range(self.many_min * len(list(run))):
+                    self._add(self.one_word)
                 self.many |= 1 << self.size
                 self.size += 1
             else:
                 for word in run:
                     self._add(word)
-        self.begin = Positions(self._closed(1), 0)
+        wanted = [self.one_word, *(() if self.many_words is None else (self.many_words,)), *self.literal, ""]
+        if self.whole is not None:
+            wanted.append(self.whole)
+        self.keys = {word: begun_with(word, hash_of(dialect, word), self.separator) for word in wanted}
+        self.fresh, self.after = self._closed(1), 0
 
     def _add(self, word: str) -> None:
         bit = 1 << self.size
         self.size += 1
-        if word == self.dialect.one_word:
+        if word == self.one_word:
+            self.whole = None
             self.one |= bit
             return
         self.literal[word] = self.literal.get(word, 0) | bit
         if self._reserves(word):
             self.reserved |= bit
 
+    def is_wild(self, word: str) -> bool:
+        return word == self.one_word or word == self.many_words
+
     def _reserves(self, word: str) -> bool:
-        prefix = self.dialect.reserved_prefix
-        return prefix is not None and word.startswith(prefix)
+        return self.prefix is not None and word.startswith(self.prefix)
 
     def _closed(self, positions: int) -> int:
         """Add the positions after many-words wildcards, since many words may be none."""
         return positions | (positions & self.many) << 1
 
-    def ends(self, at: Positions) -> bool:
+    def ends(self) -> bool:
         """Return whether the text may end here."""
-        return bool(at.after >> self.size or (self.dialect.zero_words and at.fresh >> self.size))
+        return bool(self.after >> self.size or (self.zero_words and self.fresh >> self.size))
 
-    def takes_any_word(self, at: Positions) -> bool:
-        return bool((at.fresh | at.after) & (self.one | self.many))
+    def takes_any_word(self) -> bool:
+        return bool((self.fresh | self.after) & (self.one | self.many))
 
-    def words_wanted(self, at: Positions) -> list[str]:
-        return [word for word, bits in self.literal.items() if (at.fresh | at.after) & bits]
+    def take(self, word: str, wild_before: bool) -> None:
+        """Go on by a word of the stored filter. `wild_before`: it began with a wildcard."""
+        if word == self.one_word:
+            self.fresh, self.after = 0, self._any_word()
+        elif word == self.many_words:
+            self._take_many()
+        else:
+            barred = self._reserves(word) and (wild_before or self.starts_wild)
+            fitting = self.literal.get(word, 0) | self.one
+            after = self._stepped(0 if barred else self.fresh, fitting) | self._stepped(self.after, fitting)
+            self.fresh, self.after = 0, after
 
-    def after_word(self, at: Positions, word: str, wild_before: bool) -> Positions:
-        """Return the positions after `word` in the stored filter. `wild_before`: it began with a wildcard."""
-        barred = self._reserves(word) and (wild_before or self.starts_wild)
-        fitting = self.literal.get(word, 0) | self.one
-        return Positions(0, self._stepped(0 if barred else at.fresh, fitting) | self._stepped(at.after, fitting))
-
-    def after_one(self, at: Positions) -> Positions:
-        """Return the positions after a one-word wildcard in the stored filter."""
-        return Positions(0, self._any_word(at))
-
-    def after_many(self, at: Positions) -> Positions:
-        """Return the positions after a many-words wildcard in the stored filter: all from the first position on."""
-        fresh = at.fresh
-        if self.dialect.many_min:
-            at, fresh = self.after_one(at), 0
-        after = at.after | self._any_word(at)
+    def _take_many(self) -> None:
+        """Go on by a many-words wildcard in the stored filter, to all positions from the first one on."""
+        fresh = self.fresh
+        if self.many_min:
+            self.fresh, self.after = 0, self._any_word()
+            fresh = 0
+        after = self.after | self._any_word()
         everything = (2 << self.size) - 1
-        return Positions(fresh, everything & -(after & -after))
+        self.fresh, self.after = fresh, everything & -(after & -after)
 
-    def _any_word(self, at: Positions) -> int:
+    def _any_word(self) -> int:
         everything = (1 << self.size) - 1
         # The stored filter begins with a wildcard, at the latest with this one, so a first word is not reserved.
-        first = self._stepped(at.fresh, everything & ~self.many & ~self.reserved)
-        return first | self._stepped(at.after, everything & ~self.many)
+        first = self._stepped(self.fresh, everything & ~self.many & ~self.reserved)
+        return first | self._stepped(self.after, everything & ~self.many)
 
     def _stepped(self, positions: int, fitting: int) -> int:
         return self._closed((positions & fitting) << 1 | positions & self.many)
 
 
-def overlapping_paths(root: Any, first: Any, exact: bool, given: Given, hash_of: Any) -> Iterator[tuple[Any, Any]]:
+def overlapping_paths(root: Any, first: Any, exact: bool, given: Given) -> Iterator[tuple[Any, Any]]:
     """Yield (branch, path) for every stored filter that shares a topic with `given`, in the read-only trie whose first
     I-node is `first`. O(levels that share the beginning of a topic with `given`, times their words that do). If the
     trie is `exact` and `given` has a wildcard, also O(filters without a wildcard)."""
-    stack: list[tuple[Any, Any, Positions, bool]] = [(first, None, given.begin, False)]
+    stack: list[tuple[Any, Any, Any, Any, Any]] = [(first, None, *_reached(given), False)]
     while stack:
-        level, path, at, wild_before = stack.pop()
-        for branch in _candidates(root, level, exact and path is None, given, at, hash_of):
-            reached = at
-            starts_wild = wild_before
-            for word in filter_words(branch, given.dialect.separator):
-                reached = _after(given, reached, word, starts_wild)
-                starts_wild = starts_wild or given.dialect.is_wild(word)
-            here = extended(path, branch)
-            if is_wanted(branch) and given.ends(at if _is_no_words(given, branch, path) else reached):
-                yield branch, here
-            if branch.next is not None and reached != (0, 0):
-                stack.append((branch.next, here, reached, starts_wild))
+        level, path, fresh, after, wild_before = stack.pop()
+        _go_to(given, fresh, after)
+        for branch in _candidates(root, level, exact and path is None, given):
+            _go_to(given, fresh, after)
+            if _goes_on(given, branch, path, wild_before, stack):
+                yield branch, extended(path, branch)
 
 
-def _candidates(root: Any, level: Any, has_texts: bool, given: Given, at: Positions, hash_of: Any) -> Iterator[Any]:
-    """Yield the branches of a level that may share a topic. `has_texts`: the level holds whole texts."""
-    if given.takes_any_word(at) or (has_texts and given.whole is None):
-        yield from snodes(root, [level])
-        return
-    dialect = given.dialect
-    wanted = [dialect.one_word, *([] if dialect.many_words is None else [dialect.many_words])]
-    wanted += given.words_wanted(at) if given.whole is None or not has_texts else [given.whole]
-    if given.ends(at) and dialect.zero_words:
+def _reached(given: Given) -> tuple[int, int]:
+    """Return the positions that the walk has reached."""
+    return given.fresh, given.after
+
+
+def _go_to(given: Given, fresh: int, after: int) -> None:
+    """Go back to positions that were reached before."""
+    given.fresh, given.after = fresh, after
+
+
+def _goes_on(given: Given, branch: Branch, path: Any, wild_before: bool, stack: list[Any]) -> bool:
+    """Go on by a branch of the level that `path` leads to, and put the level below it on the stack if it has one to go
+    to; return whether a stored filter ends here that shares a topic."""
+    no_words = path is None and given.zero_words and branch.key == ""  # it is stored as one empty word
+    ends = no_words and given.ends()
+    starts_wild = _take_words(given, branch, wild_before)
+    if branch.next is not None and (given.fresh or given.after):
+        stack.append((branch.next, extended(path, branch), given.fresh, given.after, starts_wild))
+    return is_wanted(branch) and (ends if no_words else given.ends())
+
+
+def _take_words(given: Given, branch: Branch, wild_before: bool) -> bool:
+    """Go on by the words of a branch; return whether the stored filter began with a wildcard."""
+    separator: str = given.separator
+    if branch.hash == MARKED or separator in branch.key:
+        for word in filter_words(branch, separator):
+            given.take(word, wild_before)
+            wild_before = wild_before or given.is_wild(word)
+        return wild_before
+    given.take(branch.key, wild_before)
+    return wild_before or given.is_wild(branch.key)
+
+
+def _candidates(root: Any, level: Any, has_texts: bool, given: Given) -> Any:
+    """Return the branches of a level that may share a topic. `has_texts`: the level holds whole texts."""
+    if given.takes_any_word() or (has_texts and given.whole is None):
+        return snodes(root, [level])
+    wanted: list[str] = [given.one_word]
+    if given.many_words is not None:
+        wanted.append(given.many_words)
+    if has_texts and given.whole is not None:
+        wanted.append(given.whole)
+    else:
+        at = given.fresh | given.after
+        wanted.extend([word for word, bits in given.literal.items() if at & bits])
+    if given.zero_words and given.ends():
         wanted.append("")
-    hashes = {word: hash_of(dialect, word) for word in wanted}
-    for word, hash in [*hashes.items(), *([(MARK, MARKED)] if has_texts else [])]:
-        branch = branch_in(root, level, word, hash, dialect.separator)
+    found: list[Any] = []
+    for word in dict.fromkeys(wanted):
+        key = given.keys[word]
+        branch = branch_by(root, level, key)
         if branch is not None:
-            yield branch
-
-
-def _is_no_words(given: Given, branch: Any, path: Any) -> bool:
-    """Return whether this is the filter of no words, which is stored as one empty word."""
-    return path is None and branch.key == "" and given.dialect.zero_words
-
-
-def _after(given: Given, at: Positions, word: str, wild_before: bool) -> Positions:
-    if word == given.dialect.one_word:
-        return given.after_one(at)
-    if word == given.dialect.many_words:
-        return given.after_many(at)
-    return given.after_word(at, word, wild_before)
+            found.append(branch)
+    if has_texts:
+        branch = branch_in(root, level, MARK, MARKED, given.separator)
+        if branch is not None:
+            found.append(branch)
+    return found
