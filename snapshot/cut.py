@@ -5,18 +5,19 @@ from __future__ import annotations
 import datetime
 from typing import Any, Final, NamedTuple
 
-from snapshot.topics import mirrored
+from snapshot.topics import Limits, limits_of, mirrored
 from subtrie import SubscriptionTrie, TopicStore
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class Cut(NamedTuple):
-    """A read-only snapshot, its name, and when it was taken (UTC)."""
+    """A read-only snapshot, its name, when it was taken (UTC), and the limits of the topic store that it mirrors."""
 
     trie: SubscriptionTrie
     snapshot_id: str
     taken_at: datetime.datetime
+    limits: Limits | None = None
 
 
 def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
@@ -25,7 +26,7 @@ def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
     name, taken_at = trie.snapshot_id, trie.taken_at
     assert name is not None
     assert taken_at is not None
-    return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000))
+    return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000), limits_of(source))
 
 
 def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:

@@ -9,6 +9,7 @@ from snapshot.cut import Cut
 from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.storing import Kinds, Storing, options_of, subscriber_of
 from snapshot.texts import SubscriberKeys
+from snapshot.topics import Limits
 from subtrie import Dialect
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
@@ -30,6 +31,7 @@ class FileMetadata(NamedTuple):
     :param json_options: names of the options whose texts are JSON (all others are strings)
     :param rows: the number of rows, each of a different subscription
     :param tags: whether there may be tagged texts (`snapshot.storing`)
+    :param limits: those of the topic store, if the rows are those of one
     """
 
     dialect: Dialect
@@ -37,18 +39,18 @@ class FileMetadata(NamedTuple):
     json_options: frozenset[str]
     rows: int
     tags: bool = False
+    limits: Limits | None = None
 
     def to_json(self) -> str:
         """The metadata as text."""
-        return json.dumps(
-            {
-                "format": TAGGED_FORMAT if self.tags else FORMAT,
-                "dialect": fields_of(self.dialect),
-                "integer_subscribers": self.integer_subscribers,
-                "json_options": sorted(self.json_options),
-                "rows": self.rows,
-            }
-        )
+        fields = {
+            "format": TAGGED_FORMAT if self.tags else FORMAT,
+            "dialect": fields_of(self.dialect),
+            "integer_subscribers": self.integer_subscribers,
+            "json_options": sorted(self.json_options),
+            "rows": self.rows,
+        }
+        return json.dumps(fields if self.limits is None else {**fields, "limits": self.limits._asdict()})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> FileMetadata:
@@ -72,6 +74,7 @@ class FileMetadata(NamedTuple):
             frozenset(_typed("json_options", name, str) for name in json_options),
             _typed("rows", fields["rows"], int),
             fields["format"] == TAGGED_FORMAT,
+            Limits.read(fields.get("limits")),
         )
 
     def subscription(
@@ -104,7 +107,7 @@ def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
     plain = (0, STRINGS, INTEGERS)
     if subscribers in plain and all(kind in plain for kind in kinds.values()):
         json_options = frozenset(name for name, kind in kinds.items() if kind == INTEGERS)
-        return FileMetadata(cut.trie.dialect, subscribers == INTEGERS, json_options, rows)
+        return FileMetadata(cut.trie.dialect, subscribers == INTEGERS, json_options, rows, limits=cut.limits)
     storing = Storing(Kinds(), tags=False)
     for held in cut.trie.subscriptions():
         if not keys.is_given:
@@ -115,4 +118,4 @@ def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
 
 def metadata_from(cut: Cut, kinds: Kinds, rows: int, *, tags: bool) -> FileMetadata:
     """The metadata of a file whose columns have these types."""
-    return FileMetadata(cut.trie.dialect, kinds.integers is True, kinds.json_options, rows, tags)
+    return FileMetadata(cut.trie.dialect, kinds.integers is True, kinds.json_options, rows, tags, cut.limits)

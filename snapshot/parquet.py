@@ -8,9 +8,10 @@ alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from snapshot._extras import extra
 from snapshot.build import USED, Building, Meaning, from_arrow
@@ -21,11 +22,11 @@ from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
 from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
 from snapshot.storing import Kinds, Storing
-from snapshot.tagged import MARK
 from snapshot.text_columns import TEXTS, pieces, text_in
 from snapshot.texts import Key, SubscriberKeys
-from snapshot.topics import topics_of
+from snapshot.topics import Limits, of_kind, topics_of
 from subtrie import Dialect, Subscription, SubscriptionTrie, TopicError, TopicStore
+from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -185,15 +186,29 @@ def _has_marks(batch: pa.RecordBatch) -> bool:
     return any(pc.any(pc.starts_with(each, MARK)).as_py() for each in texts)
 
 
-def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
+@overload
+def load(
+    path: Path, *, dialect: Dialect | None = None, kind: type[SubscriptionTrie] | None = None
+) -> SubscriptionTrie: ...
+
+
+@overload
+def load(path: Path, *, dialect: Dialect | None = None, kind: type[TopicStore[Any]]) -> TopicStore[Any]: ...
+
+
+def load(
+    path: Path, *, dialect: Dialect | None = None, kind: type[SubscriptionTrie | TopicStore[Any]] | None = None
+) -> SubscriptionTrie | TopicStore[Any]:
     """Rebuild a subscription trie from a file that `write` made, or that another engine made from one.
 
     :param path: the file, or a folder of Parquet files such as Spark writes; a path or a URI
     :param dialect: the dialect, for files without the metadata of `write`. None: the one in the metadata, or else the
         one that the column ``dialect`` names
+    :param kind: `TopicStore` or `SubscriptionTrie`, if you know what was written; anything else is refused then. None:
+        whichever it is; type checkers take it for a trie
     :returns: a new, writable trie with the same dialect, filters, subscribers and options. If the file was written with
         a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are strings. Of a
-        file with a topic store: the store
+        file with a topic store: the store, with the limits that it had
     :raises ImportError: pyarrow is not installed
     :raises OSError: the file cannot be read
     :raises ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row
@@ -202,11 +217,12 @@ def load(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
     O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row. Python's cycle collector
     pauses meanwhile, in all threads.
     """
-    return topics_of(load_set(path, dialect=dialect))  # type: ignore[no-any-return]
+    trie, limits = load_set(path, dialect=dialect)
+    return of_kind(kind, topics_of(trie, limits), os.fspath(path))  # type: ignore[no-any-return]
 
 
-def load_set(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
-    """The same, as a trie also if the rows are those of a topic store."""
+def load_set(path: Path, *, dialect: Dialect | None = None) -> tuple[SubscriptionTrie, Limits | None]:
+    """The same, as a trie also if the rows are those of a topic store, and that store's limits."""
     place = place_of(path)
     with _naming(place), staying_objects():
         paths = parquet_files(place)
@@ -215,11 +231,11 @@ def load_set(path: Path, *, dialect: Dialect | None = None) -> SubscriptionTrie:
                 if not {METADATA_KEY, DIGEST_KEY}.isdisjoint(file.metadata.metadata or {}):
                     return _loaded(file, dialect)
                 _refuse_hidden_metadata(place, paths[0], file)
-        return from_arrow(_stream(place, paths), dialect)
+        return from_arrow(_stream(place, paths), dialect), None
 
 
-def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
-    """The trie of a file with the metadata of `write`."""
+def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limits | None]:
+    """The trie of a file with the metadata of `write`, and the limits of the topic store that it mirrors."""
     text, digest_text = _metadata(file)
     metadata, digest = FileMetadata.from_json(text), Digest()
     if dialect is not None and dialect != metadata.dialect:
@@ -237,7 +253,7 @@ def _loaded(file: Any, dialect: Dialect | None) -> SubscriptionTrie:
         raise ValueError(f"{rows} subscriptions, where {metadata.rows} were written")
     if digest.text(text) != digest_text:
         raise ValueError("other subscriptions than were written")
-    return trie
+    return trie, metadata.limits
 
 
 def _metadata(file: Any) -> tuple[bytes, bytes]:

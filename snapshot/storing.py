@@ -2,7 +2,7 @@
 
 A column has a type. The subscribers of a file are strings, or all are integers; the texts of one option are strings, or
 all are JSON. A value of another type also has a readable text there, so that any program can read the column, and a
-tagged text beside it (`snapshot.tagged`), from which it is rebuilt:
+tagged text beside it (`subtrie.tagged`), from which it is rebuilt:
 
 * an option ``n`` of another type: the tagged text is a second option, ``~n``
 * an option whose name begins with ``~``, or cannot be encoded as UTF-8: only the second option, which is named ``~~``
@@ -18,9 +18,9 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from snapshot.tagged import MARK, has_surrogates, tagged, untagged
-from snapshot.texts import option_value, rebuilds
+from snapshot.texts import option_value
 from subtrie import Subscription
+from subtrie.tagged import MARK, form_of, has_surrogates, rebuilds, require_storable, untagged
 
 
 class Kinds(NamedTuple):
@@ -82,7 +82,7 @@ class Storing:
         if not self._tags:
             raise TypeError(self._refusal(subscriber))
         try:
-            return MARK + tagged(_exact(subscriber))
+            return MARK + form_of(_exact(subscriber))
         except TypeError as error:
             raise TypeError(f"the subscriber cannot be stored: {error}{_CURE}") from None
 
@@ -142,7 +142,7 @@ _CURE = "; give a key= function that turns a subscriber into a string"
 
 def _tagged_option(name: str, value: Any) -> str:
     try:
-        return tagged(value)
+        return form_of(value)
     except TypeError as error:
         raise TypeError(f"option {name!r} cannot be stored: {error}") from None
 
@@ -229,6 +229,4 @@ def check_storable(
         ...
     TypeError: option 'socket' cannot be stored: object has no form as text
     """
-    storing = Storing(Kinds(), tags=True)
-    storing.subscriber(subscriber if key is None else key(subscriber))
-    storing.options(options)
+    require_storable("", subscriber if key is None else key(subscriber), options)

@@ -15,6 +15,7 @@ from typing import Any
 
 from subtrie import SubscriptionTrie
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, OTHERS, Rows
+from subtrie.tagged import json_or_str
 
 Key = Callable[[Any], str]
 
@@ -115,7 +116,7 @@ def option_text(name: str, value: object) -> str | None:
     _require_utf8(name, f"the name of option {name!r}")
     if value is None:
         return None
-    text = value if isinstance(value, str) else _json_or_str(value)
+    text = value if isinstance(value, str) else json_or_str(value)
     _require_utf8(text, f"option {name!r}")
     return text
 
@@ -135,25 +136,6 @@ def option_value(name: str, text: str | None, json_options: frozenset[str]) -> A
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"option {name!r} is not JSON: {error}") from error
-
-
-def _json_or_str(value: object) -> str:
-    try:
-        return json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return str(value)
-
-
-def rebuilds(value: object) -> bool:
-    """Whether JSON gives ``value`` back from its text. It is neither a string nor None.
-
-    >>> rebuilds(1), rebuilds({"a": [1.5]}), rebuilds((1, 2)), rebuilds(object())
-    (True, True, False, False)
-    """
-    try:
-        return bool(json.loads(_json_or_str(value)) == value)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _require_utf8(text: str, what: str) -> None:

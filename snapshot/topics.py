@@ -8,7 +8,7 @@ A row is a subscription of a trie that mirrors the store: the topic stands in th
 option        content
 ============= ========================================================================================
 ``type``      ``text``; ``json``; ``utf8``: bytes that are UTF-8; ``hex``: other bytes; ``tagged``: others
-``value``     the text; the JSON; the bytes as text or in hexadecimal digits; a tagged text (`snapshot.tagged`)
+``value``     the text; the JSON; the bytes as text or in hexadecimal digits; a tagged text (`subtrie.tagged`)
 ``stored_at`` when it was stored, in seconds since 1970 (UTC)
 ============= ========================================================================================
 
@@ -20,20 +20,46 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import math
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from snapshot.tagged import has_surrogates, tagged, untagged
-from snapshot.texts import rebuilds
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError, TopicStore
+from subtrie.tagged import form_of, has_surrogates, json_or_str, rebuilds, tagged, untagged
 
 SUFFIX: Final = " topics"
 HOLDER: Final = "retained"
 
 _KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 _log = logging.getLogger("snapshot")
+
+
+class Limits(NamedTuple):
+    """The limits of a topic store: how old its values get, in seconds, and how many there are. None: any."""
+
+    max_age: float | None = None
+    max_topics: int | None = None
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any] | None) -> Limits | None:
+        """Read what `_asdict` wrote.
+
+        :raises ValueError: or TypeError: it is not that
+        """
+        if fields is None:
+            return None
+        found = cls(fields["max_age"], fields["max_topics"])
+        TopicStore(AMQP, max_age=found.max_age, max_topics=found.max_topics)  # raises an error if they are none
+        return found
+
+
+def limits_of(source: object) -> Limits | None:
+    """The limits of a topic store; None for anything else."""
+    if not isinstance(source, TopicStore):
+        return None
+    return Limits(None if source.max_age == math.inf else source.max_age, source.max_topics)
 
 
 def holds_topics(trie: SubscriptionTrie) -> bool:
@@ -50,6 +76,7 @@ class Mirror:
     def __init__(self, store: TopicStore[Any], trie: SubscriptionTrie | None = None) -> None:
         self._store = weakref.ref(store)
         self._one_at_a_time = threading.Lock()
+        self._may_have_more = False  # than the store, which may have made room or let values expire
         self._seen = store.snapshot()
         self.trie = trie if trie is not None else SubscriptionTrie(_dialect_for(store.dialect))
         if trie is None:
@@ -63,6 +90,9 @@ class Mirror:
                 if store.max_age is not None and self.trie is not None:
                     _expire(store)
                 now = store.snapshot()
+                if self._may_have_more:
+                    self._write((entry, None) for entry in self._gone(now))
+                    self._may_have_more = False
                 self._write(now.changes(self._seen))
                 self._seen = now
         return self.trie
@@ -72,13 +102,24 @@ class Mirror:
         store = self._store()
         assert store is not None
         with self._one_at_a_time:
-            for change in self.trie.diff(before):
-                held = change.subscription
-                if change.kind == "removed":
-                    store.pop(held.filter, None)
-                else:
-                    store.put(held.filter, *_entry(held.options))
+            # What was removed comes first, since a store with limits might make room for the rest by itself.
+            for removes in (True, False):
+                for change in self.trie.diff(before):
+                    held = change.subscription
+                    if (change.kind == "removed") is not removes:
+                        continue
+                    if removes:
+                        store.pop(held.filter, None)
+                    else:
+                        store.put(held.filter, *_entry(held.options))
             self._seen = store.snapshot()
+            self._may_have_more = limits_of(store) != Limits()
+
+    def _gone(self, now: TopicStore[Any]) -> Iterator[tuple[str, None, None]]:
+        """The topics of the trie that the store does not have."""
+        for held in self.trie.snapshot().subscriptions():
+            if held.filter not in now:
+                yield held.filter, None, None
 
     def _write(self, changes: Iterable[tuple[Any, Any]]) -> None:
         for old, new in changes:
@@ -120,18 +161,36 @@ def mirrored(source: Any) -> Any:
     return mirror_of(source).refresh() if isinstance(source, TopicStore) else source
 
 
-def topics_of(trie: Any) -> Any:
+def topics_of(trie: Any, limits: Limits | None = None, store: TopicStore[Any] | None = None) -> Any:
     """What a restored trie stands for: a topic store if it mirrors one, or else the trie itself. O(topics).
 
+    :param limits: those of a new store
+    :param store: the store that gets the topics; None: a new one
     :raises ValueError: a row is not that of a topic
     """
     if not holds_topics(trie):
         return trie
-    store: TopicStore[Any] = TopicStore(dialect_of(trie.dialect))
+    if store is None:
+        max_age, max_topics = limits or Limits()
+        store = TopicStore(dialect_of(trie.dialect), max_age=max_age, max_topics=max_topics)
     for held in trie.subscriptions():
         store.put(held.filter, *_entry(held.options))
-    _kept(store, Mirror(store, trie))
+    _kept(store, Mirror(store, trie))._may_have_more = limits_of(store) != Limits()
     return store
+
+
+def of_kind(kind: type[Any] | None, found: Any, place: str) -> Any:
+    """What was found, if it is of this kind.
+
+    :raises ValueError: it is not
+    :raises TypeError: ``kind`` is no such kind
+    """
+    if kind not in (None, SubscriptionTrie, TopicStore):
+        raise TypeError(f"kind must be SubscriptionTrie or TopicStore, not {kind!r}")
+    if kind is not None and not isinstance(found, kind):
+        other = "a topic store" if kind is SubscriptionTrie else "a set of subscriptions"
+        raise ValueError(f"{place} has {other}, and kind= asks for a {kind.__name__}")
+    return found
 
 
 def _dialect_for(dialect: Dialect) -> Dialect:
@@ -158,10 +217,12 @@ def _texts(value: object) -> tuple[str, object]:
             return "utf8", value.decode()
         except UnicodeDecodeError:
             return "hex", value.hex()
-    if value is None or rebuilds(value):
-        return "json", json.dumps(value)
     try:
-        return "tagged", tagged(value)
+        if value is None:
+            return "json", "null"
+        if rebuilds(value):
+            return "json", json_or_str(value)
+        return "tagged", form_of(value)
     except (TypeError, ValueError):
         return "tagged", value  # whoever stores the row refuses it
 

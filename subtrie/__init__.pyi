@@ -59,6 +59,7 @@ class SubscriptionTrie(Generic[_S]):
         on_interest: Callable[[str, bool], object] | None = None,
         weak: bool = False,
         exact: bool = False,
+        storable: bool = False,
     ) -> None: ...
     @property
     def dialect(self) -> Dialect: ...

@@ -9,9 +9,10 @@ from snapshot.published.directory import Directory, Parts, open_directory, versi
 from snapshot.published.errors import DamagedError, FencedError, HistoryError, NotPublishedError, OutdatedError
 from snapshot.published.follower import Follower, follow
 from snapshot.published.manifest import DataFile, Version
-from snapshot.published.publisher import Publisher, take_over
+from snapshot.published.publisher import Publisher
 from snapshot.published.restoring import restore
 from snapshot.published.sieve import Refused
+from snapshot.published.taking_over import take_over
 
 __all__ = [
     "DamagedError",

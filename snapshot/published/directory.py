@@ -95,6 +95,14 @@ class Directory:
                 "to a new directory"
             )
 
+    def require_known(self, mark: str | None) -> None:
+        """The same as `require`, for the text of a mark; None asks for nothing.
+
+        :raises ValueError: the text is no mark
+        """
+        if mark is not None:
+            self.require(Mark.parse(mark))
+
     def require(self, known: Mark) -> None:
         """Require that a version that was seen is here, or was before what is here.
 

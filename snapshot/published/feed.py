@@ -17,11 +17,11 @@ from snapshot.published.contents import read_whole
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, Version
-from snapshot.tagged import MARK
 from snapshot.text_columns import text_in
 from snapshot.texts import SubscriberKeys
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
+from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -35,15 +35,20 @@ class Follower:
     Several threads may use a follower.
     """
 
-    def __init__(self, where: str | os.PathLike[str], every: float | datetime.timedelta | None) -> None:
+    def __init__(
+        self, where: str | os.PathLike[str], every: float | datetime.timedelta | None, known: str | None
+    ) -> None:
         seconds = None if every is None else seconds_of(every)
         self._directory = open_directory(where)
+        self._directory.require_known(known)
         self._one_at_a_time = threading.Lock()
         self._stop = threading.Event()
         self._trie, self._version = restored(self._directory)
         self._seen = self._version
         note_origin(self._trie, self._version)
-        self._source = topics_of(self._trie)
+        # Of the limits, it has the age alone: what the publisher removes to make room is removed as it was there.
+        limits = self._version.limits
+        self._source = topics_of(self._trie, None if limits is None else limits._replace(max_topics=None))
         self._thread: threading.Thread | None = None
         if seconds is not None:
             self._thread = threading.Thread(target=self._follow, args=(seconds,), name="snapshot.Follower", daemon=True)
@@ -63,6 +68,11 @@ class Follower:
     def time(self) -> datetime.datetime:
         """When the version that `trie` holds was taken (UTC), by the clock of its publisher."""
         return self._version.time
+
+    @property
+    def mark(self) -> str:
+        """A text that names the version that `trie` holds, for ``known=`` of `restore`, `follow` and `take_over`."""
+        return self._version.mark
 
     def poll(self) -> int:
         """Bring `trie` up to date with the newest version; return that version's number.
@@ -195,16 +205,19 @@ class Follower:
                 _log.exception("following %s failed; it is tried again", self._directory.store.place)
 
 
-def follow(where: str | os.PathLike[str], *, every: float | datetime.timedelta | None = None) -> Follower:
+def follow(
+    where: str | os.PathLike[str], *, every: float | datetime.timedelta | None = None, known: str | None = None
+) -> Follower:
     """Open a live copy of the trie that is published in a directory.
 
     :param where: the directory, a path or a URI
     :param every: how often a background thread calls `Follower.poll`: seconds, or a ``timedelta``. It logs errors
         (logger ``snapshot.published``) and tries again. None: only your calls of `Follower.poll` update the copy
+    :param known: the mark of a version that you have seen, as for `restore`: ``Follower.mark`` of an earlier follower
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: nothing has been published there yet
     :raises DamagedError: a file is damaged or missing, or has an unknown format
-    :raises HistoryError: files of two histories are mixed
+    :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
 
     O(n), like `restore`.
 
@@ -219,4 +232,4 @@ def follow(where: str | os.PathLike[str], *, every: float | datetime.timedelta |
     True
     (True, ('alice',))
     """
-    return Follower(where, every)
+    return Follower(where, every, known)

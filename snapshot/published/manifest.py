@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.published.errors import DamagedError
+from snapshot.topics import Limits
 from subtrie import Dialect
 
 FORMAT: Final = 2
@@ -111,6 +112,7 @@ class Version:
     :param previous: the digest of the manifest with the number before; None if there is none, or in format 1
     :param refused: how many subscriptions could not be stored, so that this version lacks them
     :param stays: whether retention leaves this claim, since it fences a publisher of format 1
+    :param limits: those of the topic store that was published; None for a set of subscriptions
     :param format: the format of the manifest
     :param digest: the digest of the manifest's own bytes, once it is written
     """
@@ -138,6 +140,7 @@ class Version:
     previous: str | None = None
     refused: int = 0
     stays: bool = False
+    limits: Limits | None = None
     format: int = FORMAT
     digest: str = field(default="", compare=False)
 
@@ -160,6 +163,7 @@ class Version:
         del fields["digest"], fields["format"]
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)
+        fields["limits"] = None if self.limits is None else self.limits._asdict()
         for name in ("full", "feed"):
             file = fields[name]
             fields[name] = None if file is None else dataclasses.asdict(file)
@@ -253,6 +257,7 @@ def _read(fields: dict[str, Any]) -> dict[str, Any]:
         "dialect": dialect_of(fields["dialect"]),
         "json_options": tuple(fields["json_options"]),
         "string_options": tuple(fields["string_options"]),
+        "limits": Limits.read(fields.get("limits")),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import datetime
 import itertools
 import logging
@@ -18,19 +17,18 @@ from typing import Any, Final, NamedTuple, Self
 from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
 from snapshot.published.directory import Directory
-from snapshot.published.errors import FencedError, NotPublishedError, OutdatedError
-from snapshot.published.feed import apply_feed
+from snapshot.published.errors import FencedError, OutdatedError
 from snapshot.published.manifest import Version
-from snapshot.published.origin import note_origin, origin_of
-from snapshot.published.restoring import rebuild, restored, verify
+from snapshot.published.origin import origin_of
+from snapshot.published.restoring import verify
 from snapshot.published.retention import Keep
 from snapshot.published.seconds import seconds_of
 from snapshot.published.sieve import Refused
 from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
-from snapshot.topics import dialect_of, holds_topics, mirrored, topics_of
-from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
+from snapshot.topics import limits_of, mirrored
+from subtrie import SubscriptionTrie, TopicStore
 
 LOOK: Final = 0.05
 """The shortest time between two counts of the changes, in seconds."""
@@ -89,7 +87,7 @@ class Publisher:
     :param where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect,
         which the next version then follows
     :param key: turns a subscriber into a string; needed for subscribers that are no values, such as connections (values
-        are what `snapshot.tagged` lists: strings, integers, tuples of them, and so on). `restore` returns these strings
+        are what `subtrie.tagged` lists: strings, integers, tuples of them, and so on). `restore` returns these strings
         as subscribers. It is called once for each subscriber while that subscriber has subscriptions
     :param every: publish automatically when this time has passed since the last time and something has changed:
         seconds, or a ``timedelta``. If the process is killed, or the power fails, the changes of this time are lost,
@@ -147,7 +145,7 @@ class Publisher:
     ) -> None:
         self._source = trie  # whose mirror goes with it
         self._trie: SubscriptionTrie = mirrored(trie)
-        _begin(self._trie, every, changes, keep)
+        require_arguments(self._trie, every, changes, keep)
         self._where, self._process = where, os.getpid()
         self._every = None if every is None else seconds_of(every)
         self._changes = changes
@@ -157,7 +155,9 @@ class Publisher:
         store = store_of(where)
         if _taken is None:
             _taken = Taken(_claimed(self._trie, store), None)
-        self._writer = Writer(self._trie, store, _taken.claimed, key, keep, _taken.instant, strict=strict)
+        claim, instant = _taken
+        limits = limits_of(trie)
+        self._writer = Writer(self._trie, store, claim, key, keep, instant, strict=strict, limits=limits)
         self._thread: threading.Thread | None = None
         if self._every is not None or self._changes is not None:
             self._thread = threading.Thread(target=self._publish_by_itself, name="snapshot.Publisher", daemon=True)
@@ -201,6 +201,13 @@ class Publisher:
     def version(self) -> int | None:
         """The number of the newest version, as far as this publisher knows; None if there is none."""
         return self._writer.version
+
+    @property
+    def mark(self) -> str | None:
+        """A text that names the newest version, as far as this publisher knows, for ``known=`` of `restore`, `follow`
+        and `take_over`; None if there is none. Kept in another place, it shows later whether the directory was
+        replaced by an older copy."""
+        return self._writer.mark
 
     def close(self) -> None:
         """Stop publishing. With ``every`` or ``changes``, the changes since the last version are published first.
@@ -264,108 +271,6 @@ class Publisher:
         return 0.0
 
 
-def take_over(
-    where: str | os.PathLike[str],
-    dialect: Dialect | None = None,
-    *,
-    key: Key | None = None,
-    every: float | datetime.timedelta | None = None,
-    changes: int | None = None,
-    keep: Keep = None,
-    strict: bool = False,
-) -> tuple[SubscriptionTrie, Publisher]:
-    """Continue a published directory where it is: claim it, restore its newest version, and open a publisher for that.
-
-    After the claim, an earlier publisher can neither publish nor acknowledge anything. The trie is restored after that.
-    So nothing that was acknowledged is lost, whatever the earlier publisher did until then. If this call fails, the
-    earlier publisher goes on: the directory is claimed only when the newest version has been read and each folder has
-    been written to.
-
-    :param where: the directory, a path or a ``file:`` URI; a new or empty one, too
-    :param dialect: the dialect. None: that of the directory, or AMQP in a new one
-    :param key: as for `Publisher`, as the other parameters are
-    :returns: the trie, and its publisher, which publishes the changes made to the trie from now on. Of a directory with
-        a topic store, the store
-    :raises OSError: the directory cannot be read or written to
-    :raises DamagedError: a file is damaged or missing, or has an unknown format
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: an argument is of the wrong kind
-    :raises ValueError: the directory has other files, or subscriptions of another dialect
-
-    O(n), like `restore`. Between the claim and the return it only applies what was published meanwhile.
-
-    >>> import tempfile, snapshot
-    >>> from subtrie import MQTT
-    >>> with tempfile.TemporaryDirectory() as where:
-    ...     for client in ("ann", "bob"):
-    ...         trie, publisher = take_over(where, MQTT)
-    ...         with publisher:
-    ...             trie.subscribe("room/+", client)
-    ...             version = publisher.publish()
-    ...     len(snapshot.restore(where))
-    True
-    True
-    2
-    """
-    _begin(None, every, changes, keep)
-    store = store_of(where)
-    directory = Directory(store)
-    trie, version = SubscriptionTrie(AMQP if dialect is None else dialect), None
-    with contextlib.suppress(FileNotFoundError, NotPublishedError):
-        trie, version = restored(directory)
-        held = dialect_of(trie.dialect) if holds_topics(trie) else trie.dialect
-        if dialect is not None and held != dialect:
-            raise ValueError(f"{store.place} has subscriptions of the dialect {trie.dialect.name}, not {dialect.name}")
-    taken = claimed(directory, store, trie.dialect, lambda newest: None)
-    trie = _caught_up(trie, version, taken, directory)
-    source = topics_of(trie)
-    publisher = Publisher(
-        source,
-        where,
-        key=key,
-        every=every,
-        changes=changes,
-        keep=keep,
-        strict=strict,
-        _taken=Taken(taken, trie.snapshot()),
-    )
-    return source, publisher
-
-
-def _caught_up(
-    trie: SubscriptionTrie, version: Version | None, taken: Claimed, directory: Directory
-) -> SubscriptionTrie:
-    """The trie at the last version before the claim, from the trie at an earlier one."""
-    number = taken.claim.content
-    if number is None:
-        return trie
-    last = next(each for each in taken.present if each.version == number)
-    if version != last:
-        trie = _advanced(trie, version, last, taken, directory) or rebuild(directory, last)
-    note_origin(trie, last)
-    return trie
-
-
-def _advanced(
-    trie: SubscriptionTrie, version: Version | None, last: Version, taken: Claimed, directory: Directory
-) -> SubscriptionTrie | None:
-    """The same by the feeds between; None if they are not kept any more."""
-    if version is None:
-        return None
-    between = [each for each in taken.present if version.version < each.version <= last.version]
-    if len(between) != last.version - version.version:
-        return None
-    for one, following in itertools.pairwise([version, *between]):
-        if not following.follows(one):
-            return None
-        if following.feed is not None:
-            try:
-                apply_feed(trie, directory, following)
-            except FileNotFoundError:
-                return None
-    return trie
-
-
 def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
     """Claim a directory for a trie, unless that would undo a version that the trie does not contain."""
     directory = Directory(store)
@@ -390,7 +295,7 @@ def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
     return claimed(directory, store, trie.dialect, require)
 
 
-def _begin(
+def require_arguments(
     trie: SubscriptionTrie | None, every: float | datetime.timedelta | None, changes: int | None, keep: Keep
 ) -> None:
     """Check the arguments, before anything is done."""

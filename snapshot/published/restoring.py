@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from snapshot._extras import extra
 from snapshot.parquet import load_set
@@ -15,25 +15,56 @@ from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import DataFile, Version
 from snapshot.published.origin import note_origin
-from snapshot.topics import topics_of
-from subtrie import SubscriptionTrie
+from snapshot.topics import of_kind, topics_of
+from subtrie import SubscriptionTrie, TopicStore
 
 Read = TypeVar("Read")
 
 
-def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = None) -> SubscriptionTrie:
+@overload
+def restore(
+    where: str | os.PathLike[str],
+    at: int | datetime.datetime | None = None,
+    *,
+    kind: type[SubscriptionTrie] | None = None,
+    known: str | None = None,
+) -> SubscriptionTrie: ...
+
+
+@overload
+def restore(
+    where: str | os.PathLike[str],
+    at: int | datetime.datetime | None = None,
+    *,
+    kind: type[TopicStore[Any]],
+    known: str | None = None,
+) -> TopicStore[Any]: ...
+
+
+def restore(
+    where: str | os.PathLike[str],
+    at: int | datetime.datetime | None = None,
+    *,
+    kind: type[SubscriptionTrie | TopicStore[Any]] | None = None,
+    known: str | None = None,
+) -> SubscriptionTrie | TopicStore[Any]:
     """Rebuild the subscription trie as it was when a version was published.
 
     :param where: the directory, a path or a URI
     :param at: the number of a version, or a time with a zone, which means the newest version that is not later; None
         for the newest version
+    :param kind: `TopicStore` or `SubscriptionTrie`, if you know what was published; anything else is refused then.
+        None: whichever it is; type checkers take it for a trie
+    :param known: the mark of a version that you have seen (`Publisher.mark`, `Follower.mark`, `Version.mark`). If the
+        directory was replaced since by an older copy of itself, or by another one, this raises HistoryError
     :returns: a new, writable trie with the same dialect, filters, groups, subscribers and options. If it was published
         with a ``key``, the subscribers are the keys. If a `TopicStore` was published: a store with its topics, values
-        and times
+        and times, and with the limits (``max_age``, ``max_topics``) that it had
     :raises FileNotFoundError: nothing was ever published there
     :raises NotPublishedError: there is no such version, or it is not kept any more
     :raises DamagedError: a file is damaged or missing, or has an unknown format; the error names it
-    :raises HistoryError: files of two histories are mixed
+    :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
+    :raises ValueError: it is of another kind, or ``known`` is no mark
 
     A `Publisher` that is given the trie refuses to publish it if there is a newer version by then. To continue a
     directory, use `take_over`, for which this cannot happen.
@@ -41,9 +72,11 @@ def restore(where: str | os.PathLike[str], at: int | datetime.datetime | None = 
     O(n + versions since the last full instant). Memory for the trie and a batch of rows. Lock-free: it blocks no
     publisher. The version is chosen at the start. If it is removed meanwhile, a newer one is taken if ``at`` allows it.
     """
-    trie, version = restored(open_directory(where), at)
+    directory = open_directory(where)
+    directory.require_known(known)
+    trie, version = restored(directory, at)
     note_origin(trie, version)
-    return topics_of(trie)  # type: ignore[no-any-return]
+    return of_kind(kind, topics_of(trie, version.limits), directory.store.place)  # type: ignore[no-any-return]
 
 
 def restored(directory: Directory, at: int | datetime.datetime | None = None) -> tuple[SubscriptionTrie, Version]:
@@ -114,7 +147,7 @@ def _verify_all(directory: Directory, version: Version) -> None:
 def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
     require_whole(directory.store, file)
     try:
-        return load_set(directory.locate(file))
+        return load_set(directory.locate(file))[0]
     except (ValueError, extra("pyarrow").ArrowException) as error:
         raise DamagedError(f"{directory.locate(file)}: {error}") from error
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.storing import Storing
-from snapshot.tagged import has_surrogates
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
+from subtrie.tagged import has_surrogates
 
 Place = tuple[str, str | None, Hashable]
 """What names a subscription: its filter, its queue group, its subscriber."""

@@ -10,7 +10,7 @@ from snapshot.file_metadata import FileMetadata
 from snapshot.parquet import METADATA_KEY
 from snapshot.published.manifest import Version
 from snapshot.storing import Kinds
-from snapshot.tagged import MARK
+from subtrie.tagged import MARK
 
 
 def fields_of(kinds: Kinds) -> dict[str, Any]:

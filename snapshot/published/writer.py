@@ -46,6 +46,7 @@ from snapshot.published.retention import Keep, Retention
 from snapshot.published.sieve import Place, Refused
 from snapshot.published.store import Store
 from snapshot.texts import Key
+from snapshot.topics import Limits
 from subtrie import SubscriptionTrie
 
 MOST_LOGGED: Final = 10
@@ -69,6 +70,7 @@ class Writer:
 
     :param claimed: the directory, which belongs to this writer
     :param instant: the content of the last version, if this process knows it
+    :param limits: those of the topic store, if the trie mirrors one
     """
 
     def __init__(
@@ -81,8 +83,10 @@ class Writer:
         instant: SubscriptionTrie | None = None,
         *,
         strict: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         self._trie = trie
+        self._limits = limits
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
@@ -105,6 +109,11 @@ class Writer:
         """The number of the newest version; None if there is none."""
         return None if self._published is None else self._published.version.version
 
+    @property
+    def mark(self) -> str | None:
+        """The mark of the newest version; None if there is none."""
+        return None if self._published is None else self._published.version.mark
+
     def publish(self) -> Version:
         """Publish the trie's present content, unless nothing has changed; return the version with that content.
 
@@ -112,7 +121,7 @@ class Writer:
         """
         self._settle()
         cut = cut_of(self._trie)
-        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
+        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK), limits=self._limits)
         try:
             attempt = self._composed(cut)
         except (OSError, DamagedError):
@@ -148,6 +157,7 @@ class Writer:
             snapshot_id=cut.snapshot_id,
             previous=self._previous.digest,
             stays=False,
+            limits=self._limits,
             **fields,
             **process(),
         )

@@ -19,6 +19,7 @@ def subscription_trie(
     on_interest: Callable[[str, bool], object] | None = None,
     weak: bool = False,
     exact: bool = False,
+    storable: bool = False,
 ) -> None:
     """The signature of `SubscriptionTrie`."""
 

@@ -31,6 +31,7 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _retries
     cdef object _taken_at
     cdef object _name
+    cdef bint _storable
     cdef object __weakref__
 
     cdef object _check_branch(self, object branch)

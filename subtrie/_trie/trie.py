@@ -103,9 +103,9 @@ Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 class SubscriptionTrie(Matchable):
     """A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
 
-    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False, exact=False)` holds (filter,
-    subscriber) pairs with options. Subscribers are any hashable objects, and are compared like dict keys. Filters and
-    topics follow the dialect; a text that it refuses raises `TopicError`.
+    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False, exact=False, storable=False)`
+    holds (filter, subscriber) pairs with options. Subscribers are any hashable objects, and are compared like dict
+    keys. Filters and topics follow the dialect; a text that it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two, at most 65,536). It
     returns a remembered answer only while this is still the right answer, so only the time differs. This pays if topics
@@ -133,6 +133,12 @@ class SubscriptionTrie(Matchable):
     other filter could match, a topic that equals such a filter is neither split nor validated again. This pays if most
     filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
 
+    With `storable=True`, a subscription that could not be published (docs/published.md) is refused: `subscribe` and
+    `subscribe_many` raise TypeError for a subscriber or an option that has no form as text, such as a socket, and
+    ValueError for one that contains itself, or for a filter that cannot be encoded. So the client who asks for it gets
+    the error. Without it, a publisher sets such a subscription aside. It costs O(size of the values). Forks have it,
+    too.
+
     Every operation is linearizable and lock-free. In particular, `match` answers for one instant: a subscriber that was
     reachable throughout, by whatever filters, is never missed. A snapshot is O(1).
 
@@ -157,8 +163,9 @@ class SubscriptionTrie(Matchable):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(subscription_trie)
-    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
+    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_storable", "_taken_at", "dialect")
     dialect: Dialect
+    _storable: bool
     _index: Index | None
     _notices: Any  # Notices or None
     _retries: Any  # a slot with a number; None in a snapshot
@@ -177,6 +184,7 @@ class SubscriptionTrie(Matchable):
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
             self._tally = Tally()
             self._index = self._notices = self._retries = self._home = self._taken_at = self._name = None
+            self._storable = False
             return self
 
     def __init__(
@@ -188,6 +196,7 @@ class SubscriptionTrie(Matchable):
         on_interest: Callable[[str, bool], object] | None = None,
         weak: bool = False,
         exact: bool = False,
+        storable: bool = False,
     ) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
@@ -206,6 +215,7 @@ class SubscriptionTrie(Matchable):
         self._notices = None if on_interest is None else Notices(on_interest)
         self._retries = AtomicReference(0)
         self._home = weakref.ref(self) if weak else None
+        self._storable = bool(storable)
         self._root = empty_root()
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -215,7 +225,7 @@ class SubscriptionTrie(Matchable):
 
         Errors change nothing. TopicError: the dialect refuses the filter. TypeError: the subscriber has no hash, or the
         trie is `weak` and it does not support weak references (an int, a str or a tuple, say). TypeError or ValueError:
-        the dialect refuses an option (see `Dialect.check_options`).
+        the dialect refuses an option (see `Dialect.check_options`), or the trie is `storable` and this is not.
         O(words + log n). Linearizes at the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
@@ -226,6 +236,8 @@ class SubscriptionTrie(Matchable):
         place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
         if options:
             self.dialect.check_options(options)
+        if self._storable:
+            _require_storable(filter, subscriber, options)
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
@@ -257,6 +269,10 @@ class SubscriptionTrie(Matchable):
         0
         """
         self._writable()
+        if self._storable:
+            subscriptions = [*subscriptions]
+            for one in subscriptions:
+                _require_storable(*_fields(one))
         if self._is_plain():
             filters, subscribers, options = _columns_of(subscriptions)
             return self._change_many(filters, subscribers, options, False, False)
@@ -720,6 +736,7 @@ class SubscriptionTrie(Matchable):
             "index": self._index is not None,
             "cache": 0 if self._cache is None else self._cache.size,
             "exact": self._plan.exact,
+            "storable": self._storable,
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
@@ -1092,6 +1109,7 @@ class SubscriptionTrie(Matchable):
             set_attributes(other, attributes_of(self, SubscriptionTrie))
         other.dialect = self.dialect
         other._plan = self._plan
+        other._storable = self._storable
         other._cache = None if self._cache is None else new_cache(self._cache.size)
         other._home = None if self._home is None else weakref.ref(other)
         if root.readonly:
@@ -1163,6 +1181,12 @@ def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], lis
         subscribers.append(given[1])
         options.append(dict(given[2]) or None if len(given) == 3 else None)
     return filters, subscribers, options
+
+
+def _require_storable(filter: Any, subscriber: Any, options: Any) -> None:
+    from subtrie.tagged import require_storable  # it imports types that few programs need
+
+    require_storable(filter, subscriber, options)
 
 
 def _fields(subscription: Any) -> tuple[Any, ...]:

@@ -878,7 +878,7 @@ class TestBadDirectories:
         with pytest.raises(ValueError, match="no zone"):
             snapshot.restore(tmp_path, at=datetime.datetime(2026, 1, 1))  # noqa: DTZ001
         with pytest.raises(TypeError, match="at must be"):
-            snapshot.restore(tmp_path, at="yesterday")  # type: ignore[arg-type]
+            snapshot.restore(tmp_path, at="yesterday")  # type: ignore[call-overload]
 
     def test_are_read_while_versions_are_removed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(composer, "FEWEST_FEEDS", 1)

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot.published import open_directory, retention, store
-from snapshot.published import publisher as publisher_module
+from snapshot.published import open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.manifest import FOLDERS, Version, _checksum_of, from_json, sealed, trial_name
 from subtrie import MQTT, SubscriptionTrie
@@ -65,7 +64,7 @@ class TestTakeOver:
             first.publish()
             return claimed(*arguments)
 
-        monkeypatch.setattr(publisher_module, "claimed", later)
+        monkeypatch.setattr(taking_over, "claimed", later)
         trie, second = snapshot.take_over(tmp_path)
         assert_equal(trie, old)
         old.subscribe("lost", "bob")
@@ -89,7 +88,7 @@ class TestTakeOver:
                 first.publish()
             return claimed(*arguments)
 
-        monkeypatch.setattr(publisher_module, "claimed", later)
+        monkeypatch.setattr(taking_over, "claimed", later)
         trie, _ = snapshot.take_over(tmp_path)
         assert_equal(trie, old)
 
@@ -705,3 +704,68 @@ class TestFormat1:
         stay = {version.version for version in left if version.stays}
         assert max(held) + 1 in stay
         assert {version.version for version in left if version.format == 1} <= stay
+
+
+class TestVersionsThatAreKnown:
+    """A reader that starts anew has seen nothing itself, so it is told what was seen before."""
+
+    READERS: tuple[Callable[..., Any], ...] = (
+        snapshot.restore,
+        lambda where, **known: snapshot.follow(where, **known).trie,
+        lambda where, **known: snapshot.take_over(where, **known)[0],
+    )
+
+    @pytest.mark.parametrize("read", READERS)
+    @pytest.mark.parametrize("keep", [None, 1])
+    def test_are_in_their_directory_however_far_it_went_on(
+        self, tmp_path: Path, read: Callable[..., Any], keep: int | None
+    ) -> None:
+        trie = SubscriptionTrie()
+        publisher = snapshot.Publisher(trie, tmp_path, keep=keep)
+        assert publisher.mark is None
+        marks: list[str] = []
+        for number in range(40):
+            trie.subscribe("a", f"s{number}")
+            publisher.publish()
+            assert publisher.mark is not None
+            marks.append(publisher.mark)
+            assert snapshot.follow(tmp_path, known=publisher.mark).mark == publisher.mark
+        for mark in marks:
+            assert_equal(read(tmp_path, known=mark), trie)
+
+    @pytest.mark.parametrize("read", READERS)
+    @pytest.mark.parametrize("newer", [None, 0, 1, 2, 3])
+    def test_show_a_directory_that_went_back(self, tmp_path: Path, read: Callable[..., Any], newer: int | None) -> None:
+        where = tmp_path / "published"
+        trie, publisher = published(where)
+        shutil.copytree(where, tmp_path / "copy")
+        for number in range(2):
+            trie.subscribe("lost", f"s{number}")
+            publisher.publish()
+        mark = publisher.mark
+        shutil.rmtree(where)
+        shutil.move(tmp_path / "copy", where)
+        if newer is not None:
+            trie, publisher = snapshot.take_over(where)
+            for number in range(newer):
+                trie.subscribe("other", f"s{number}")
+                publisher.publish()
+        before = sorted(where.rglob("*"))
+        with pytest.raises(snapshot.HistoryError, match="does not continue the history in which version 5 was seen"):
+            read(where, known=mark)
+        assert sorted(where.rglob("*")) == before, "nothing was claimed"
+
+    @pytest.mark.parametrize("read", READERS)
+    def test_show_another_directory_and_one_without_versions(self, tmp_path: Path, read: Callable[..., Any]) -> None:
+        _, publisher = published(tmp_path / "one")
+        published(tmp_path / "other")
+        for name in ("other", "nothing"):
+            with pytest.raises(snapshot.HistoryError, match=r"another directory|nothing is published"):
+                read(tmp_path / name, known=publisher.mark)
+        assert not (tmp_path / "nothing").exists()
+
+    @pytest.mark.parametrize("mark", ["", "3", "3.x.y", "x" * 100, "3." + "a" * 32 + "." + "b" * 63])
+    def test_are_named_by_marks_alone(self, tmp_path: Path, mark: str) -> None:
+        published(tmp_path)
+        with pytest.raises(ValueError, match="is not the mark of a published version"):
+            snapshot.restore(tmp_path, known=mark)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 import logging
 import random
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,9 @@ from hypothesis import strategies as st
 import snapshot
 from snapshot.published import composer, open_directory
 from snapshot.storing import Kinds, Storing, options_of, subscriber_of
-from snapshot.tagged import tagged, untagged
 from snapshot.texts import option_text
-from subtrie import MQTT, NATS, SubscriptionTrie
+from subtrie import MQTT, NATS, SubscriptionTrie, TopicStore
+from subtrie.tagged import tagged, untagged
 from tests.snapshot.test_published import held_by
 
 ODD: list[Any] = [
@@ -320,3 +322,86 @@ class TestAnything:
             if chance.random() < 0.2:
                 publisher = snapshot.Publisher(trie, tmp_path)
                 publisher.publish()
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class Name(str):
+    __slots__ = ()
+
+
+class Raises(int):
+    """Whatever is done with it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+    __repr__ = __str__
+
+
+EQUAL: list[Any] = [Number.ONE, Name("x"), Name("\ud800"), OrderedDict(a=1), [Number.ONE]]
+"""Values that come back as equal ones without a type of their own."""
+
+NOWHERE: list[Any] = [*(make() for make in HOPELESS), Raises(5), [Raises(5)], bytearray(b"x"), 1j, ...]
+
+
+class TestStorable:
+    """What a trie with ``storable=True`` takes is what a publisher publishes, whatever else is in the columns."""
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_sets_nothing_aside_and_refuses_what_would_be(self, tmp_path: Path, seed: int) -> None:
+        chance = random.Random(seed)
+        checked, trie = SubscriptionTrie(MQTT, storable=True), SubscriptionTrie(MQTT)
+        refused = set()
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            for number in range(60):
+                values = [chance.choice(chance.choice([ODD, EQUAL, NOWHERE, [1, "x"]])) for _ in range(2)]
+                subscriber = values[1] if getattr(values[1], "__hash__", None) and chance.random() < 0.5 else "s"
+                if isinstance(subscriber, Raises | tuple) or subscriber is NOWHERE[0]:
+                    subscriber = "s"
+                row = (f"a/{number}", subscriber, {chance.choice(["m", "n"]): values[0]})
+                trie.subscribe_many([row])
+                try:
+                    checked.subscribe_many([row])
+                except (TypeError, ValueError):
+                    refused.add(row[0])
+                if chance.random() < 0.2:
+                    publisher.publish()
+            publisher.publish()
+            assert {one.filter for one in publisher.refused} == refused
+            restored = {
+                filter: shown(options) for (filter, _, _), options in held_by(snapshot.restore(tmp_path)).items()
+            }
+        assert restored.keys() == {f"a/{number}" for number in range(60)} - refused
+        for held in checked.subscriptions():
+            for name, value in held.options.items():
+                found = restored[held.filter][name]
+                if any(value is each for each in EQUAL):
+                    assert found[1] == value
+                else:
+                    assert found == shown({"x": value})["x"]
+
+    def test_one_topic_that_is_odd_stops_no_other(self, tmp_path: Path) -> None:
+        store: TopicStore[Any] = TopicStore(MQTT)
+        values = [*ODD, *EQUAL, *NOWHERE]
+        chance = random.Random(3)
+        with snapshot.Publisher(store, tmp_path) as publisher:
+            for step in range(4):
+                for number in chance.sample(range(len(values)), len(values)):
+                    store[f"a/{number}"] = values[number]
+                store["step"] = step
+                publisher.publish()
+            refused = {one.filter for one in publisher.refused}
+        assert refused == {f"a/{len(ODD) + len(EQUAL) + number}" for number in range(len(NOWHERE))}
+        restored = snapshot.restore(tmp_path, kind=TopicStore)
+        assert restored["step"] == 3
+        for number, value in enumerate(ODD):
+            assert shown({"x": restored[f"a/{number}"]}) == shown({"x": value})

@@ -17,7 +17,8 @@ Decimal, UUID                ``{"~decimal": "1.50"}``, ``{"~uuid": "..."}``
 datetime, date               ``{"~datetime": "2026-11-24T12:00:00+00:00"}``, ``{"~date": "2026-11-24"}``
 ============================ =========================================================================================
 
-Reading one makes these values and nothing else.
+Reading one makes these values and nothing else. A subscription can be stored (`require_storable`) if its subscriber and
+its options have such forms, or are equal to what JSON gives back.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import datetime
 import json
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -57,6 +58,69 @@ def untagged(text: str) -> Any:
         return _value(json.loads(text))
     except (TypeError, KeyError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{text!r} is no tagged text: {error}") from error
+
+
+def form_of(value: object) -> str:
+    """The tagged text of a value; or, if its type has none, of the equal value without a type of its own: the string of
+    a subclass of ``str``, and what JSON gives back of an ``IntEnum``, say.
+
+    :raises TypeError: there is neither
+    :raises ValueError: it contains itself, or is nested too deeply
+    """
+    try:
+        return tagged(value)
+    except TypeError:
+        if isinstance(value, str):
+            return tagged(str.__str__(value))
+        if rebuilds(value):
+            return tagged(json.loads(json_or_str(value)))
+        raise
+
+
+def json_or_str(value: object) -> str:
+    """The JSON of a value, or its ``str`` if JSON cannot express it."""
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def rebuilds(value: object) -> bool:
+    """Whether JSON gives ``value`` back from its text. It is neither a string nor None.
+
+    >>> rebuilds(1), rebuilds({"a": [1.5]}), rebuilds((1, 2)), rebuilds(Decimal("1.5")), rebuilds(object())
+    (True, True, False, False, False)
+    """
+    try:
+        return type(value) not in _OWN and bool(json.loads(json_or_str(value)) == value)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 (of the value's own methods, too, which must not stop others)
+        return False
+
+
+def require_storable(filter: object, subscriber: Hashable, options: Mapping[str, Any]) -> None:
+    """Require that a subscription can be stored as texts, and rebuilt from them.
+
+    :raises TypeError: the subscriber or an option has no form
+    :raises ValueError: the filter cannot be encoded as UTF-8; or a value contains itself, or is nested too deeply
+    """
+    if isinstance(filter, str) and has_surrogates(filter):
+        raise ValueError(f"the filter cannot be stored, since it cannot be encoded as UTF-8: {filter!r}")
+    _require_form("the subscriber", subscriber)
+    for name, value in options.items():
+        _require_form(f"option {name!r}", value)
+
+
+def _require_form(what: str, value: object) -> None:
+    if type(value) in _PLAIN:
+        return
+    try:
+        form_of(value)
+    except TypeError as error:
+        raise TypeError(f"{what} cannot be stored: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{what} cannot be stored: {error}") from None
 
 
 def has_surrogates(text: str) -> bool:
@@ -140,6 +204,12 @@ _FORMS: Final[dict[type, Callable[[Any], Any]]] = {
     datetime.datetime: _datetime,
     datetime.date: lambda value: {"~date": value.isoformat()},
 }
+
+_PLAIN: Final = frozenset({type(None), bool, str, int, float})
+"""Types whose values all have a form."""
+
+_OWN: Final = frozenset({Decimal})
+"""Types with a form of their own whose ``str`` JSON would take for another type's."""
 
 _VALUES: Final[dict[str, Callable[[Any], Any]]] = {
     "~text": lambda content: bytes.fromhex(content).decode("utf-8", "surrogatepass"),

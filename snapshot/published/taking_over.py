@@ -1,0 +1,226 @@
+"""`take_over`: a published trie, restored and continued, whoever published it before."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any, TypeVar, overload
+
+from snapshot.published.claim import Claimed, claimed
+from snapshot.published.directory import Directory
+from snapshot.published.errors import NotPublishedError
+from snapshot.published.feed import apply_feed
+from snapshot.published.manifest import Version
+from snapshot.published.origin import note_origin
+from snapshot.published.publisher import Publisher, Taken, require_arguments
+from snapshot.published.restoring import rebuild, restored
+from snapshot.published.retention import Keep
+from snapshot.published.store import store_of
+from snapshot.texts import Key
+from snapshot.topics import SUFFIX, dialect_of, holds_topics, mirror_of, mirrored, topics_of
+from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
+
+Source = TypeVar("Source", bound="SubscriptionTrie | TopicStore[Any]")
+
+
+@overload
+def take_over(
+    where: str | os.PathLike[str],
+    dialect: Dialect | None = None,
+    *,
+    into: None = None,
+    key: Key | None = None,
+    every: float | datetime.timedelta | None = None,
+    changes: int | None = None,
+    keep: Keep = None,
+    strict: bool = False,
+    known: str | None = None,
+) -> tuple[SubscriptionTrie, Publisher]: ...
+
+
+@overload
+def take_over(
+    where: str | os.PathLike[str],
+    dialect: Dialect | None = None,
+    *,
+    into: Source,
+    key: Key | None = None,
+    every: float | datetime.timedelta | None = None,
+    changes: int | None = None,
+    keep: Keep = None,
+    strict: bool = False,
+    known: str | None = None,
+) -> tuple[Source, Publisher]: ...
+
+
+def take_over(
+    where: str | os.PathLike[str],
+    dialect: Dialect | None = None,
+    *,
+    into: Any = None,
+    key: Key | None = None,
+    every: float | datetime.timedelta | None = None,
+    changes: int | None = None,
+    keep: Keep = None,
+    strict: bool = False,
+    known: str | None = None,
+) -> tuple[Any, Publisher]:
+    """Continue a published directory where it is: claim it, restore its newest version, and open a publisher for that.
+
+    After the claim, an earlier publisher can neither publish nor acknowledge anything. The trie is restored after that.
+    So nothing that was acknowledged is lost, whatever the earlier publisher did until then. If this call fails, the
+    earlier publisher goes on: the directory is claimed only when the newest version has been read and each folder has
+    been written to.
+
+    :param where: the directory, a path or a ``file:`` URI; a new or empty one, too
+    :param dialect: the dialect. None: that of ``into`` or of the directory, or AMQP in a new one
+    :param into: an empty trie that gets the content: one with an index, say, or with ``storable=True``; or an empty
+        `TopicStore`, which is how a new directory becomes that of a store. None: a new trie; or, of a directory with a
+        topic store, a new store with the limits that it had
+    :param key: as for `Publisher`, as the other parameters are
+    :param known: the mark of a version that you have seen, as for `restore`: ``Publisher.mark`` of an earlier publisher
+    :returns: the trie or store, and its publisher, which publishes the changes made to it from now on
+    :raises OSError: the directory cannot be read or written to
+    :raises DamagedError: a file is damaged or missing, or has an unknown format
+    :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
+    :raises ImportError: pyarrow is not installed
+    :raises TypeError: an argument is of the wrong kind
+    :raises ValueError: the directory has other files, or content of another dialect or kind; ``into`` is not empty
+
+    O(n), like `restore`. Between the claim and the return it only applies what was published meanwhile.
+
+    >>> import tempfile, snapshot
+    >>> from subtrie import MQTT
+    >>> with tempfile.TemporaryDirectory() as where:
+    ...     for client in ("ann", "bob"):
+    ...         trie, publisher = take_over(where, MQTT)
+    ...         with publisher:
+    ...             trie.subscribe("room/+", client)
+    ...             version = publisher.publish()
+    ...     len(snapshot.restore(where))
+    True
+    True
+    2
+    """
+    _require_empty(into)
+    given = None if into is None else mirrored(into)
+    require_arguments(given, every, changes, keep)
+    if into is not None and dialect is not None and into.dialect != dialect:
+        raise ValueError(f"into= is of the dialect {into.dialect.name}, not {dialect.name}")
+    store = store_of(where)
+    directory = Directory(store)
+    directory.require_known(known)
+    try:
+        trie, version = _content(directory, given, dialect)
+        taken = claimed(directory, store, trie.dialect, lambda newest: None)
+        trie = _caught_up(trie, version, taken, directory, given)
+    except BaseException:
+        if given is not None:
+            given.clear()
+        raise
+    if isinstance(into, TopicStore):
+        mirror_of(into).apply(SubscriptionTrie(trie.dialect))
+    source = topics_of(trie, taken.claim.limits) if into is None else into
+    publisher = Publisher(
+        source,
+        where,
+        key=key,
+        every=every,
+        changes=changes,
+        keep=keep,
+        strict=strict,
+        _taken=Taken(taken, trie.snapshot()),
+    )
+    return source, publisher
+
+
+def _require_empty(into: object) -> None:
+    """Require what `take_over` can fill.
+
+    :raises TypeError: it is neither a trie nor a topic store, or is a snapshot
+    :raises ValueError: it has content
+    """
+    if into is None:
+        return
+    if not isinstance(into, SubscriptionTrie | TopicStore):
+        raise TypeError(f"into= must be an empty SubscriptionTrie or TopicStore, not {type(into).__name__}")
+    if isinstance(into, SubscriptionTrie) and into.taken_at is not None:
+        raise TypeError("into= is a snapshot, which cannot be changed")
+    if isinstance(into, TopicStore):
+        into.expire()  # raises TypeError for a snapshot
+    rows: Iterator[object] = into.subscriptions() if isinstance(into, SubscriptionTrie) else iter(into.entries())
+    if next(rows, None) is not None:
+        raise ValueError(
+            "into= has content, and what it has would be lost or published: give an empty trie or store; or, to "
+            "publish what this one has instead of what the directory has, use Publisher"
+        )
+
+
+def _content(
+    directory: Directory, given: SubscriptionTrie | None, dialect: Dialect | None
+) -> tuple[SubscriptionTrie, Version | None]:
+    """The trie of the newest version, and the version; of a new directory, an empty trie."""
+    try:
+        found, version = restored(directory)
+    except (FileNotFoundError, NotPublishedError):
+        return (SubscriptionTrie(AMQP if dialect is None else dialect) if given is None else given), None
+    place, own = directory.store.place, _own(found.dialect)
+    if given is not None and holds_topics(found) != holds_topics(given):
+        has = "the topics of a store, not subscriptions" if holds_topics(found) else "subscriptions, not topics"
+        raise ValueError(f"{place} has {has}: give the other kind as into=, or leave it out")
+    wanted = dialect if given is None else _own(given.dialect)
+    if wanted is not None and own != wanted:
+        raise ValueError(f"{place} has subscriptions of the dialect {own.name}, not {wanted.name}")
+    if given is None:
+        return found, version
+    given.subscribe_many(found.subscriptions())
+    return given, version
+
+
+def _own(dialect: Dialect) -> Dialect:
+    """The dialect of what a trie stands for."""
+    return dialect_of(dialect) if dialect.name.endswith(SUFFIX) else dialect
+
+
+def _caught_up(
+    trie: SubscriptionTrie,
+    version: Version | None,
+    taken: Claimed,
+    directory: Directory,
+    given: SubscriptionTrie | None,
+) -> SubscriptionTrie:
+    """The trie at the last version before the claim, from the trie at an earlier one."""
+    number = taken.claim.content
+    if number is None:
+        return trie
+    last = next(each for each in taken.present if each.version == number)
+    if version != last and not _advanced(trie, version, last, taken, directory):
+        trie = rebuild(directory, last)
+        if given is not None:
+            given.clear()
+            given.subscribe_many(trie.subscriptions())
+            trie = given
+    note_origin(trie, last)
+    return trie
+
+
+def _advanced(
+    trie: SubscriptionTrie, version: Version | None, last: Version, taken: Claimed, directory: Directory
+) -> bool:
+    """Bring the trie there by the feeds between; return False if they are not kept any more."""
+    if version is None:
+        return False
+    between = [each for each in taken.present if version.version < each.version <= last.version]
+    if len(between) != last.version - version.version:
+        return False
+    for one, following in itertools.pairwise([version, *between]):
+        if not following.follows(one):
+            return False
+        if following.feed is not None:
+            try:
+                apply_feed(trie, directory, following)
+            except FileNotFoundError:
+                return False
+    return True
