@@ -13,6 +13,8 @@ import pytest
 
 from ctrie import Ctrie, CtrieSet, drain
 
+pytestmark = pytest.mark.racing
+
 
 class Key:
     """A key with a chosen hash."""

@@ -21,7 +21,7 @@ from ctrie import AtomicReference, Ctrie, CtrieSet, drain, twin
 from tests.schedule import Key, Twin, hash_of, key, load_twin
 from tests.threads import LIMIT, meanwhile, run_together
 
-pytestmark = pytest.mark.usefixtures("little_to_collect")
+pytestmark = [pytest.mark.usefixtures("little_to_collect"), pytest.mark.racing]
 
 SANITIZED = "thread-sanitizer" in str(sysconfig.get_config_var("CONFIG_ARGS"))
 """Under ThreadSanitizer, calls take more stack than CPython's limit on nested calls allows for."""

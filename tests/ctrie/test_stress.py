@@ -22,6 +22,8 @@ from ctrie import Ctrie
 from tests.schedule import Key, hash_of
 from tests.threads import meanwhile, run_together
 
+pytestmark = pytest.mark.racing
+
 THREADS = 8
 
 # How much work. The interpreted twin is twenty times slower; the portable slot makes it ten times slower again.

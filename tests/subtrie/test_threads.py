@@ -18,6 +18,8 @@ from subtrie import SubscriptionTrie
 from tests.subtrie.support import matches
 from tests.threads import meanwhile, run_together
 
+pytestmark = pytest.mark.racing
+
 WORKERS = 3
 WORDS = ["a", "b", "c"]
 TOPICS = ["a", "a.b", "b.a", "c.c", "a.b.c", "c.b.a", "b.b.b.b"]

@@ -1,0 +1,1 @@
+"""Programs that the Makefile starts; none of them is a part of the package."""

@@ -1,0 +1,146 @@
+"""All checks, in parts, some at a time: `make test`. Each part shows its output when it is done.
+
+    python -m tools.checks [--gil] [ARGUMENTS OF PYTEST]
+
+The free-threaded half needs such an interpreter: FREE_THREADED_PYTHON=..., python3.14t or python3.13t, or the one with
+which `.venv-t` was made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+# Folders, so that a new test is in them by where it stands. The explorer asks the garbage collector which objects refer
+# to an object, and tests of the tries start collections again and again. Both take several times as long in a process
+# that has loaded Spark, Arrow and all tests.
+CORE = "tests/ctrie tests/subtrie tests/fields ctrie subtrie"
+STRESS = "tests/stress stress"
+OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
+
+# Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked
+# `once` show nothing new in any other run.
+INTERPRETED = "not slow and not spark and not once"
+COMPILED = "not once"
+
+HELPER = Path("../shared/bin/free-threaded-python")
+NO_FREE_THREADED = (
+    "== Tests: no free-threaded Python found, so that half was left out; to include it, install python3.13t or "
+    "python3.14t (for instance: uv python install 3.14t) or set FREE_THREADED_PYTHON to the path of one."
+)
+NOTHING_TO_RUN = 5
+"""What pytest answers if no test was selected: with arguments, a part may have none."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Commands that run one after another, and the part that must be done before."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    twin: str = ""
+    after: str = ""
+
+    def run(self) -> tuple[int, str, float]:
+        """The exit status, the output, and the seconds that it took."""
+        began, told, status = time.monotonic(), "", 0
+        environment = {**os.environ, "CTRIE_TWIN": self.twin, "CTRIE_EXPECT_TWIN": self.twin} if self.twin else None
+        for command in self.commands:
+            done = subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            told += done.stdout
+            status = done.returncode
+            if status:
+                break
+        return status, told, time.monotonic() - began
+
+
+def tests(name: str, twin: str, folders: str, selection: str, arguments: list[str]) -> Part:
+    """A part that runs the tests in some folders."""
+    place = ".venv-t" if name.startswith("free-threaded") else ".venv"
+    command = (f"{place}/bin/python", "-m", "pytest", "-m", selection, *folders.split(), *arguments)
+    return Part(name, (command,), twin, "free-threaded-built" if place == ".venv-t" else "")
+
+
+def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
+    """All parts, the longest first."""
+
+    def part(name: str, twin: str, folders: str, selection: str = "") -> Part:
+        return tests(name, twin, folders, selection, arguments)
+
+    gil = [
+        part("gil-outside", "compiled", OUTSIDE),
+        part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
+        part("gil-stress", "compiled", STRESS),
+        part("gil-core", "compiled", CORE),
+    ]
+    if only_gil:
+        return gil
+    ruff, mypy = ".venv/bin/ruff", ".venv/bin/mypy"
+    lint = Part("lint", ((ruff, "check"), (ruff, "format", "--check"), (mypy,)))
+    if not python:
+        return [gil[0], lint, *gil[1:]]
+    make = ("make", "--no-print-directory", ".venv-t/built", f"FREE_THREADED_PYTHON={python}")
+    return [
+        Part("free-threaded-built", (make,)),
+        gil[0],
+        lint,
+        part("free-threaded-core", "compiled", f"{CORE} {STRESS}", COMPILED),
+        part("free-threaded-outside", "compiled", OUTSIDE, COMPILED),
+        part("free-threaded-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
+        *gil[1:],
+    ]
+
+
+def free_threaded() -> str:
+    """The free-threaded interpreter; empty if there is none."""
+    python = os.environ.get("FREE_THREADED_PYTHON") or shutil.which("python3.14t") or shutil.which("python3.13t")
+    if not python and os.access(HELPER, os.X_OK):  # it may have to build one first
+        python = subprocess.run([HELPER], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    if not python and Path(".venv-t/built").exists():
+        python = ".venv-t/bin/python"
+    return python or ""
+
+
+def main() -> int:
+    """Run the parts, one more at a time than there are processors, since parts that start processes often wait."""
+    arguments = sys.argv[1:]
+    only_gil = arguments[:1] == ["--gil"]
+    arguments = arguments[only_gil:]
+    python = "" if only_gil else free_threaded()
+    if not (only_gil or python):
+        print(NO_FREE_THREADED, flush=True)
+    pending = parts(python, only_gil=only_gil, arguments=arguments)
+    print(
+        f"== The checks run in {len(pending)} parts, some at a time; each shows its output when it is done", flush=True
+    )
+    running: dict[Future[tuple[int, str, float]], Part] = {}
+    done: set[str] = {""}
+    failed: list[str] = []
+    most = (os.cpu_count() or 1) + 1
+    with ThreadPoolExecutor(most) as pool:
+        while running or (pending and not failed):
+            ready = [part for part in pending if part.after in done and not failed]
+            for part in ready[: most - len(running)]:
+                pending.remove(part)
+                running[pool.submit(part.run)] = part
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                part = running.pop(future)
+                status, told, seconds = future.result()
+                print(f"== {part.name}: {seconds:.0f} s\n{told}", flush=True)
+                done.add(part.name)
+                if status and not (status == NOTHING_TO_RUN and arguments):
+                    failed.append(part.name)
+    print(f"== Failed: {', '.join(failed)}" if failed else "== All parts passed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
