@@ -42,7 +42,7 @@ def say(**found: Any) -> None:
 
 
 def connect() -> None:
-    """Match over Connect by every method, and ask questions."""
+    """Match over Connect by every method, ask questions, and read a published directory."""
     from pyspark.sql import SparkSession
 
     trie = SubscriptionTrie()
@@ -62,8 +62,44 @@ def connect() -> None:
             rows=snapshot.to_spark(trie, spark).count(),
             growth=[list(row) for row in snapshot.growth(where, spark).drop("time").collect()],
             overlaps=sorted(list(row) for row in snapshot.overlaps(where, spark).collect()),
+            back=len(snapshot.from_spark(snapshot.to_spark(trie, spark))),
+            busiest=[row["messages"] for row in snapshot.busiest_filters(messages.dropna(), trie).collect()],
+            **read_over_connect(spark, where),
         )
     spark.stop()
+
+
+def read_over_connect(spark: Any, where: str) -> dict[str, Any]:
+    """The data source, the SQL function, and both kinds of streams."""
+    snapshot.register(spark)
+    changes = {"readChangeFeed": "true", "startingVersion": "1"}
+    spark.sql(f"create temporary view held using subscriptions options (path '{where}')")
+    incoming = Path(where, "incoming")
+    incoming.mkdir()
+    (incoming / "a.json").write_text('{"topic": "a.b"}')
+    messages = spark.readStream.schema("topic string").json(str(incoming))
+    published = spark.readStream.format("subscriptions").options(readChangeFeed="true").load(where)
+    return {
+        "set": spark.read.format("subscriptions").load(where).count(),
+        "changes": spark.read.format("subscriptions").options(**changes).load(where).count(),
+        "sql": sorted(
+            row[0] for row in spark.sql("select subscriber from held where topic_matches(filter, 'a.b')").collect()
+        ),
+        "stream": streamed(spark, published, Path(where, "changed")),
+        "matched": streamed(spark, snapshot.match_stream(messages, where), Path(where, "matched")),
+    }
+
+
+def streamed(spark: Any, frame: Any, folder: Path) -> int:
+    query = (
+        frame.writeStream.format("parquet")
+        .option("path", str(folder / "rows"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(200)
+    return int(spark.read.parquet(str(folder / "rows")).count())
 
 
 def rows_of(matched: DataFrame) -> list[list[Any]]:

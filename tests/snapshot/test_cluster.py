@@ -63,3 +63,6 @@ def test_spark_connect_matches_and_answers() -> None:
     assert found["rows"] == 2
     assert found["growth"] == [[1, 2, 0, 0, 0]]
     assert found["overlaps"] == [["#", "a.*", "covers"], ["a.*", "#", "is covered by"]]
+    assert (found["back"], found["busiest"]) == (2, [2, 1])
+    assert (found["set"], found["changes"], found["stream"], found["matched"]) == (2, 2, 2, 2)
+    assert found["sql"] == ["alice", "bob"]
