@@ -78,6 +78,7 @@ MODULES = {
     "subtrie.fields.texts": "subtrie/fields/texts.py",
     "subtrie.fields.combined": "subtrie/fields/combined.py",
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
+    "subtrie.fields.boxes": "subtrie/fields/boxes.py",
     "subtrie.fields.maps": "subtrie/fields/maps.py",
     "subtrie.fields.index": "subtrie/fields/index.py",
     "subtrie.fields.needs": "subtrie/fields/needs.py",

@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._arrays cimport settle
 from ctrie._nodes cimport mix
 
-cdef int VALUES, RANGES, ANY, NONE, LEADS
+cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES
 cdef object WORDS
 cdef tuple WORD_AT, WORD_HASHES, PAIR_AT, PAIR_HASHES

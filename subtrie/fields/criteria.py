@@ -5,6 +5,7 @@
     Prefix                  filed there, too: as the range of the texts that begin so
     Present NotIn           filed under the field alone                 (ANY)
     Absent                  filed apart                                 (NONE)
+    two Withins             filed together, as a box (boxes.py)         (BOXES)
     others                  filed as one or more of these are           (LEADS)
 
 `place` says where the index files a criterion, and `view` whether it files it by the values themselves or by what is
@@ -44,7 +45,7 @@ from ctrie._signatures import LazySignature
 from subtrie.fields.events import Elements
 
 # Where the index files a criterion, cheapest to check first.
-VALUES, RANGES, ANY, NONE, LEADS = range(5)
+VALUES, RANGES, ANY, NONE, LEADS, BOXES = range(6)
 
 # What the index files a criterion by: a value, or what texts.py makes of a text. ORIGINAL: the value itself.
 ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES = range(6)

@@ -6,8 +6,9 @@ from ctrie._arrays cimport replaced, settle
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_keyed
 from subtrie.fields.criteria cimport (
-    ANY, Absent, Criterion, LEADS, NONE, ORIGINAL, OneOf, PIECES, Prefix, RANGES, Topic, VALUES, Within
+    ANY, Absent, BOXES, Criterion, LEADS, NONE, ORIGINAL, OneOf, PIECES, Prefix, RANGES, Topic, VALUES, Within
 )
+from subtrie.fields.boxes cimport Box, Boxes, filed_in_box, with_box, without_box
 from subtrie.fields.texts cimport Suffix
 from subtrie.fields.intervals cimport Ranges, crowd_around, filed_at, with_range, without_range
 from subtrie.fields.maps cimport Cell, Crowd, cells_of, crowd_size, find_in_map, new_cell, with_cell, without_cell
@@ -28,6 +29,7 @@ cdef class Field:
     cdef readonly tuple ranges
     cdef readonly object any
     cdef readonly tuple views
+    cdef readonly object boxes
 
 
 cdef class Index(Crowd):
@@ -41,7 +43,7 @@ cdef Field _NO_FIELD
 @cython.locals(index=Index)
 cpdef Index new_index(object fields, object absent, object whole=*, Py_ssize_t count=*)
 @cython.locals(field=Field)
-cdef Field _new_field(object values, tuple ranges, object any, tuple views)
+cdef Field _new_field(object values, tuple ranges, object any, tuple views, object boxes)
 @cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field)
 cpdef Index refiled(Index index, Criterion criterion, Filed old, Filed new, int depth=*)
 @cython.locals(before=Field, after=Field, views=tuple, changed=tuple)
@@ -51,6 +53,8 @@ cdef bint _is_empty(Field field) except -1
 cdef Field _refiled_in_field(Field field, Criterion criterion, Filed old, Filed new, int depth)
 @cython.locals(trees=tuple, tree=Ranges, left=Ranges, changed=tuple)
 cdef tuple _refiled_in_ranges(tuple ranges, Within span, Filed old, Filed new, int depth)
+@cython.locals(name_hash=uint64_t, cell=Cell, tree=Boxes)
+cdef object _refiled_in_boxes(object cells, Box box, Filed old, Filed new, int depth)
 @cython.locals(cell=Cell)
 cdef object _refiled_under(object cells, object key, uint64_t hash, Filed old, Filed new, int depth)
 @cython.locals(size=Py_ssize_t)

@@ -6,6 +6,7 @@
         ranges: of each order a tree, with entries         Within, Prefix
         any:    entries                                    Present, NotIn, Not
         views:  the same of what is made of texts          Suffix, Wildcard, InNetwork ... (texts.py)
+        boxes:  other field -> a tree, with entries        two Withins (boxes.py)
       absent: name -> entries                              Absent
 
 The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of keyed.py.
@@ -34,8 +35,10 @@ if not cython.compiled:
     from ctrie._arrays import replaced, settle
     from ctrie._nodes import mix
     from subtrie._trie.keyed import Keyed, set_size, with_keyed, without_keyed
+    from subtrie.fields.boxes import Box, Boxes, filed_in_box, with_box, without_box
     from subtrie.fields.criteria import (
         ANY,
+        BOXES,
         LEADS,
         NONE,
         ORIGINAL,
@@ -60,6 +63,7 @@ if not cython.compiled:
     from subtrie.fields.texts import Suffix
 
 from subtrie._trie.keyed import check_shape, iter_keyed
+from subtrie.fields.boxes import all_boxes, check_boxes
 from subtrie.fields.intervals import all_filed, check_ranges
 from subtrie.fields.maps import check_map
 
@@ -92,7 +96,8 @@ class Filed(Keyed):
 class Field:
     """What is filed under one field."""
 
-    __slots__ = ("any", "ranges", "values", "views")
+    __slots__ = ("any", "boxes", "ranges", "values", "views")
+    boxes: Any
     values: Any
     ranges: tuple[Ranges | None, ...] | None
     any: Any
@@ -120,17 +125,20 @@ def new_index(fields: Any, absent: Any, whole: Any = None, count: int = 0) -> In
     return index
 
 
-def _new_field(values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any, views: tuple[Any, ...] | None) -> Field:
+def _new_field(
+    values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any, views: tuple[Any, ...] | None, boxes: Any
+) -> Field:
     field: Field = Field.__new__(Field)
     field.values = values
     field.ranges = ranges
     field.any = any
     field.views = views
+    field.boxes = boxes
     settle(field)
     return field
 
 
-_NO_FIELD: Field = _new_field(None, None, None, None)
+_NO_FIELD: Field = _new_field(None, None, None, None, None)
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
@@ -162,11 +170,14 @@ def _refiled_in_view(field: Field, criterion: Criterion, old: Filed | None, new:
     before: Field | None = views[criterion.view]
     after = _refiled_in_field(_NO_FIELD if before is None else before, criterion, old, new, depth)
     changed = replaced(views, criterion.view, None if _is_empty(after) else after)
-    return _new_field(field.values, field.ranges, field.any, None if changed == _NO_VIEWS else changed)
+    left = None if changed == _NO_VIEWS else changed
+    return _new_field(field.values, field.ranges, field.any, left, field.boxes)
 
 
 def _is_empty(field: Field) -> bool:
-    return field.values is None and field.any is None and field.ranges is None and field.views is None
+    if field.values is not None or field.any is not None or field.ranges is not None:
+        return False
+    return field.views is None and field.boxes is None
 
 
 def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None, depth: int) -> Field:
@@ -174,11 +185,15 @@ def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new
         values = field.values
         for value in criterion.values_filed():
             values = _refiled_under(values, value, mix(hash(value)), old, new, depth)
-        return _new_field(values, field.ranges, field.any, field.views)
+        return _new_field(values, field.ranges, field.any, field.views, field.boxes)
     if criterion.place == RANGES:
         ranges = _refiled_in_ranges(field.ranges, criterion.span(), old, new, depth)
-        return _new_field(field.values, ranges, field.any, field.views)
-    return _new_field(field.values, field.ranges, _exchanged(field.any, old, new, depth), field.views)
+        return _new_field(field.values, ranges, field.any, field.views, field.boxes)
+    if criterion.place == BOXES:
+        boxes = _refiled_in_boxes(field.boxes, criterion, old, new, depth)  # type: ignore[arg-type]
+        return _new_field(field.values, field.ranges, field.any, field.views, boxes)
+    any = _exchanged(field.any, old, new, depth)
+    return _new_field(field.values, field.ranges, any, field.views, field.boxes)
 
 
 def _refiled_in_ranges(
@@ -190,6 +205,18 @@ def _refiled_in_ranges(
     left = with_range(tree, span, filed) if filed is not None else without_range(tree, span)  # type: ignore[arg-type]
     changed = replaced(trees, span.order, left)
     return None if left is None and changed == _NO_RANGES else changed
+
+
+def _refiled_in_boxes(cells: Any, box: Box, old: Filed | None, new: Filed | None, depth: int) -> Any:
+    """Change what is filed under a box, in a map from other fields to trees."""
+    name_hash = mix(hash(box.other.name))
+    cell: Cell | None = find_in_map(cells, box.other.name, name_hash)
+    tree: Boxes | None = None if cell is None else cell.value
+    filed = _exchanged(filed_in_box(tree, box), old, new, depth)
+    left = with_box(tree, box, filed) if filed is not None else without_box(tree, box)  # type: ignore[arg-type]
+    if left is None:
+        return without_cell(cells, cell)  # type: ignore[arg-type]
+    return with_cell(cells, new_cell(box.other.name, name_hash, left), cell)
 
 
 def _refiled_under(cells: Any, key: object, hash: int, old: Filed | None, new: Filed | None, depth: int) -> Any:
@@ -283,7 +310,7 @@ def kind_of_cost(criterion: Criterion) -> int:
         if criterion.view == PIECES:
             return 1
         return 0 if not isinstance(criterion, OneOf) or len(criterion.values) <= FEW_VALUES else 3
-    if criterion.place == RANGES:
+    if criterion.place in (RANGES, BOXES):
         return 1 if isinstance(criterion, Prefix | Suffix) and criterion.span().high is not None else 3
     if criterion.place == ANY:
         return 2 if criterion.is_found_exactly() else 4
@@ -364,6 +391,10 @@ def _all_in_field(name: Any, view: int, field: Field) -> Iterator[tuple[Any, Any
                 yield (view, span), entry
     for entry in distinct_in(field.any):
         yield name, entry
+    for cell in cells_of(field.boxes):
+        for box, filed in all_boxes(cell.value):
+            for entry in distinct_in(filed):
+                yield box, entry
 
 
 def places_of(criterion: Criterion) -> list[Any]:
@@ -372,7 +403,7 @@ def places_of(criterion: Criterion) -> list[Any]:
         return [(criterion.name, criterion.view, value) for value in criterion.values_filed()]
     if criterion.place == RANGES:
         return [(criterion.view, criterion.span())]
-    return [criterion if criterion.place == NONE else criterion.name]
+    return [criterion if criterion.place in (NONE, BOXES) else criterion.name]
 
 
 def check_index(index: Index, depth: int = 0) -> None:
@@ -417,6 +448,11 @@ def _check_field(name: Any, field: Field, depth: int) -> None:
     for tree in field.ranges or ():
         check_ranges(tree)
         for _, filed in all_filed(tree):
+            _check_place(filed, depth)
+    for cell in cells_of(field.boxes):
+        check_boxes(cell.value)
+        for box, filed in all_boxes(cell.value):
+            assert (box.one.name, box.other.name) == (name, cell.key), f"{box!r} is filed in a wrong place"
             _check_place(filed, depth)
     assert field.views is None or any(field.views), f"no views in {name!r}"
     for view in field.views or ():

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport mix
+from subtrie.fields.boxes cimport Box
 from subtrie.fields.criteria cimport Criterion, Topic, WORD_HASHES
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 if not cython.compiled:
     from ctrie._nodes import mix
+    from subtrie.fields.boxes import Box
     from subtrie.fields.criteria import WORD_HASHES, Criterion, Topic
 
 from subtrie.fields.combined import Not
@@ -64,6 +65,8 @@ def needs_of(rest: Any) -> int:
 def _bits_of(criterion: Criterion) -> int:
     if isinstance(criterion, Topic):
         return _bits_of_words(criterion)
+    if isinstance(criterion, Box):
+        return _bits_of(criterion.one) | _bits_of(criterion.other)
     if type(criterion) not in _NEED_THEIR_FIELD:
         return 0
     name_hash = mix(hash(criterion.name))

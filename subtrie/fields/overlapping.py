@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from subtrie._trie.subscribers import subscriber_hash
+from subtrie.fields.boxes import all_boxes
 from subtrie.fields.combined import AnyOf
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
 from subtrie.fields.index import Field, Index, entries_in
@@ -59,6 +60,10 @@ def _filed_in(field: Field, values: Any) -> Iterator[Any]:
                 yield from entries_in(named.value)
             yield from _filed_around(field, value)
     yield from entries_in(field.any)
+    for cell in cells_of(field.boxes):
+        for box, filed in all_boxes(cell.value):
+            if values is None or any(box.one.holds(value) for value in values):
+                yield from entries_in(filed)
     for view in field.views or ():
         if view is not None:
             yield from _filed_in(view, None)

@@ -11,16 +11,19 @@ from subtrie._trie.match.scratch cimport enter, leave
 from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
+from subtrie.fields.boxes cimport (
+    Spot, box_at, count_at, entry_below, is_around, is_last, prefetch_boxes, spot_on
+)
 from subtrie.fields.criteria cimport PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, order_of
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
 from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, end, few_at, few_in, fields_of, forget_nodes, has_field,
-    is_equal, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, note, note_node, note_value,
+    AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, has_field,
+    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, note, note_node, note_value,
     prefetch, ranges_of, rest_of, see, start_over, subscribers_noted, unsee, value_at, value_hash_at, value_of,
-    values_known, values_of, views_of, whole_of,
+    values_known, values_of, views_of, whole_of, whole_value,
 )
 
 ctypedef uint64_t *entries_noted
@@ -58,6 +61,10 @@ cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NUL
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
 @cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)
 cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t value_hash) except -1
+@cython.locals(i=Py_ssize_t, cell=Borrowed, spot=Spot)
+cdef int _note_in_boxes(Search *search, Borrowed boxes, object value) except -1
+@cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
+cdef int _note_boxes(Search *search, Borrowed tree, const Spot *spot) except -1
 @cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
 cdef int _note_around(Search *search, Borrowed tree, const Point *point) except -1
 @cython.locals(i=Py_ssize_t)

@@ -32,6 +32,7 @@ if not cython.compiled:
     from subtrie._trie.match.scratch import enter, leave
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
+    from subtrie.fields.boxes import box_at, count_at, entry_below, is_around, is_last, prefetch_boxes
     from subtrie.fields.criteria import PAIR_AT, PAIR_HASHES, PIECES, WORD_AT, WORD_HASHES, WORDS, order_of
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
@@ -42,9 +43,11 @@ if not cython.compiled:
         ORDERS,
         Search,
         Seen,
+        Spot,
         absent_of,
         any_of,
         begin,
+        boxes_of,
         end,
         few_at,
         few_in,
@@ -52,6 +55,7 @@ if not cython.compiled:
         forget_nodes,
         has_field,
         is_equal,
+        is_first_of_name,
         is_met,
         is_new,
         is_repeated,
@@ -66,6 +70,7 @@ if not cython.compiled:
         ranges_of,
         rest_of,
         see,
+        spot_on,
         start_over,
         subscribers_noted,
         unsee,
@@ -76,6 +81,7 @@ if not cython.compiled:
         values_of,
         views_of,
         whole_of,
+        whole_value,
     )
 else:
     from cython import address
@@ -226,6 +232,8 @@ def _search_in(search: Any, index: Any) -> int:
             cell = _find_cell(fields, name_at(search, i), name_hash_at(search, i))
             if cell is not borrow(None):
                 _note_in_field(search, value_of(cell), borrowed(value_at(search, i)), value_hash_at(search, i))
+                if boxes_of(value_of(cell)) is not borrow(None) and is_first_of_name(search, i):
+                    _note_in_boxes(search, boxes_of(value_of(cell)), whole_value(search, i))
     if absent_of(index) is not borrow(None):
         _note_absent(search, absent_of(index))
     if whole_of(index) is not borrow(None):
@@ -316,6 +324,38 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
             else:
                 prefetch_node(below_at(node, i))
                 note_node(search, below_at(node, i))
+    forget_nodes(search, first)
+    return 0
+
+
+def _note_in_boxes(search: Any, boxes: Any, value: Any) -> int:
+    """Note what is filed under boxes around this value and one of another field that the message has."""
+    if not cython.compiled:
+        spot = Spot()
+    for i in range(values_known(search)):
+        if is_first_of_name(search, i):
+            cell = _find_cell(boxes, name_at(search, i), name_hash_at(search, i))
+            if cell is not borrow(None) and spot_on(address(spot), value, whole_value(search, i)):
+                _note_boxes(search, value_of(cell), address(spot))
+    return 0
+
+
+def _note_boxes(search: Any, tree: Any, spot: Any) -> int:
+    """Note what is filed under each box around a spot. It goes breadth first, as `_note_around`."""
+    first = search.nodes.count
+    note_node(search, tree)
+    at = first
+    while at < search.nodes.count:
+        node = as_node(search.nodes.items[at])
+        at += 1
+        for i in range(count_at(node)):
+            if not is_around(node, i, spot):
+                continue
+            if not is_last(node):
+                prefetch_boxes(entry_below(node, i))
+                note_node(search, entry_below(node, i))
+            elif spot.is_exact or is_met(search, box_at(node, i)):
+                _note_all(search, entry_below(node, i))
     forget_nodes(search, first)
     return 0
 

@@ -9,6 +9,7 @@ from ctrie._nodes cimport mix
 from ctrie._signals cimport check_signals
 from subtrie._trie.keyed cimport SetNode, find_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport is_held
+from subtrie.fields.boxes cimport Box, box_among
 from subtrie.fields.combined cimport AnyOf
 from subtrie.fields.criteria cimport Criterion, Key, LEADS
 from subtrie.fields.index cimport Filed, Index, crowd_under, kind_of_cost, new_index, refiled
@@ -77,7 +78,7 @@ cdef uint64_t _hash_of(frozenset criteria, uint64_t owner_hash) except? 0
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
 @cython.locals(owner=Cell)
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
-@cython.locals(criterion=Criterion)
+@cython.locals(criterion=Criterion, box=Box)
 cdef object _access(Index index, frozenset criteria)
 @cython.locals(rarest=tuple, leads=tuple, least=Py_ssize_t, cost=Py_ssize_t, criterion=Criterion)
 cdef tuple _rarest(Index index, object criteria, Py_ssize_t most)
@@ -86,7 +87,7 @@ cdef tuple _rarest_of_each(Index index, AnyOf any_of, Py_ssize_t most)
 @cython.locals(lead=Criterion)
 cdef object _unrepeated(tuple leads)
 cpdef object access_of_clue(Criterion criterion)
-@cython.locals(criterion=Criterion)
+@cython.locals(criterion=Criterion, box=Box, found=Box)
 cdef object _rest(frozenset criteria, object access)
 @cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Subscribed)
 cpdef tuple distinct(State state, list found)

@@ -35,6 +35,7 @@ if not cython.compiled:
     from ctrie._signals import check_signals
     from subtrie._trie.keyed import SetNode, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import is_held
+    from subtrie.fields.boxes import Box, box_among
     from subtrie.fields.combined import AnyOf
     from subtrie.fields.criteria import LEADS, Criterion, Key
     from subtrie.fields.index import (
@@ -313,7 +314,15 @@ def _access(index: Index, criteria: frozenset[Criterion]) -> Any:
         for criterion in criteria:
             if criterion.place != LEADS:
                 return criterion
-    _, leads = _rarest(index, criteria, _ANY_NUMBER)
+    box = box_among(criteria) if len(criteria) > 1 else None
+    if box is None:
+        _, leads = _rarest(index, criteria, _ANY_NUMBER)
+    else:
+        # A box is at least as rare as each of its ranges: it costs less than those, and more than what is no range.
+        others = [criterion for criterion in criteria if criterion is not box.one and criterion is not box.other]
+        _, leads = _rarest(index, others, _KIND * kind_of_cost(box))
+        if not leads:
+            return box
     found = _unrepeated(leads)
     for lead in found if type(found) is tuple else (found,):
         settle(lead)  # one that a Topic implies, perhaps
@@ -373,9 +382,18 @@ def _unrepeated(leads: tuple[Criterion, ...]) -> Any:
 
 def _rest(criteria: frozenset[Criterion], access: Criterion) -> Any:
     """Return what remains to be asked where the access is found, the cheapest first; see `Filed`."""
+    found: Box | None = access if isinstance(access, Box) else None
+    rest = list(criteria)
+    if found is not None:
+        rest = [criterion for criterion in rest if criterion is not found.one and criterion is not found.other]
+    elif type(access) is not tuple:
+        rest = [criterion for criterion in rest if not criterion.is_implied_by(access)]
+    box = box_among(rest) if len(rest) > 1 else None
+    if box is not None:
+        rest = [criterion for criterion in rest if criterion is not box.one and criterion is not box.other]
+        rest.append(box)
     if type(access) is tuple:
-        return tuple(sorted(criteria, key=_kind))
-    rest = [criterion for criterion in criteria if not criterion.is_implied_by(access)]
+        return tuple(sorted(rest, key=_kind))
     if len(rest) <= 1:
         return rest[0] if rest else None
     rest.sort(key=_kind)

@@ -104,6 +104,16 @@ cdef inline uint64_t value_hash_at(Search *search, Py_ssize_t i) noexcept:
     return search.values.items[4 * i + 3]
 
 
+cdef inline bint is_first_of_name(Search *search, Py_ssize_t i) noexcept:
+    return i == 0 or name_at(search, i - 1) != name_at(search, i)
+
+
+cdef inline object whole_value(Search *search, Py_ssize_t i):
+    if not search.repeated:     # a field of several values is Elements
+        return <object>value_at(search, i)
+    return (<dict>search.message)[<object>name_at(search, i)]
+
+
 cdef inline int note(Search *search, Borrowed entry) except -1:
     if not buffer_push(&search.noted, <uint64_t>entry):
         raise MemoryError()
@@ -225,6 +235,10 @@ cdef inline Borrowed values_of(Borrowed field) noexcept:
 
 cdef inline Borrowed ranges_of(Borrowed field) noexcept:
     return <PyObject *>(<Field>field).ranges
+
+
+cdef inline Borrowed boxes_of(Borrowed field) noexcept:
+    return <PyObject *>(<Field>field).boxes
 
 
 cdef inline Borrowed views_of(Borrowed field) noexcept:

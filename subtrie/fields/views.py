@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from subtrie._trie.match.walk import Buffer
+from subtrie.fields.boxes import bracket_of
 from subtrie.fields.criteria import is_for_certain
 from subtrie.fields.needs import bit_of_field, bit_of_value
 
@@ -82,6 +83,16 @@ def value_hash_at(search: Search, i: int) -> int:
     return search.values[i][3]
 
 
+def is_first_of_name(search: Search, i: int) -> bool:
+    """Return whether a value is the first that is noted of its field."""
+    return i == 0 or search.values[i - 1][0] != search.values[i][0]
+
+
+def whole_value(search: Search, i: int) -> Any:
+    """Return all that the message has in the field of a value that is noted: the value, or `Elements`."""
+    return search.message[search.values[i][0]]
+
+
 def end(search: Search) -> None:
     """Release what a search has taken. For the compiled twin."""
 
@@ -137,6 +148,27 @@ def unsee(seen: Seen) -> None:
     """Release what it took to look. For the compiled twin."""
 
 
+class Spot:
+    """Where a message lies: on each of two fields from a number to a number. If the two are the same, `is_exact`."""
+
+    __slots__ = ("high", "is_exact", "low", "other_high", "other_low")
+    low: float
+    high: float
+    other_low: float
+    other_high: float
+    is_exact: bool
+
+
+def spot_on(spot: Any, value: Any, other: Any) -> bool:
+    """Say where a message lies that has these values; False if no range holds for one of them."""
+    one, second = bracket_of(value), bracket_of(other)
+    if one is None or second is None:
+        return False
+    (spot.low, spot.high), (spot.other_low, spot.other_high) = one, second
+    spot.is_exact = one[0] == one[1] and second[0] == second[1]
+    return True
+
+
 def is_equal(one: Any, other: Any) -> bool:
     """Return whether two objects are equal; users' code may run."""
     return bool(one == other)
@@ -156,6 +188,7 @@ value_of = attrgetter("value")
 needs_in = attrgetter("needs")
 rest_of = attrgetter("rest")
 is_repeated = attrgetter("is_repeated")
+boxes_of = attrgetter("boxes")
 views_of = attrgetter("views")
 fields_of = attrgetter("fields")
 absent_of = attrgetter("absent")
