@@ -122,6 +122,14 @@ class FieldsUnderTest(UnderTest):
                 return fields.GreaterThan(name, value)
             case ">=":
                 return fields.AtLeast(name, value)
+            case "^=":
+                return fields.Prefix(name, value)
+            case "$=":
+                return fields.Suffix(name, value)
+            case "*=":
+                return fields.Wildcard(name, value)
+            case "~=":
+                return fields.EqualsIgnoringCase(name, value)
         return fields.Absent(name) if test.relation == "absent" else fields.Present(name)
 
 
@@ -171,7 +179,11 @@ def _field_workloads() -> list[Workload]:
     of_one, messages = ["f=1", "f=", "f=0", "f>=1", "f!=1", "f", "!f"], ["f=1", "f=0", "f=", "g=1"]
     of_two = ["f=1 & g=1", "f=1 & g>=1", "f<2 & g", "f & !g", "f!=1 & g=1", "g=1", "!f"]
     whole = [("match_any", one_of(*messages)), ("hits", one_of(*messages))]
+    of_texts = ["f^=a", "f$=b", "f*=a*b", "f~=AB", "f^=a & g~=b", "f*=*b & g$=b", "f!=ab"]
+    of_ranges = ["f>=0 & g<2", "f>1 & g<=2", "f>=0 & g>=0", "f<2 & g<2", "f>=0 & g<2 & !h", "f>=1 & g>=1", "f>0"]
     plain = [_calls(of_one, messages), _calls(of_two, ["f=1 g=1", "f=1", "g=2", "f=2 g=1"])]
+    plain.append(_calls(of_texts, ["f=ab g=b", "f=ab", "f=aB g=B", "f=b g=ab"]))
+    plain.append(_calls(of_ranges, ["f=1 g=1", "f=2 g=1", "f=0 g=0 h=1", "f=2"]))
     made = [(matcher, calls) for calls in plain]
     made += [(make, [*calls, *whole * 2]) for make in (matcher, counting) for calls in plain]
     return [Workload(make, Fields(), calls, check, "fields") for make, calls in made]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -26,15 +27,22 @@ from stress.specs.wildcards import matches
 
 __all__ = ["Asked", "Fields", "as_message", "as_tests"]
 
-_TEST: Final = re.compile(r"(?P<absent>!?)(?P<name>\w+)(?:(?P<relation><=|>=|!=|=|<|>)(?P<value>.*))?")
+_TEST: Final = re.compile(r"(?P<absent>!?)(?P<name>\w+)(?:(?P<relation><=|>=|!=|\^=|\$=|\*=|~=|=|<|>)(?P<value>.*))?")
 _RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_TEXT_RELATIONS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "^=": str.startswith,
+    "$=": str.endswith,
+    "*=": fnmatchcase,
+    "~=": lambda found, text: found.lower() == text.lower(),
+}
 _TOPIC: Final = "@"
 
 
 class Asked(NamedTuple):
-    """What is asked of one field: `relation` is one of _RELATIONS, "there", "absent", or "@" for a topic's filter."""
+    """What is asked of one field: `relation` is one of _RELATIONS or _TEXT_RELATIONS, "there", "absent", or "@" for the
+    filter of a topic."""
 
     name: str
     relation: str
@@ -49,6 +57,8 @@ class Asked(NamedTuple):
             return matches("amqp", self.value, found)
         if self.relation == "there":
             return True
+        if self.relation in _TEXT_RELATIONS:
+            return isinstance(found, str) and _TEXT_RELATIONS[self.relation](found, self.value)
         is_ordered = self.relation in {"=", "!="} or isinstance(found, str) == isinstance(self.value, str)
         return is_ordered and _RELATIONS[self.relation](found, self.value)
 
