@@ -2,6 +2,7 @@
 cimport cython
 
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._arrays cimport settle
 from ctrie._nodes cimport mix
@@ -40,6 +41,7 @@ cdef class Criterion:
     cdef bint is_implied_by(self, Criterion access) except -1
     cpdef tuple leads(self)
     cpdef object values_filed(self)
+    cpdef uint64_t hash_filed(self, object value) except? 0
     cpdef object span(self)
     cpdef tuple arguments(self)
     cpdef tuple identity(self)
@@ -190,7 +192,9 @@ cdef class Key(Criterion):
 
     cpdef bint holds(self, object value) except -1
     cpdef object values_filed(self)
+    cpdef uint64_t hash_filed(self, object value) except? 0
 
 
-@cython.locals(routed=dict)
-cpdef dict topic_message(tuple words, object message)
+cpdef uint64_t hash_of_pair(uint64_t one_hash, uint64_t other_hash) noexcept
+
+

@@ -34,7 +34,7 @@ if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._nodes import mix
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -204,6 +204,10 @@ class Criterion:
     def values_filed(self) -> Any:
         """Return the values that the index files this under, if its place is VALUES."""
         raise NotImplementedError
+
+    def hash_filed(self, value: Any) -> int:
+        """Return the hash of one of these values in the maps of the index."""
+        return mix(hash(value))
 
     def span(self) -> Within:
         """Return the range that the index files this under, if its place is RANGES."""
@@ -716,12 +720,15 @@ class Key(Criterion):
     def values_filed(self) -> Any:
         return (self.value,)
 
+    def hash_filed(self, value: Any) -> int:
+        if type(self.name) is tuple and type(value) is tuple:
+            return hash_of_pair(mix(hash(value[0])), mix(hash(value[1])))
+        return mix(hash(value))
+
     def arguments(self) -> tuple[Any, ...]:
         return self.name, self.value, self.view
 
 
-def topic_message(words: tuple[str, ...], message: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return the message with what Topic asks about."""
-    routed: dict[Any, Any] = message.copy() if type(message) is dict else dict(message)
-    routed[WORDS] = words
-    return routed
+def hash_of_pair(one_hash: int, other_hash: int) -> int:
+    """Return the hash of two words side by side, of which each has this mixed hash: a search has no tuple of them."""
+    return mix(one_hash ^ (other_hash >> 1))

@@ -184,7 +184,7 @@ def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new
     if criterion.place == VALUES:
         values = field.values
         for value in criterion.values_filed():
-            values = _refiled_under(values, value, mix(hash(value)), old, new, depth)
+            values = _refiled_under(values, value, criterion.hash_filed(value), old, new, depth)
         return _new_field(values, field.ranges, field.any, field.views, field.boxes)
     if criterion.place == RANGES:
         ranges = _refiled_in_ranges(field.ranges, criterion.span(), old, new, depth)
@@ -332,7 +332,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
     if criterion.place == VALUES:
         crowd = -1
         for value in criterion.values_filed():
-            crowd += 1 + _crowd_at(field.values, value, mix(hash(value)))
+            crowd += 1 + _crowd_at(field.values, value, criterion.hash_filed(value))
             if crowd >= most:
                 break
         return crowd

@@ -65,7 +65,7 @@ cdef inline object new_delivery(object subscriber, dict options):
 
 cdef Slot _new_slot(State state)
 cpdef State state_of(FieldMatcher matcher)
-cdef dict _as_dict(object message)
+cpdef dict as_dict(object message)
 @cython.locals(entry=Subscribed)
 cpdef tuple deliveries_of(list found)
 @cython.locals(clue=Filed, row=Cell, counts=dict)

@@ -273,7 +273,7 @@ class FieldMatcher:
         TypeError for a value without a hash. O(log n) for each field of the message, and O(1) for each subscription
         that is filed under its value, or under a range around it: those of which this was the rarest criterion.
         """
-        return subscribers_for(state_of(self), _as_dict(message))
+        return subscribers_for(state_of(self), as_dict(message))
 
     def match_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `match_all` of each message, all of one instant.
@@ -291,7 +291,7 @@ class FieldMatcher:
         answers: list[tuple[Any, ...]] = []
         for message in messages:
             check_signals()
-            answers.append(subscribers_for(state, _as_dict(message)))
+            answers.append(subscribers_for(state, as_dict(message)))
         return answers
 
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
@@ -302,7 +302,7 @@ class FieldMatcher:
         much again for each of their criteria.
         """
         state = self._with_rows()
-        return distinct(state, list(_hits_of(state, _as_dict(message))))
+        return distinct(state, list(_hits_of(state, as_dict(message))))
 
     def hits(self, message: Message, /) -> dict[FieldSubscription, int]:
         """Return for each subscription how many of its criteria hold; those of which none holds are left out. Cost as
@@ -316,7 +316,7 @@ class FieldMatcher:
         [1]
         """
         state = self._with_rows()
-        counted = _hits_of(state, _as_dict(message)).items()
+        counted = _hits_of(state, as_dict(message)).items()
         return {found: count for entry, count in counted for found in _shown((entry,))}
 
     def deliveries(self, message: Message, /) -> tuple[Any, ...]:
@@ -331,7 +331,7 @@ class FieldMatcher:
         [('ann', {'qos': 1})]
         """
         state: State = state_of(self)
-        return deliveries_of(entries_for(cython.cast(Index, index_of(state)), _as_dict(message)))
+        return deliveries_of(entries_for(cython.cast(Index, index_of(state)), as_dict(message)))
 
     def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each message, all of one instant."""
@@ -341,7 +341,7 @@ class FieldMatcher:
         answers: list[tuple[Any, ...]] = []
         for message in messages:
             check_signals()
-            answers.append(deliveries_of(entries_for(state.index, _as_dict(message))))
+            answers.append(deliveries_of(entries_for(state.index, as_dict(message))))
         return answers
 
     def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
@@ -504,7 +504,8 @@ def state_of(matcher: FieldMatcher) -> State:
     return load(cython.cast(Slot, slot_of(matcher)))  # type: ignore[no-any-return]
 
 
-def _as_dict(message: Any) -> dict[Any, Any]:
+def as_dict(message: Any) -> dict[Any, Any]:
+    """Return a message as a dict, which may be the caller's own."""
     if type(message) is dict:
         return message
     if not isinstance(message, Mapping):

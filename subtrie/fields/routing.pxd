@@ -6,7 +6,7 @@ from ctrie._native cimport Borrowed, borrow
 from ctrie._signals cimport check_signals
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
 from subtrie.fields.index cimport Index
-from subtrie.fields.matcher cimport FieldMatcher, deliveries_of, state_of
+from subtrie.fields.matcher cimport FieldMatcher, as_dict, deliveries_of, state_of
 from subtrie.fields.search cimport entries_for, subscribers_for
 from subtrie.fields.state cimport State, index_of
 
@@ -20,7 +20,7 @@ cdef class RoutingMatcher:
     cdef object __weakref__
 
     cdef object _begin(self, object dialect, FieldMatcher fields)
-    cdef dict _routed(self, object topic, object message)
+    cdef tuple _words_of(self, object topic)
     cdef RoutingMatcher _with(self, FieldMatcher fields)
 
 

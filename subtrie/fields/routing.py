@@ -24,7 +24,7 @@ if not cython.compiled:
     from ctrie._slot import borrow
     from subtrie._trie.match.topic_rules import TopicRules, topic_path
     from subtrie.fields.index import Index
-    from subtrie.fields.matcher import FieldMatcher, deliveries_of, state_of
+    from subtrie.fields.matcher import FieldMatcher, as_dict, deliveries_of, state_of
     from subtrie.fields.search import entries_for, subscribers_for
     from subtrie.fields.state import index_of
 
@@ -33,7 +33,7 @@ from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
-from subtrie.fields.criteria import Criterion, Topic, topic_message
+from subtrie.fields.criteria import Criterion, Topic
 from subtrie.fields.matcher import FieldSubscription, Message
 from subtrie.matcher import checked_filter
 
@@ -162,7 +162,7 @@ class RoutingMatcher:
         Cost as :meth:`FieldMatcher.match_all`, of a message with one more field for each word of the topic.
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return subscribers_for(state, self._routed(topic, message), True)
+        return subscribers_for(state, as_dict(message), self._words_of(topic))
 
     def match_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `match` of each (topic, message), all of one instant.
@@ -174,7 +174,7 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            answers.append(subscribers_for(state, self._routed(topic, message), True))
+            answers.append(subscribers_for(state, as_dict(message), self._words_of(topic)))
         return answers
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
@@ -187,7 +187,8 @@ class RoutingMatcher:
         [('ann', {'qos': 1})]
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return deliveries_of(entries_for(cython.cast(Index, index_of(state)), self._routed(topic, message), True))
+        index = cython.cast(Index, index_of(state))
+        return deliveries_of(entries_for(index, as_dict(message), self._words_of(topic)))
 
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
@@ -195,8 +196,8 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            found = entries_for(cython.cast(Index, index_of(state)), self._routed(topic, message), True)
-            answers.append(deliveries_of(found))
+            index = cython.cast(Index, index_of(state))
+            answers.append(deliveries_of(entries_for(index, as_dict(message), self._words_of(topic))))
         return answers
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:
@@ -275,10 +276,11 @@ class RoutingMatcher:
         words = checked_filter(self.dialect, filter, None)
         return frozenset((Topic(self.dialect, str(filter), words), *criteria))
 
-    def _routed(self, topic: str, message: Message) -> dict[Any, Any]:
+    def _words_of(self, topic: str) -> tuple[str, ...]:
         if topic == "" or rules_of(self) is borrow(None):  # some dialects have topics of no words
-            return topic_message(self.dialect.split_topic(topic), message)
-        return topic_message(topic_path(cython.cast(TopicRules, rules_of(self)), topic)[0], message)
+            return self.dialect.split_topic(topic)
+        words: tuple[str, ...] = topic_path(cython.cast(TopicRules, rules_of(self)), topic)[0]
+        return words
 
     def _with(self, fields: FieldMatcher) -> RoutingMatcher:
         other = _rebuilt(type(self), self.dialect, fields)

@@ -14,7 +14,9 @@ from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport (
     Spot, box_at, count_at, entry_below, is_around, is_last, prefetch_boxes, spot_on
 )
-from subtrie.fields.criteria cimport PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, order_of
+from subtrie.fields.criteria cimport (
+    PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, hash_of_pair, order_of
+)
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
 from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
@@ -38,24 +40,29 @@ cdef enum:
 cdef uint64_t word_hash_at[MOST_WORDS]
 cdef uint64_t pair_hash_at[MOST_PAIRS]
 cdef Borrowed word_at, pair_at
+cdef uint64_t WORDS_HASH
 
 cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
-cpdef list entries_for(Index index, dict message, bint routed=*)
+cpdef list entries_for(Index index, dict message, tuple words=*)
 @cython.locals(search=Search)
-cpdef tuple subscribers_for(State state, dict message, bint routed=*)
+cpdef tuple subscribers_for(State state, dict message, tuple words=*)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1
 @cython.locals(flat=dict, value_hash=uint64_t)
-cdef int _search(Search *search, Borrowed index, dict message, bint routed, bint is_flat) except -1
-@cython.locals(i=Py_ssize_t, fields=Borrowed, cell=Borrowed, pair=tuple)
+cdef int _search(Search *search, Borrowed index, dict message, tuple words, bint is_flat) except -1
+@cython.locals(i=Py_ssize_t, fields=Borrowed, cell=Borrowed, before=uint64_t, word_hash=uint64_t)
 cdef int _note_words(Search *search, Borrowed index, tuple words) except -1
+@cython.locals(cells=Borrowed, cell=Borrowed, one=Borrowed, other=Borrowed, j=Py_ssize_t)
+cdef int _note_pair(Search *search, Borrowed field, tuple words, Py_ssize_t i, uint64_t hash) except -1
+@cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t)
+cdef Borrowed _bucket_in(Borrowed cells, uint64_t hash) noexcept
 @cython.locals(fields=Borrowed, cell=Borrowed, i=Py_ssize_t)
 cdef int _search_in(Search *search, Borrowed index) except -1
 @cython.locals(view=int, field=Borrowed)
 cdef int _note_in_views(Search *search, Borrowed views, object text) except -1
-@cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
+@cython.locals(i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
 @cython.locals(i=int)
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1

@@ -33,7 +33,16 @@ if not cython.compiled:
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import box_at, count_at, entry_below, is_around, is_last, prefetch_boxes
-    from subtrie.fields.criteria import PAIR_AT, PAIR_HASHES, PIECES, WORD_AT, WORD_HASHES, WORDS, order_of
+    from subtrie.fields.criteria import (
+        PAIR_AT,
+        PAIR_HASHES,
+        PIECES,
+        WORD_AT,
+        WORD_HASHES,
+        WORDS,
+        hash_of_pair,
+        order_of,
+    )
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
     from subtrie.fields.state import State, Subscribed, has_owners_of_several, index_of
@@ -103,17 +112,16 @@ def enter_search() -> int:
     return 0
 
 
-def entries_for(index: Index, message: dict[Any, Any], routed: bool = False) -> list[Any]:
+def entries_for(index: Index, message: dict[Any, Any], words: tuple[str, ...] | None = None) -> list[Any]:
     """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
-    with those filed by `==`: users' code may run and raise. `routed` if the message has the words of a topic, and is
-    nobody else's."""
+    with those filed by `==`: users' code may run and raise. `words` are those of its topic, if it has one."""
     if not cython.compiled:
         search = Search()
     enter_search()
-    message = message if routed else message.copy()
-    begin(address(search), message)
+    message = message.copy()
+    begin(address(search), message, words)
     try:
-        _search(address(search), borrow(index), message, routed, False)
+        _search(address(search), borrow(index), message, words, False)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
@@ -121,15 +129,15 @@ def entries_for(index: Index, message: dict[Any, Any], routed: bool = False) -> 
         leave()
 
 
-def subscribers_for(state: State, message: dict[Any, Any], routed: bool = False) -> tuple[Any, ...]:
+def subscribers_for(state: State, message: dict[Any, Any], words: tuple[str, ...] | None = None) -> tuple[Any, ...]:
     """Return the distinct subscribers with a subscription of which all criteria hold."""
     if not cython.compiled:
         search = Search()
     enter_search()
-    message = message if routed else message.copy()
-    begin(address(search), message)
+    message = message.copy()
+    begin(address(search), message, words)
     try:
-        _search(address(search), index_of(state), message, routed, False)
+        _search(address(search), index_of(state), message, words, False)
         if search.noted.count > 1 and has_owners_of_several(state):
             _keep_first(address(search), True)
         return _living(subscribers_noted(address(search)))
@@ -166,10 +174,12 @@ def _keep_first(search: Any, of_subscriber: bool) -> int:
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_flat: bool) -> int:
+def _search(search: Any, index: Any, message: dict[Any, Any], words: tuple[str, ...] | None, is_flat: bool) -> int:
     """Note what holds. Nobody else has the message, which holds what is noted of it. One with lists, with objects, or
     with other values that have no hash is looked at as its flat form (events.py); `is_flat` if it is that already."""
     for name, value in message.items():
+        if words is not None and not isinstance(name, str):
+            continue  # it might be taken for what Topic asks about
         if type(value) is Elements:
             search.repeated = True
             search.together |= value.places is not None
@@ -183,10 +193,10 @@ def _search(search: Any, index: Any, message: dict[Any, Any], routed: bool, is_f
                     raise
                 flat = flattened(message)
                 start_over(search, flat)
-                return _search(search, index, flat, routed, True)
+                return _search(search, index, flat, words, True)
             note_value(search, borrow(name), mix(hash(name)), value, value_hash)
-    if routed:
-        _note_words(search, index, message[WORDS])
+    if words is not None:
+        _note_words(search, index, words)
     _search_in(search, index)
     _keep_met(search)
     if search.repeated:
@@ -204,6 +214,7 @@ for _i in range(MOST_WORDS):
     word_hash_at[_i] = WORD_HASHES[_i]
 for _i in range(MOST_PAIRS):
     pair_hash_at[_i] = PAIR_HASHES[_i]
+WORDS_HASH = mix(hash(WORDS))
 # Borrowed: all threads would count references to the tuples and to what they hold.
 word_at = borrow(WORD_AT)
 pair_at = borrow(PAIR_AT)
@@ -214,13 +225,29 @@ def _note_words(search: Any, index: Any, words: tuple[str, ...]) -> int:
     fields = fields_of(index)
     if fields is borrow(None):
         return 0
+    note_value(search, borrow(WORDS), WORDS_HASH, words, mix(hash(words)))
+    before = 0
     for i in range(min(len(words), MOST_WORDS)):
-        note_value(search, item_of(word_at, i), word_hash_at[i], words[i], mix(hash(words[i])))
-    for i in range(min(len(words) - 1, MOST_PAIRS)):
-        cell = _find_cell(fields, item_of(pair_at, i), pair_hash_at[i])
-        if cell is not borrow(None):
-            pair = words[i : i + 2]
-            _note_in_field(search, value_of(cell), pair, mix(hash(pair)))
+        word_hash = mix(hash(words[i]))
+        note_value(search, item_of(word_at, i), word_hash_at[i], words[i], word_hash)
+        if i > 0:
+            cell = _find_cell(fields, item_of(pair_at, i - 1), pair_hash_at[i - 1])
+            if cell is not borrow(None):
+                _note_pair(search, value_of(cell), words, i - 1, hash_of_pair(before, word_hash))
+        before = word_hash
+    return 0
+
+
+def _note_pair(search: Any, field: Any, words: tuple[str, ...], i: int, hash: int) -> int:
+    """Note what is filed under two words side by side, of a field that has nothing but such values."""
+    cells = _bucket_in(values_of(field), hash)
+    for j in range(size_of(cells) if is_exactly(cells, tuple) else 1):
+        cell = item_of(cells, j) if is_exactly(cells, tuple) else cells
+        if cell is borrow(None) or hash_in(cell) != hash:
+            continue
+        one, other = item_of(key_in(cell), 0), item_of(key_in(cell), 1)
+        if is_equal(one, item_of(borrow(words), i)) and is_equal(other, item_of(borrow(words), i + 1)):
+            _note_below(search, cell)
     return 0
 
 
@@ -257,8 +284,8 @@ def _note_in_views(search: Any, views: Any, text: Any) -> int:
     return 0
 
 
-def _find_cell(cells: Any, key: Any, hash: int) -> Any:
-    """Return a key's cell in a map, or None; as `find_in_map` in maps.py."""
+def _bucket_in(cells: Any, hash: int) -> Any:
+    """Return what a map has where a hash leads: a cell, several in a tuple, or None."""
     shift = 0
     while is_exactly(cells, CNode):
         bitmap = bitmap_of(cells)
@@ -268,6 +295,12 @@ def _find_cell(cells: Any, key: Any, hash: int) -> Any:
         cells = child_at(cells, popcount(bitmap & (flag - 1)))
         prefetch(cells)
         shift += W
+    return cells
+
+
+def _find_cell(cells: Any, key: Any, hash: int) -> Any:
+    """Return a key's cell in a map, or None; as `find_in_map` in maps.py."""
+    cells = _bucket_in(cells, hash)
     if is_exactly(cells, tuple):
         for i in range(size_of(cells)):
             if _is_cell_of(item_of(cells, i), key, hash):

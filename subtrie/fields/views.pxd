@@ -5,11 +5,11 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ctrie._native cimport Borrowed
+from ctrie._native cimport Borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_start
 from subtrie._trie.keyed cimport key_in
-from subtrie.fields.criteria cimport Criterion, is_for_certain
+from subtrie.fields.criteria cimport Criterion, Topic, is_for_certain
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.needs cimport bit_of_field, bit_of_value
@@ -37,6 +37,7 @@ cdef enum:
 
 cdef struct Search:
     PyObject *message   # a dict
+    PyObject *words     # those of its topic, a tuple, or None
     buffer noted        # entries
     buffer nodes        # of trees of ranges, to be looked at
     buffer values       # those of the message: the name, its hash, a value, its hash
@@ -52,7 +53,8 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 
 # -------------------------------------------------------------------------------------------------------------- notes
 
-cdef inline void begin(Search *search, dict message) noexcept:
+cdef inline void begin(Search *search, dict message, tuple words) noexcept:
+    search.words = <PyObject *>words
     search.message = <PyObject *>message
     search.has = 0
     search.repeated = search.together = False
@@ -152,6 +154,8 @@ cdef inline bint has_field(Search *search, Borrowed name) except -1:
 
 
 cdef inline bint is_met(Search *search, Borrowed criterion) except -1:
+    if is_exactly(criterion, Topic):
+        return (<Topic>criterion).holds(<object>search.words)
     if search.together:
         return (<Criterion>criterion).may_be_met_by(<dict>search.message)
     return FIELDS_MET_BY(criterion, search.message)

@@ -11,7 +11,7 @@ from typing import Any
 
 from subtrie._trie.match.walk import Buffer
 from subtrie.fields.boxes import bracket_of
-from subtrie.fields.criteria import is_for_certain
+from subtrie.fields.criteria import Topic, is_for_certain
 from subtrie.fields.needs import bit_of_field, bit_of_value
 
 AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
@@ -22,7 +22,8 @@ class Search:
     """A message with its bits (needs.py), the entries noted, and the nodes of a tree of ranges that are to be looked
     at."""
 
-    __slots__ = ("has", "message", "nodes", "noted", "repeated", "together", "values")
+    __slots__ = ("has", "message", "nodes", "noted", "repeated", "together", "values", "words")
+    words: tuple[str, ...] | None
     message: dict[Any, Any]
     has: int
     noted: Buffer
@@ -39,8 +40,9 @@ class Seen:
     numbers: set[int]
 
 
-def begin(search: Search, message: dict[Any, Any]) -> None:
-    """Begin a search for a message."""
+def begin(search: Search, message: dict[Any, Any], words: Any) -> None:
+    """Begin a search for a message, with the words of its topic, if it has one."""
+    search.words = words
     search.message, search.has, search.noted, search.nodes = message, 0, Buffer(), Buffer()
     search.repeated = search.together = False
     search.values = []
@@ -129,6 +131,8 @@ def has_field(search: Search, name: Any) -> bool:
 
 def is_met(search: Search, criterion: Any) -> bool:
     """Return whether the message satisfies a criterion, as far as can be told of that one alone."""
+    if type(criterion) is Topic:
+        return bool(criterion.holds(search.words))
     return bool(criterion.may_be_met_by(search.message) if search.together else criterion.met_by(search.message))
 
 

@@ -1055,3 +1055,14 @@ def some_criterion(rng: random.Random, name: str) -> Criterion:
         Prefix(name, str(value)),
     ]
     return rng.choice(kinds)
+
+
+def test_names_that_are_no_texts_say_nothing_of_a_topic() -> None:
+    routes: RoutingMatcher = RoutingMatcher()
+    routes.subscribe_many([("a.b", [], 1), ("a.*", [], 2), ("*.b.*", [], 3), ("a.b.*", [], 4)])
+    odd: Any = {0: ("a", "b"), ("word", 0): "a", ("words", 0): ("a", "b"), ("word", 1): "b"}
+    for topic in ("x.y", "x.y.z"):
+        assert routes.match(topic, odd) == ()
+    assert sorted(routes.match("a.b", odd)) == [1, 2]
+    assert sorted(routes.match("a.b.c", odd)) == [3, 4]
+    routes.check()
