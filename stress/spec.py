@@ -11,8 +11,10 @@ speed or clarity:
 * `glance` proposes a narrower object or a small refutation, where a search for either is hopeless;
 * `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
   acquired);
-* `normalise` reduces a raw answer to the part that counts; `read_event` reads the events of other tools' histories, and
-  `complaint` refuses calls in files that the object does not have.
+* `normalise` reduces a raw answer to the part that counts; `complaint` refuses calls in files that the object does not
+  have.
+
+How events of other tools' histories become operations is in `formats/readers.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple
 
 from stress.alike import fits
-from stress.history import UNSEEN, Operation, Raised, freeze, show
+from stress.history import Operation, Raised, freeze, show
 
 __all__ = [
     "EVERYTHING",
@@ -37,6 +39,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "State",
+    "arity",
     "without_order",
 ]
 
@@ -97,9 +100,6 @@ class Spec:
     """The parameters of operations, written as in Python: ``{"pop": "key, default=None"}``. An operation that is not
     named here accepts any arguments.
     """
-
-    names_keys: ClassVar[bool] = False
-    """Whether the `:key` of an EDN event is the first argument of an operation. If not, it names a separate object."""
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         """The state after `op(*args)` in `state`, and its answer; `WAITS` if it cannot take effect there and the caller
@@ -230,56 +230,10 @@ class Spec:
         op, args = operation.op, operation.args
         if self.vocabulary and op not in self.vocabulary:
             return f"{self.name} has no operation {op}: it has {', '.join(sorted(self.vocabulary))}"
-        least, most = _arity(self.parameters.get(op))
+        least, most = arity(self.parameters.get(op))
         if least <= len(args) <= most:
             return None
         return f"the call is {op}({self.parameters[op]}), not {op}({', '.join(map(show, args))})"
-
-    def knows(self, f: str) -> bool:
-        """Whether events of that name may describe an operation; `read_event` decides."""
-        return not self.vocabulary or f in self.vocabulary
-
-    def read_event(
-        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
-    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        """The operation, arguments and result of an event pair of an EDN history.
-
-        Parameters:
-            f: the operation's name.
-            invoked: the value of the invocation; `UNSEEN` if it carries none.
-            completed: the value of the completion; `UNSEEN` if it never completed or carries none.
-            key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
-
-        By default a vector is a list of arguments, unless the operation takes only one. The completion of an update
-        that only repeats the arguments, or is the first to give them, says nothing about the answer.
-        """
-        given = () if key is UNSEEN else (key,)
-        if self._comes_late(f, invoked, completed, len(given)):
-            invoked = completed
-        repeats = f not in self.read_only and invoked is not None and _are_same(completed, invoked)
-        result = UNSEEN if repeats or completed is UNSEEN else self.normalise(f, completed)
-        return f, (*given, *self._arguments(f, invoked, len(given))), result
-
-    def _comes_late(self, f: str, invoked: Any, completed: Any, given: int) -> bool:
-        """Whether the argument of an update is known only from its completion."""
-        least, _ = _arity(self.parameters.get(f))
-        is_asked = invoked is None or invoked is UNSEEN
-        return is_asked and least > given and completed is not UNSEEN and not isinstance(completed, (bool, NoneType))
-
-    def known(self, op: str, result: Hashable) -> Hashable:
-        """The answer that an EDN history gives for an operation. A read of nil says nothing: in such histories it means
-        that the answer is unknown.
-        """
-        return UNSEEN if result is None and op in self.read_only else result
-
-    def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
-        """The arguments in the value of an invocation, after `given` other arguments. nil counts as an argument only
-        where one is wanted, and a vector as a single argument where only one is possible.
-        """
-        least, most = _arity(self.parameters.get(f))
-        if invoked is UNSEEN or most == given or (invoked is None and least <= given):
-            return ()
-        return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
 
 
 _FROZEN: Final = frozenset({NoneType, bool, int, str, bytes, Raised, frozenset})
@@ -312,19 +266,12 @@ class Excerpt(NamedTuple):
 
 
 @cache
-def _arity(parameters: str | None) -> tuple[int, float]:
+def arity(parameters: str | None) -> tuple[int, float]:
     """The least and the greatest number of arguments. None: the parameters are not known."""
     if parameters is None:
         return 0, float("inf")
     names = parameters.split(", ") if parameters else []
     return sum("=" not in name for name in names), len(names)
-
-
-def _are_same(one: Any, other: Any) -> bool:
-    """Whether two values have the same type and value: True is not 1."""
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_are_same, one, other))
-    return type(one) is type(other) and bool(one == other)
 
 
 def without_order(found: Sequence[Hashable]) -> Hashable:

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
 from stress.formats.edn import EdnMap, KeyedPair, Keyword, Symbol, Unreadable, read_edn
+from stress.formats.readers import Reader, reader_of
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
 from stress.spec import PerKey, Spec
 
@@ -150,19 +151,20 @@ def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: boo
     Raises:
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
     """
-    pairing = _Pairing(spec, source, is_log)
-    about = [event for event in events if not isinstance(event.process, Keyword) or spec.knows(event.f)]
-    for time, event in enumerate(_keyed(about, spec)):
+    reader = reader_of(spec)
+    pairing = _Pairing(reader, source, is_log)
+    about = [event for event in events if not isinstance(event.process, Keyword) or reader.knows(event.f)]
+    for time, event in enumerate(_keyed(about, reader)):
         pairing.take(time, event)
     operations = renumbered(pairing.finish())
     judged = PerKey(spec) if pairing.keyed else spec
     return History(operations, {"spec": spec.name, "source": source, "clock": "order of lines"}), judged
 
 
-def _keyed(events: Sequence[Event], spec: Spec) -> Iterable[Event]:
+def _keyed(events: Sequence[Event], reader: Reader) -> Iterable[Event]:
     """The events, with keys taken out of values that are pairs of a key and a value."""
     tagged = KeyedPair if any(isinstance(event.value, KeyedPair) for event in events) else None
-    shape = tagged or (tuple if _have_keys(events, spec) else None)
+    shape = tagged or (tuple if _have_keys(events, reader) else None)
     if shape is None:
         return events
     return [
@@ -173,12 +175,12 @@ def _keyed(events: Sequence[Event], spec: Spec) -> Iterable[Event]:
     ]
 
 
-def _have_keys(events: Sequence[Event], spec: Spec) -> bool:
+def _have_keys(events: Sequence[Event], reader: Reader) -> bool:
     """Whether untagged pairs can only be keys with values: for example, no call asks a register for ``[1 nil]``."""
-    if spec.names_keys:
+    if reader.names_keys:
         return False
     told = [event for event in events if event.type in {"invoke", "ok"} and event.value is not UNSEEN]
-    asked = [event.value for event in told if event.type == "invoke" and event.f in spec.read_only]
+    asked = [event.value for event in told if event.type == "invoke" and event.f in reader.spec.read_only]
     pairs = all(isinstance(event.value, tuple) and len(event.value) == 2 for event in told)
     return bool(asked) and pairs and all(value[1] is None for value in asked)
 
@@ -186,8 +188,8 @@ def _have_keys(events: Sequence[Event], spec: Spec) -> bool:
 class _Pairing:
     """Pairs up invocations and completions, process by process."""
 
-    def __init__(self, spec: Spec, source: str, is_log: bool) -> None:
-        self._spec, self._source, self._is_log = spec, source, is_log
+    def __init__(self, reader: Reader, source: str, is_log: bool) -> None:
+        self._reader, self._source, self._is_log = reader, source, is_log
         self._open: dict[Hashable, tuple[int, Event]] = {}
         self._done: list[Operation] = []
         self.keyed: bool | None = None
@@ -238,9 +240,9 @@ class _Pairing:
                     self._complain(each, told.reason)
         self._note_key(invoked)
         completion = UNSEEN if event is None else event.value
-        inner_key = invoked.key if self._spec.names_keys else UNSEEN
+        inner_key = invoked.key if self._reader.names_keys else UNSEEN
         try:
-            op, args, result = self._spec.read_event(invoked.f, invoked.value, completion, inner_key)
+            op, args, result = self._reader.read_event(invoked.f, invoked.value, completion, inner_key)
         except ValueError as error:
             self._complain(event or invoked, str(error))
         except (TypeError, LookupError):
@@ -249,16 +251,16 @@ class _Pairing:
         if answer is not UNSEEN:
             result = answer
         elif not self._is_log:
-            result = self._spec.known(op, result)
+            result = self._reader.known(op, result)
         operation = Operation(len(self._done), thread, called, returned, op, args, result)
-        complaint = self._spec.complaint(operation)
+        complaint = self._reader.spec.complaint(operation)
         if complaint is not None:
             self._complain(invoked, complaint)
         self._done.append(operation._replace(args=(invoked.key, *args)) if self.keyed else operation)
 
     def _note_key(self, invoked: Event) -> None:
         """Note whether the events have keys; either all of them do, or none."""
-        keyed = invoked.key is not UNSEEN and not self._spec.names_keys
+        keyed = invoked.key is not UNSEEN and not self._reader.names_keys
         if self.keyed not in (None, keyed):
             self._complain(invoked, "some events carry a :key and others do not")
         self.keyed = keyed

@@ -16,7 +16,7 @@ __all__ = ["Map"]
 
 _WHOLE: Final = frozenset({"items", "snapshot", "readonly_snapshot", "keys", "values", "len", "__len__"})
 _GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__", "peek"})
-_NO_VALUE: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})
+VALUELESS: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})
 _TAKING: Final = frozenset({"pop", "popitem", "delitem", "remove_if", "clear"})
 _ALIASES: Final = {
     "__getitem__": "getitem",
@@ -131,7 +131,6 @@ class Map(ByKey):
     """
 
     name = "map"
-    names_keys = True
     read_only = _WHOLE | _GET
     vocabulary = frozenset(_RULES) | {"popitem"}
     parameters = _PARAMETERS
@@ -270,17 +269,6 @@ class Map(ByKey):
             case "values":
                 return frozenset(Counter(freeze(value) for value in result).items())
         return freeze(result)
-
-    def known(self, op: str, result: Hashable) -> Hashable:
-        return result  # a get answers nil if nothing is there
-
-    def read_event(
-        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
-    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        if key is UNSEEN and f in _NO_VALUE and isinstance(invoked, tuple) and invoked:
-            key, invoked = invoked[0], None  # [key nil], which comes back as [key value]
-            completed = completed[1] if isinstance(completed, tuple) and len(completed) == 2 else completed
-        return super().read_event(f, invoked, completed, key)
 
 
 def _is_pair(value: Any) -> bool:

@@ -67,18 +67,6 @@ class Register(Spec):
         said = (_said_of(each, found.values) for each in operations)
         return Excerpt(found.values, [each for each in said if each is not None])
 
-    def read_event(
-        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
-    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        if f == "read":
-            return f, (), completed
-        if f == "cas" and isinstance(completed, bool):
-            return f, _pair(f, invoked), completed
-        value = completed if completed is not UNSEEN and completed is not None else invoked
-        if f == "cas":
-            return f, _pair(f, value), UNSEEN if completed is UNSEEN else True
-        return f, () if value is UNSEEN else (value,), UNSEEN if completed is UNSEEN else None
-
 
 def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
     """What an operation says about a register that holds these values at times; at other times anything is allowed."""
@@ -125,7 +113,6 @@ class KeyValue(ByKey):
     """
 
     name = "kv"
-    names_keys = True
     read_only = frozenset({"get"})
     vocabulary = frozenset({"get", "put", "append"})
     parameters: ClassVar[Mapping[str, str]] = {"get": "key", "put": "key, value", "append": "key, text"}
@@ -169,19 +156,6 @@ class KeyValue(ByKey):
         if operation.op == "put":
             return (operation.args,)
         return () if operation.op == "get" else EVERYTHING
-
-    def read_event(
-        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
-    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        value = invoked
-        if key is UNSEEN:  # the key is part of the value: [key value], or the key alone
-            key, value = _pair(f, invoked) if isinstance(invoked, tuple) else (invoked, UNSEEN)
-            completed = _pair(f, completed)[1] if isinstance(completed, tuple) else completed
-        if f == "get":
-            return f, () if key is UNSEEN else (key,), completed
-        if value in (None, UNSEEN) and completed not in (None, UNSEEN):
-            value = completed  # which tells it for the first time
-        return f, (key, value) if value is not UNSEEN else (key,), UNSEEN if completed is UNSEEN else None
 
 
 class MultiRegister(ByKey):
@@ -269,27 +243,6 @@ class MultiRegister(ByKey):
         args: Any = operation.args
         return [tuple(written) for kind, *written in args if kind != "read"]
 
-    def knows(self, f: str) -> bool:
-        return f == "txn" or f in _KINDS
-
-    def known(self, op: str, result: Hashable) -> Hashable:
-        if not isinstance(result, tuple):
-            return result
-        return tuple(UNSEEN if value is None else value for value in result)
-
-    def read_event(
-        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
-    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        steps = _transaction(f, invoked if completed in (UNSEEN, None) else completed)
-        plain = tuple(("read", key) if kind == "read" else (kind, key, *value) for kind, key, *value in steps)
-        if completed is UNSEEN:
-            return "txn", plain, UNSEEN
-        return (
-            "txn",
-            plain,
-            tuple(value[0] if value else UNSEEN for kind, _, *value in steps if kind == "read"),
-        )
-
 
 def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
     if result is UNSEEN:
@@ -297,34 +250,6 @@ def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
     if not isinstance(result, tuple) or len(result) != len(seen):
         return False
     return all(map(fits, result, seen))
-
-
-_KINDS = {"r": "read", "read": "read", "w": "write", "write": "write"}
-
-
-def _transaction(f: str, value: Any) -> list[tuple[Any, ...]]:
-    """The steps of a transaction such as ``[[:r 0 nil] [:w 1 2]]``, or of a read or write of registers."""
-    if _KINDS.get(f):
-        pairs = value if isinstance(value, frozenset) else [_pair(f, value)]
-        return [(_KINDS[f], *pair) for pair in pairs]
-    if not isinstance(value, tuple):
-        raise ValueError(f"a transaction is a vector of [:read key value] and [:write key value], not {value!r}")
-    steps = [step if isinstance(step, tuple) else (step,) for step in ((value,) if _is_step(value) else value)]
-    for step in steps:
-        if not _is_step(step) or (_KINDS[str(step[0])] == "write" and len(step) != 3):
-            raise ValueError(
-                f"{step!r} is no step of a transaction: it must be [:read key value] or [:write key value]"
-            )
-    return [(_KINDS[str(step[0])], *step[1:]) for step in steps]
-
-
-def _is_step(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) in (2, 3)
-        and not isinstance(value[0], tuple)
-        and str(value[0]) in _KINDS
-    )
 
 
 class Mutex(Spec):
@@ -357,14 +282,3 @@ class Mutex(Spec):
 
     def refusal(self, state: Any, operation: Operation) -> str:
         return f"is not possible while the lock is {self.describe(state)}"
-
-    def read_event(
-        self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN
-    ) -> tuple[str, tuple[Hashable, ...], Hashable]:
-        return f, (), UNSEEN if completed is UNSEEN else None
-
-
-def _pair(f: str, value: Any) -> tuple[Any, Any]:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise ValueError(f"the value of {f} must be a pair, not {value!r}")
-    return value[0], value[1]
