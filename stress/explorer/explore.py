@@ -38,9 +38,11 @@ from stress.explorer.origin import Origin, origin_of
 from stress.explorer.plain_state import NewCode
 from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
+from stress.explorer.races import Races
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Around, Program, Scenario
+from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode, known_in
 from stress.explorer.trace import execute_again, trace
@@ -79,20 +81,24 @@ class Explored:
     found: Report | None = None
     missing: tuple[str, ...] = ()
     """The reasons why the verdict is `UNKNOWN`."""
+    races: tuple[str, ...] = ()
+    """The accesses that nothing orders, if they were asked for."""
 
     def __bool__(self) -> bool:
-        return self.verdict is Verdict.LINEARIZABLE
+        return self.verdict is Verdict.LINEARIZABLE and not self.races
 
     @property
     def summary(self) -> str:
         """One line: what was executed, and the result."""
         verdict = self.verdict.value if self.found is None else self.found.headline
         rate = self.executions / self.seconds if self.seconds else 0.0
-        return f"{verdict}; {self.schedules}: {self.executions:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s)"
+        races = f"; {len(self.races)} races" if self.races else ""
+        executions = f"{self.executions:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s)"
+        return f"{verdict}{races}; {self.schedules}: {executions}"
 
     def report(self) -> str:
         """The full report, as text."""
-        return render_outcome(self.summary, self.found)
+        return "\n".join([render_outcome(self.summary, self.found), *self.races])
 
     def save_html(self, path: str) -> None:
         """Write the report on the fault as a page.
@@ -117,6 +123,7 @@ def explore(
     preemptions: int | None = None,
     samples: int | None = None,
     stops: bool = False,
+    races: bool = False,
     seed: int | None = None,
     duration: float | None = None,
     replay: str = "",
@@ -142,6 +149,9 @@ def explore(
         samples: execute this number of schedules drawn at random instead, uniformly and by priorities (PCT).
         stops: in addition, let each thread in turn stop for ever after its first step, its second, and so on. The
             others must come to their ends, one after another if `preemptions` is None.
+        races: also tell of accesses that nothing orders (`outcome.races`), even if no answer was wrong: one thread
+            changes an attribute or a container, another one uses it, and no lock, reference or the like is between
+            them. Then the outcome is not true.
         seed: decides what is drawn; drawn at random if None.
         duration: seconds to explore at most; None: no limit. The verdict is `UNKNOWN` if time is up before the end.
         replay: the token of an earlier call with the same arguments: execute that schedule alone. If it shows no fault,
@@ -178,7 +188,7 @@ def explore(
     """
     if preemptions is not None and samples is not None:
         raise ValueError("schedules with few preemptions, or samples: choose one")
-    plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration)
+    plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration, races=races)
     around = Around(as_calls(at_start), as_calls(at_end))
     scenarios = _scenarios(threads)
     if scenarios is not None and (replay or preemptions is not None or samples is not None or around != Around()):
@@ -208,7 +218,19 @@ def explore(
             name = _name_of_fitting(factory, (*around.at_start, *made, *around.at_end))
             _check_program(spec, program, around)
             exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
-            return exploration.replay(replay) if replay else exploration.run(plan)
+            outcome = exploration.replay(replay) if replay else exploration.run(plan)
+    if (
+        actions
+        or isinstance(spec, (Alone, AnyAnswer))
+        or outcome.verdict is not Verdict.LINEARIZABLE
+        or not plan.is_all
+    ):
+        return outcome
+    against = contradiction(factory, spec, program, around, plan.seed)
+    if not against:
+        return outcome
+    schedules = f"{outcome.schedules}, but {against}"
+    return replace(outcome, verdict=Verdict.UNKNOWN, schedules=schedules, missing=(against,))
 
 
 def _actions(threads: Any) -> tuple[Any, dict[str, Callable[[Any], Any]]]:
@@ -286,6 +308,12 @@ class _Plan:
     executions: int | None = None
     """The most schedules to execute of a drawn scenario."""
     told: str = ""
+    races: bool = False
+
+    @property
+    def is_all(self) -> bool:
+        """Whether these are all schedules."""
+        return self.preemptions is None and self.samples is None and self.executions is None
 
     def __str__(self) -> str:
         if self.told:
@@ -299,6 +327,7 @@ class _Plan:
         return told + (", and with threads that stop for ever" if self.stops else "")
 
 
+_RIGHT: Final = Verdict.LINEARIZABLE
 _SECONDS_AROUND: Final = 5.0
 _MOST_ROUNDS: Final = 1_000
 _REPLAYED: Final = "the schedule of the token"
@@ -324,9 +353,14 @@ class _Exploration:
         """Execute the schedules, up to the first with a fault. Begin again whenever more is known of the program."""
         self._subject.plain.aborts = True
         for _ in range(_MOST_ROUNDS):
-            outcome = self._round(plan)
+            races = Races(self._machine) if plan.races else None
+            self._machine.observe = None if races is None else races.observe
+            try:
+                outcome = self._round(plan)
+            finally:
+                self._machine.observe = None
             if outcome is not None:
-                return outcome
+                return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
             self._begin_again()
         raise AssertionError("what is known of the program grows for ever")
 

@@ -1,0 +1,84 @@
+"""Before "every schedule" is said, threads of the operating system make the same calls for a moment. What they see must
+be among what the explorer has seen: if it is not right, the explorer has missed a step, and says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from stress.checker.check import Budget, check
+from stress.checker.waiting import may_wait
+from stress.explorer.outliving import Snapshot
+from stress.explorer.scenario import Around, Program
+from stress.history import ANSWERS, Call, History, Operation, freeze
+from stress.recorder.record import Stuck, record
+from stress.spec import Spec
+from stress.verdicts import Verdict
+
+__all__ = ["contradiction"]
+
+_SECONDS: Final = 0.1
+_MOST: Final = 40
+"""Rounds."""
+_PATIENCE: Final = 1.0
+_YIELDS: Final = (0.2, 0.05, 0.5)
+_BUDGET: Final = Budget(steps=200_000, seconds=1.0)
+
+
+def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int) -> str:
+    """What speaks against the verdict that every schedule is right; empty if nothing does, or nothing can be told."""
+    calls = [*around.at_start, *(call for calls in program for call in calls), *around.at_end]
+    if may_wait(spec, calls) or not _is_right(factory, spec, calls):
+        return ""
+    until, before = time.monotonic() + _SECONDS, Snapshot()
+    try:
+        for number in range(_MOST):
+            try:
+                history = _history(factory, spec, program, around, _YIELDS[number % len(_YIELDS)], f"{seed}/{number}")
+            except Stuck:
+                return ""
+            finally:
+                before.put_back()
+            if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
+                told = ", ".join(f"thread {each.thread}: {each.describe()}" for each in history)
+                return f"real threads got what none of these schedules gives ({told}): use stress.run"
+            if time.monotonic() >= until:
+                return ""
+    except Exception:  # noqa: BLE001 - a factory or a call at the start that needs the explorer
+        return ""
+    return ""
+
+
+def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call]) -> bool:
+    """Whether one thread alone gets right answers now: what outlives the object may be in another state."""
+    before = Snapshot()
+    try:
+        history = record(factory(), [[calls]], spec, patience=_PATIENCE)
+        return check(history, spec, budget=_BUDGET).verdict is Verdict.LINEARIZABLE
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    finally:
+        before.put_back()
+
+
+def _history(
+    factory: Callable[[], Any], spec: Spec, program: Program, around: Around, yields: float, seed: str
+) -> History:
+    made = factory()
+    first = -2 * len(around.at_start) - 2
+    start = [_made(made, spec, first + 2 * at, op, args) for at, (op, args) in enumerate(around.at_start)]
+    met = record(made, [[list(calls)] for calls in program], spec, yields=yields, seed=seed, patience=_PATIENCE)
+    last = 2 + int(max((each.returned or each.call for each in met), default=0))
+    end = [_made(made, spec, last + 2 * at, op, args) for at, (op, args) in enumerate(around.at_end)]
+    operations = [each._replace(id=number) for number, each in enumerate((*start, *met, *end))]
+    return History(tuple(operations))
+
+
+def _made(made: Any, spec: Spec, at: int, op: str, args: tuple[Any, ...]) -> Operation:
+    try:
+        answer = spec.normalise(op, getattr(made, op)(*args))
+    except ANSWERS as error:
+        answer = freeze(error)
+    return Operation(at, "main", at, at + 1, op, args, answer)
