@@ -45,8 +45,8 @@ class Races:
         clock[me] = clock.get(me, 0) + 1
         if not isinstance(slot, Place):
             known = self._known.setdefault(id(slot) if slot._name is None else slot._name, {})
-            for other, time in known.items():
-                clock[other] = max(clock.get(other, 0), time)
+            for thread, time in known.items():
+                clock[thread] = max(clock.get(thread, 0), time)
             known.update(clock)
             return
         if slot._name is None:
