@@ -60,6 +60,7 @@ if not cython.compiled:
 
 from ctrie._nodes import check_level, differences, parts, shape
 from ctrie._own_changes import Watch, note_change
+from ctrie._pickled import PickledList
 
 if not cython.compiled:  # the compiled body (c/watch.h) reads a thread-local number
     from ctrie._own_changes import is_watching
@@ -598,7 +599,7 @@ class Ctrie(Rooted):
         return _remade, (type(self), self._hash, self._equal), self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        return list(self.items()), bool(self._root.readonly), attributes_of(self, Ctrie)
+        return PickledList(self.items()), bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Fill in a new copy, which is read-only and empty until then; its content may refer to it. TypeError for a

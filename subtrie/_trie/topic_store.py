@@ -32,6 +32,7 @@ else:
 
 from ctrie import AtomicReference
 from ctrie._nodes import check_level
+from ctrie._pickled import PickledList
 from ctrie._signatures import LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
@@ -471,7 +472,7 @@ class TopicStore(Matchable):
 
     def __reduce__(self) -> Any:
         limits = (self.max_age, self.max_topics, self._as_of)
-        content = (type(self), self.dialect, list(self._there()), self._root.readonly, limits)
+        content = (type(self), self.dialect, PickledList(self._there()), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:

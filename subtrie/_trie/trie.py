@@ -20,6 +20,7 @@ from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
+    from ctrie._signals import EVERY, check_signals
     from ctrie._tally import (
         Tally,
         begin_change,
@@ -59,6 +60,7 @@ else:
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
+from ctrie._pickled import PickledList
 from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
@@ -280,6 +282,7 @@ class SubscriptionTrie(Matchable):
         checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
         entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
         for one, entry in zip(checked, entries, strict=True):
+            check_signals()
             added += self._put(one[0], entry)
         return added
 
@@ -299,6 +302,7 @@ class SubscriptionTrie(Matchable):
             return self._change_many(filters, subscribers, options, False, True)
         taken = 0
         for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
+            check_signals()
             taken += self._take(place, subscriber, hash)
         return taken
 
@@ -318,6 +322,7 @@ class SubscriptionTrie(Matchable):
         hash = subscriber_hash(subscriber)
         taken = 0
         for filter, group, _ in self._spelled_for(subscriber):
+            check_signals()
             taken += self._take(self._place(filter, group if queues else None), subscriber, hash)
         return taken
 
@@ -740,7 +745,7 @@ class SubscriptionTrie(Matchable):
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
-        rows = [(one.filter, one.subscriber, dict(one.options)) for one in frozen.subscriptions()]
+        rows = PickledList((one.filter, one.subscriber, dict(one.options)) for one in frozen.subscriptions())
         attributes = attributes_of(self, SubscriptionTrie)
         return _restored, (type(self), self.dialect, settings, rows, instant), attributes
 
@@ -818,6 +823,8 @@ class SubscriptionTrie(Matchable):
         finally:
             end_with_doubts(self._tally, -changed if takes else changed, 0, doubts, 1)
         for number in left:
+            if number % EVERY == 0:
+                check_signals()
             own = options[number]
             place = self._place(filters[number], own.get("queue") if own and self.dialect.queue_groups else None)
             subscriber = subscribers[number]
@@ -1003,6 +1010,7 @@ class SubscriptionTrie(Matchable):
         index: Index = self._index  # type: ignore[assignment]
         raised: Exception | None = None
         for subscriber, hash, (filter, queue) in index.everything():
+            check_signals()
             try:
                 self._withdraw(self._place(filter, queue), subscriber, hash, None)
             except MemoryError:
@@ -1176,6 +1184,8 @@ def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], lis
     subscribers: list[Any] = []
     options: list[Any] = []
     for one in subscriptions:
+        if len(filters) % EVERY == 0:
+            check_signals()
         given = one if type(one) is tuple and len(one) == 2 else _fields(one)
         filters.append(given[0])
         subscribers.append(given[1])

@@ -48,6 +48,7 @@ def test_every_long_call() -> None:
     trie.subscribe_many(rows)
     store = TopicStore[int](MQTT, dict(rows))
     m = Ctrie({i: i for i in range(4 * N)})
+    pickled = pickle.dumps(trie)
     calls: dict[str, Callable[[], Any]] = {
         "len(trie)": lambda: len(trie),
         "stats": trie.stats,
@@ -57,6 +58,10 @@ def test_every_long_call() -> None:
         "len(store)": lambda: len(store),
         "len(map)": lambda: len(m),
         "pickle": lambda: pickle.dumps(trie),
+        "unpickle": lambda: pickle.loads(pickled),
+        "pickled map": lambda: pickle.dumps(m),
+        "subscribe_many": lambda: trie.subscribe_many([(f"b/{filter}", who) for filter, who in rows]),
+        "unsubscribe_many": lambda: trie.unsubscribe_many(rows),
     }
     for name, call in calls.items():
         with counting_turns() as turns:
