@@ -44,8 +44,10 @@ class Retaining:
             inbox.put(message)
 
     def subscribe(self, filter: str, inbox: Inbox) -> list[Message]:
-        """Subscribe; return the retained messages of one instant."""
+        """Subscribe; return the retained messages of one instant. Members of a group get none (MQTT 5, 4.8.2)."""
         self._routes.subscribe(filter, inbox)
+        if filter.startswith("$share/"):
+            return []
         return [message for _, message in self._retained.matching(filter)]
 
 

@@ -63,8 +63,10 @@ class Broker:
 
         A client gets one for itself, and one as the member of each group whose turn it is.
         """
-        if retain:
+        if retain and payload:
             self._retained[topic] = payload
+        elif retain:  # MQTT: an empty message removes the retained one
+            self._retained.pop(topic, None)
         wanted = {
             (one.subscriber, one.group and one.filter)
             for one in self._routes.deliveries(topic)

@@ -381,10 +381,16 @@ class Dialect:
         return dict(self.options)
 
     def _refusal(self, name: str, value: Any, allowed: type | range | tuple[Any, ...]) -> Exception:
-        kinds = [allowed] if isinstance(allowed, type) else list(dict.fromkeys(map(type, allowed)))
+        if isinstance(allowed, tuple):
+            kinds, listed = list(dict.fromkeys(map(type, allowed))), "one of " + ", ".join(map(str, allowed))
+        elif isinstance(allowed, type):
+            kinds, listed = [allowed], ""
+        else:  # a range may have millions of values
+            few = len(allowed) <= 10
+            kinds = [int]
+            listed = "one of " + ", ".join(map(str, allowed)) if few else f"from {allowed[0]} to {allowed[-1]}"
         if any(_is_of(value, kind) for kind in kinds):
-            listed = ", ".join(map(str, allowed))  # type: ignore[arg-type]
-            return ValueError(f"the option {name} of {self.name} is one of {listed}, not {value!r}")
+            return ValueError(f"the option {name} of {self.name} is {listed}, not {value!r}")
         listed = " or ".join(f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}" for kind in kinds)
         return TypeError(f"the option {name} of {self.name} is {listed}, not {value!r}")
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args
 from subtrie import SubscriptionTrie
 from subtrie.dialects import MQTT, Dialect
 
-__all__ = ["ROOM", "Client", "Counters", "Hub", "Mailbox", "Slow", "SlowReader"]
+__all__ = ["ROOM", "Client", "Counters", "Hub", "Mailbox", "Slow", "SlowReader", "size_of"]
 
 Message = TypeVar("Message")
 Slow = Literal["close", "drop", "newest", "wait"]
@@ -28,6 +28,17 @@ Slow = Literal["close", "drop", "newest", "wait"]
 ROOM: Final = 1 << 20  # bytes
 PATIENCE: Final = 5.0  # seconds
 EACH: Final = 64  # bytes that a waiting message takes besides its own
+
+
+def size_of(message: object) -> int:
+    """The bytes of a text in UTF-8, or of an object with a buffer, such as `bytes`. TypeError for any other message."""
+    if isinstance(message, str):
+        return len(message.encode("utf-8", "surrogatepass"))
+    try:
+        return memoryview(message).nbytes  # type: ignore[arg-type]
+    except TypeError:
+        kind = type(message).__name__
+        raise TypeError(f"how many bytes does a message of type {kind} take? say it with size=...") from None
 
 
 class SlowReader(ConnectionError):
@@ -62,7 +73,7 @@ class Mailbox(Generic[Message]):
     Args:
         room: How many bytes may wait. Each message counts by `size`, and 64 bytes more.
         patience: For how many seconds a full mailbox waits for its reader before the reader counts as slow.
-        size: The bytes of a message; `len` by default, which is right for `bytes`.
+        size: The bytes of a message; `size_of` by default, for texts and what has a buffer.
         counters: Where messages are counted; clients of a hub share the hub's.
     """
 
@@ -70,7 +81,7 @@ class Mailbox(Generic[Message]):
         self,
         room: int = ROOM,
         patience: float = PATIENCE,
-        size: Callable[[Message], int] = len,  # type: ignore[assignment]
+        size: Callable[[Message], int] = size_of,
         counters: Counters | None = None,
     ) -> None:
         if room < 1:
@@ -230,9 +241,9 @@ class Client(Generic[Message]):
             raise SlowReader("the client has left")
         return self._hub.routes.subscribe(filter, self, slow=slow, **options)
 
-    def unsubscribe(self, filter: str) -> bool:
-        """Unsubscribe from `filter`; return whether it was subscribed."""
-        return self._hub.routes.unsubscribe(filter, self)
+    def unsubscribe(self, filter: str, *, queue: str | None = None) -> bool:
+        """Unsubscribe from `filter`, in the group `queue` if one is named; return whether it was subscribed."""
+        return self._hub.routes.unsubscribe(filter, self, queue=queue)
 
 
 class Hub(Generic[Message]):
@@ -263,7 +274,7 @@ class Hub(Generic[Message]):
         *,
         room: int = ROOM,
         patience: float = PATIENCE,
-        size: Callable[[Message], int] = len,  # type: ignore[assignment]
+        size: Callable[[Message], int] = size_of,
     ) -> None:
         self.routes: SubscriptionTrie[Client[Message]] = SubscriptionTrie(dialect, index=True)
         self.clients: set[Client[Message]] = set()

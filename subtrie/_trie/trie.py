@@ -141,8 +141,10 @@ class SubscriptionTrie(Matchable):
     the error. Without it, a publisher sets such a subscription aside. It costs O(size of the values). Forks have it,
     too.
 
-    Every operation is linearizable and lock-free. In particular, `match` answers for one instant: a subscriber that was
-    reachable throughout, by whatever filters, is never missed. A snapshot is O(1).
+    Every operation is lock-free, and linearizable but for those whose docstrings say that they change one subscription
+    after another (`subscribe_many` into a trie that holds some, `unsubscribe_many`, `unsubscribe_all`). `match` answers
+    for one instant: a subscriber that was reachable throughout, by whatever filters, is never missed. A snapshot is
+    O(1).
 
     To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
     To match: `match`, `match_many`, `match_columns`, `match_iter`, `has_match`, `count`, `overlapping`

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from subtrie import TopicError
+from subtrie import NATS, TopicError
 from subtrie.hub import EACH, Hub, Mailbox, SlowReader
 
 NEVER = 1_000.0  # seconds that no test waits for
@@ -338,3 +338,27 @@ class TestWaysOut:
         await asyncio.gather(*(visit(n) for n in range(200)), *(publish() for _ in range(3)))
         assert hub.clients == set()
         check(hub)
+
+
+@run_loop
+async def test_a_message_counts_by_its_bytes_or_is_refused() -> None:
+    mailbox: Mailbox[Any] = Mailbox(room=1_000)
+    for message, size in ((b"abc", 3), ("äöü", 6), (memoryview(bytes(8)).cast("I"), 8)):
+        before = mailbox.bytes
+        assert mailbox.offer(message)
+        assert mailbox.bytes - before == size + EACH
+    with pytest.raises(TypeError, match=r"a message of type dict .* size="):
+        mailbox.offer({"celsius": 21})
+    assert len(mailbox) == 3
+    assert Mailbox(size=lambda message: len(message["payload"])).offer({"payload": b"x"})
+
+
+@run_loop
+async def test_a_client_leaves_a_group_of_a_dialect_with_groups() -> None:
+    hub: Hub[bytes] = Hub(NATS)
+    async with hub.connect(Connection().send) as client:
+        assert client.subscribe("jobs.*", queue="workers")
+        assert not client.unsubscribe("jobs.*")
+        assert client.unsubscribe("jobs.*", queue="workers")
+        assert len(hub.routes) == 0
+    check(hub)

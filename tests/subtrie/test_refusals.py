@@ -532,3 +532,17 @@ def test_a_copy_is_a_fork() -> None:
     with pytest.raises(TypeError, match="read-only"):
         copy.copy(trie.snapshot()).clear()
     copied.check()
+
+
+@pytest.mark.parametrize("name", ["subscription_identifier", "weight"])
+def test_a_number_out_of_a_wide_range_is_refused_in_a_short_sentence(name: str) -> None:
+    """The range of identifiers has 268,435,455 numbers: to name each would take a minute and gigabytes."""
+    trie: SubscriptionTrie[str] = SubscriptionTrie(MQTT)
+    with pytest.raises(ValueError, match=rf"the option {name} of MQTT is from 1 to \d+, not 0"):
+        trie.subscribe("a", "ann", **{name: 0})
+    with pytest.raises(TypeError, match=rf"the option {name} of MQTT is an int, not 'x'"):
+        trie.subscribe("a", "ann", **{name: "x"})
+    with pytest.raises(ValueError, match="the option qos of MQTT is one of 0, 1, 2, not 3"):
+        trie.subscribe("a", "ann", qos=3)
+    assert len(trie) == 0
+    trie.check()
