@@ -350,7 +350,9 @@ async def test_a_message_counts_by_its_bytes_or_is_refused() -> None:
     with pytest.raises(TypeError, match=r"a message of type dict .* size="):
         mailbox.offer({"celsius": 21})
     assert len(mailbox) == 3
-    assert Mailbox(size=lambda message: len(message["payload"])).offer({"payload": b"x"})
+    sized: Mailbox[dict[str, bytes]] = Mailbox(size=lambda message: len(message["payload"]))
+    assert sized.offer({"payload": b"x"})
+    assert sized.bytes == 1 + EACH
 
 
 @run_loop
