@@ -29,7 +29,7 @@ from examples.demo.workload import openamq
 from subtrie import AMQP, SubscriptionTrie
 from subtrie.cli.lines import BadLines, LineFile
 
-pytestmark = pytest.mark.slow  # Spark and processes start; the twin does not matter
+pytestmark = [pytest.mark.slow, pytest.mark.once]  # Spark and processes start; the twin and the build do not matter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
