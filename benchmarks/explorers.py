@@ -1,5 +1,5 @@
-"""Two explorers of schedules on the same objects: `stress.explore` and the package `frontrun` (PyPI). Prints a table for
-docs/stress.md.
+"""Two explorers of schedules on the same objects: `stress.explore` and the package `frontrun` (PyPI). Prints a table
+for docs/stress.md.
 
     pip install frontrun greenlet && python -m benchmarks.explorers
 
@@ -15,19 +15,70 @@ import os
 import subprocess
 import sys
 import time
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final
 
 __all__ = ["main"]
 
-NAMES: Final = """
-OfDescriptor OfGetattr OfMetaclass OfDataclass OfReplace OfNamedTuple OfSlots OfCachedProperty OfVars OfClassVariable
-OfClosure OfGenerator OfFinally OfContextManager OfMatch OfText OfComparison OfReduce OfHeap OfDeque OfOrderedDict OfBag
-OfDefaultDict OfArray OfStruct OfMemoryView OfCopy OfWeakReference OfLocal OfCondition OfSemaphore OfEvent OfTryLock
-OfModule OfSlotDescriptor OfCell OfConfiguration OfPickle OfReplacedMethod OfFinalizer OfStarmap OfOwnArray
-OfDescriptorUnderLock OfExitStack OfConditionWaitFor OfSemaphoreOfOne OfQueue OfRLock OfCount OfSetDefault OfFuture
-OfVersion OfTickets OfPeterson OfReadersAndWriters OfDequeOfTokens
-""".split()
+NAMES: Final = [
+    "OfDescriptor",
+    "OfGetattr",
+    "OfMetaclass",
+    "OfDataclass",
+    "OfReplace",
+    "OfNamedTuple",
+    "OfSlots",
+    "OfCachedProperty",
+    "OfVars",
+    "OfClassVariable",
+    "OfClosure",
+    "OfGenerator",
+    "OfFinally",
+    "OfContextManager",
+    "OfMatch",
+    "OfText",
+    "OfComparison",
+    "OfReduce",
+    "OfHeap",
+    "OfDeque",
+    "OfOrderedDict",
+    "OfBag",
+    "OfDefaultDict",
+    "OfArray",
+    "OfStruct",
+    "OfMemoryView",
+    "OfCopy",
+    "OfWeakReference",
+    "OfLocal",
+    "OfCondition",
+    "OfSemaphore",
+    "OfEvent",
+    "OfTryLock",
+    "OfModule",
+    "OfSlotDescriptor",
+    "OfCell",
+    "OfConfiguration",
+    "OfPickle",
+    "OfReplacedMethod",
+    "OfFinalizer",
+    "OfStarmap",
+    "OfOwnArray",
+    "OfDescriptorUnderLock",
+    "OfExitStack",
+    "OfConditionWaitFor",
+    "OfSemaphoreOfOne",
+    "OfQueue",
+    "OfRLock",
+    "OfCount",
+    "OfSetDefault",
+    "OfFuture",
+    "OfVersion",
+    "OfTickets",
+    "OfPeterson",
+    "OfReadersAndWriters",
+    "OfDequeOfTokens",
+]
 _SECONDS: Final = 30
 _LONGER: Final = 60
 
@@ -44,8 +95,6 @@ def _by_stress(name: str) -> dict[str, Any]:
 
 
 def _by_frontrun(name: str) -> dict[str, Any]:
-    import frontrun
-
     from tests.stress.in_bad_faith import CASES
 
     _, factory, _, threads = CASES[name]
@@ -73,6 +122,7 @@ def _by_frontrun(name: str) -> dict[str, Any]:
 
     workers = [worker(number, *_parts(calls[0])) for number, calls in enumerate(threads)]
     began = time.process_time()
+    frontrun: Any = import_module("frontrun")
     result = frontrun.explore(
         Called, workers, fits, preemption_bound=None, total_timeout=_SECONDS, reproduce_on_failure=0
     )
