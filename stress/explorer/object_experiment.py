@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import import_module
 from itertools import count
 from typing import Any, Final
 
@@ -108,6 +109,7 @@ def explored_references() -> Iterator[ObjectMachine]:
     """Within the block, every new `ctrie.AtomicReference` is one whose accesses the machine schedules. There is one
     such block at a time.
     """
+    import_module("concurrent.futures.thread")  # one that is imported meanwhile would keep explored locks
     seam = Seam(takes_back=False)
     ours = sys.modules.get("ctrie")  # if nobody has imported it, there are no such references
     native = {} if ours is None else {ours.AtomicReference: reference_class(seam)}

@@ -16,7 +16,10 @@ the exploration begins again (`grew`). So the last one has steps for all that ra
 from __future__ import annotations
 
 import _thread
+import array
 import gc
+import io
+import random
 import sys
 import types
 from collections import deque
@@ -458,7 +461,7 @@ class PlainState:
             self._step(self._keys_of_attribute(owner.__self__, name), False)
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
-            if _is_state(owner, name) and self._whose(owner) is not None:
+            if _is_state(owner, name) and self._is_met(owner):
                 keys.append(_FOREIGN)
             self._mark(self._step(keys, False), False)
         elif name in self.names:
@@ -603,7 +606,7 @@ class PlainState:
             elif kind is Kind.ITERATOR:
                 waiting += self._behind(each)
             elif kind is Kind.FOREIGN:
-                if self._whose(each) is not None:
+                if self._is_met(each):
                     keys[_FOREIGN] = None
             elif kind is Kind.PROXY:
                 waiting.append(_behind_proxy(each))
@@ -716,8 +719,29 @@ class PlainState:
             keys += [key for key in self._keys_of(iterator, False) if key not in keys]
         self._mark(self._step(keys, where is not None), where is not None)
 
-    def _use_foreign(self, owner: Any, changes: bool) -> None:
+    def _is_met(self, owner: Any) -> bool:
+        """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
         if self._whose(owner) is not None:
+            return True
+        of = type(owner)
+        if of in _ON_THEIR_OWN:
+            return False
+        if not of.__flags__ & _IS_COLLECTED:
+            return True  # what it refers to is not known
+        waiting, seen = gc.get_referents(owner), {id(owner)}
+        while waiting and len(seen) < _MOST_BEHIND:
+            each = waiting.pop()
+            kind = kind_of(type(each))
+            if id(each) in seen or type(each) in _ATOMS or kind in (Kind.TYPE, Kind.MODULE):
+                continue
+            seen.add(id(each))
+            if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
+                return True
+            waiting += gc.get_referents(each)
+        return False
+
+    def _use_foreign(self, owner: Any, changes: bool) -> None:
+        if self._is_met(owner):
             self._mark(self._step([_FOREIGN], changes), changes)
 
     # -------------------------------------------------------------------------------------------------------- calls
@@ -1029,6 +1053,10 @@ _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _PASSED: Final = Place(None, "")
 _NEAR: Final = 48
+_ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
+"""Types of C whose objects refer to nothing that another object shows."""
+_IS_COLLECTED: Final = 1 << 14
+_MOST_BEHIND: Final = 30
 _TYPE: Final = type
 _FUNCTION_OF_C: Final = type(len)
 _METHODS: Final = (type(list.append), type(object.__setattr__))

@@ -127,6 +127,9 @@ class Lock(Primitive):
         self._step("locked")
         return bool(self._value)
 
+    def _at_fork_reinit(self) -> None:
+        self.reset()
+
     acquire_lock, release_lock, locked_lock = acquire, release, locked
 
     def __enter__(self) -> bool:

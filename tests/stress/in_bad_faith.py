@@ -2219,3 +2219,30 @@ class OfSharedGenerator:
 
     def increment(self) -> int:
         return next(self.numbers)
+
+
+@is_wrong
+class OfViewInACall:
+    """Each call makes a view of its own of the same bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = bytearray(1)
+
+    def take(self) -> int:
+        view = memoryview(self.bytes)
+        if view[0] == 0:
+            view[0] = 1
+            return 1
+        return 0
+
+
+@is_right
+class OfBufferInACall(Locked):
+    """Each call has bytes of its own."""
+
+    def increment(self) -> int:
+        view = memoryview(bytearray(2))
+        with self.lock:
+            self.n += 1
+            view[0] = self.n
+        return view[0]
