@@ -92,6 +92,21 @@ class TestSeatBelt:
         _, factory, spec, _ = CASES[name]
         assert not any(contradiction(factory, spec, PROGRAM, Around(), seed) for seed in range(5))
 
+    def test_knows_that_something_may_outlive_the_object(self) -> None:
+        names: dict[str, Any] = {"threading": threading}
+        exec(
+            """
+class Object:
+    lock, of = threading.Lock(), {}
+    def increment(self):
+        with self.lock:
+            self.of["n"] = self.of.get("n", 0) + 1
+            return self.of["n"]
+""",
+            names,
+        )
+        assert not contradiction(names["Object"], stress.Counter(), PROGRAM, Around(), 1)
+
     def test_does_not_hang(self) -> None:
         began = time.monotonic()
         assert not contradiction(Meeting, stress.Counter(), PROGRAM, Around(), 1)
