@@ -1,7 +1,24 @@
 /* Allocations that fail on purpose: `refusing(call, first, last)` calls `call()` while the allocations of this thread from
  * number `first` to number `last - 1` fail, and returns (what it returned, or None after a MemoryError; whether it was
- * refused; how many allocations it asked for). All three of CPython's domains count. */
+ * refused; how many allocations it asked for). All three of CPython's domains count.
+ *
+ * Some functions of some interpreters free memory twice if an allocation of their own fails. What those ask for never fails
+ * here, since it says nothing about our modules: a test of `tests/whole/test_no_memory.py` runs them without any. */
+#define _GNU_SOURCE
 #include <Python.h>
+
+/* PyList_New without the GIL: the new list is dropped before its array is set, and with it the array of an earlier list
+ * (CPython's issue 152125). The functions of 3.12 and 3.13: the code object is given back twice. */
+#ifdef Py_GIL_DISABLED
+#define FAULTY_LISTS (void *)&PyList_New,
+#else
+#define FAULTY_LISTS
+#endif
+#if 0x030c0000 <= PY_VERSION_HEX && PY_VERSION_HEX < 0x030e0000
+#define FAULTY_FUNCTIONS (void *)&PyFunction_NewWithQualName,
+#else
+#define FAULTY_FUNCTIONS
+#endif
 
 enum { DOMAINS = 3 };
 static const PyMemAllocatorDomain domains[DOMAINS] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
@@ -9,13 +26,60 @@ static PyMemAllocatorEx real[DOMAINS];
 static Py_ssize_t first, last, asked;
 static unsigned long thread;
 
+static void *const faulty[] = {FAULTY_LISTS FAULTY_FUNCTIONS NULL};    /* ends with NULL */
+
+#if defined(Py_GIL_DISABLED) || (0x030c0000 <= PY_VERSION_HEX && PY_VERSION_HEX < 0x030e0000)
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <execinfo.h>
+#include <link.h>
+
+static size_t bytes_of_code[sizeof faulty / sizeof faulty[0]];
+
+static int find_faulty(void)
+{
+    for (int i = 0; faulty[i] != NULL; i++) {
+        Dl_info found;
+        const ElfW(Sym) *symbol;
+        if (!dladdr1(faulty[i], &found, (void **)&symbol, RTLD_DL_SYMENT) || symbol == NULL) {
+            PyErr_SetString(PyExc_RuntimeError, "the length of a faulty function's code is not known");
+            return -1;
+        }
+        bytes_of_code[i] = symbol->st_size;
+    }
+    void *first_call_allocates[1];
+    backtrace(first_call_allocates, 1);
+    return 0;
+}
+
+static int asked_by_faulty(void)
+{
+    enum { FRAMES = 7 };        /* three of this file, three of the interpreter's allocator, then the function itself */
+    void *frames[FRAMES];
+    int count = backtrace(frames, FRAMES);
+    for (int i = 0; faulty[i] != NULL; i++) {
+        for (int j = 0; j < count; j++) {
+            if ((char *)frames[j] - (char *)faulty[i] >= 0 && (size_t)((char *)frames[j] - (char *)faulty[i]) < bytes_of_code[i]) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+#else
+static int find_faulty(void) { return faulty[0] != NULL; }
+static int asked_by_faulty(void) { return 0; }
+#endif
+
 static int fails(void)
 {
     if (PyThread_get_thread_ident() != thread) {
         return 0;
     }
     Py_ssize_t number = asked++;
-    return first <= number && number < last;
+    return first <= number && number < last && !asked_by_faulty();
 }
 
 static void *failing_malloc(void *context, size_t size)
@@ -78,10 +142,11 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "failin
 PyMODINIT_FUNC PyInit_failing_allocations(void)
 {
     PyObject *module = PyModule_Create(&definition);
-#ifdef Py_GIL_DISABLED
-    if (module != NULL) {
-        PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+    if (module == NULL || find_faulty() < 0) {
+        return NULL;
     }
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
 #endif
     return module;
 }
