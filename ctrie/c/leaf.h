@@ -83,7 +83,7 @@ static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
         return PyObject_GC_New(PyObject, kind->type);
     }
     PyObject *node = kind->kept[--kind->count];
-    _Py_NewReference(node);
+    count_anew(node);
     return node;
 }
 
@@ -149,7 +149,7 @@ static inline PyObject *new_leaf(PyObject *type, PyObject *one, PyObject *other)
     if (node == NULL) {
         return NULL;
     }
-    memcpy(node + 1, kind->first + 1, (size_t)kind->type->tp_basicsize - sizeof(PyObject));
+    memcpy(behind_head(node), behind_head(kind->first), (size_t)kind->type->tp_basicsize - sizeof(PyObject));
     for (int i = 0; i < kind->references; i++) {
         Py_INCREF(Py_None);
     }

@@ -5,7 +5,7 @@
  * and how many are tracked. A large trie of untracked nodes (slot.h) would be visited again and again for nothing: because
  * of other code's garbage, and because of its own nodes that were replaced and wait for their readers (epoch.h). So a node
  * that is not tracked when it is made is allocated like an object whose type has nothing to do with the collector. It must
- * never be tracked afterwards.
+ * never be tracked afterwards. interpreter.h makes such nodes.
  *
  * On GIL builds the collector's data is in front of an object, and the collector's functions read it for any object of a
  * type that may be tracked; so all nodes have it. Collections on these builds skip untracked objects anyway.
@@ -13,18 +13,7 @@
 #ifndef CTRIE_UNTRACKED_H
 #define CTRIE_UNTRACKED_H
 
-#include <Python.h>
-
-/* Tell whether a node was allocated without the collector's data. The caller must not have untracked it. */
-static inline int is_plain(PyObject *node)
-{
-#ifdef Py_GIL_DISABLED
-    return !PyObject_GC_IsTracked(node);
-#else
-    (void)node;
-    return 0;
-#endif
-}
+#include "interpreter.h"
 
 /* While an I-node's main node leads to nothing that the collector tracks, neither does the I-node, so it need not be
  * tracked: in a trie of a million filters, I-nodes take most of the time of a collection. But an I-node may change. So a
@@ -56,19 +45,6 @@ static inline void keep_track(PyObject *node)
         PyObject_GC_Track(node);
     }
 }
-#endif
-
-static inline void plain_free(PyObject *node) { PyObject_Free(node); }
-
-#ifdef Py_GIL_DISABLED
-
-/* Return a node of which only the head is initialised. */
-static inline PyObject *plain_new(PyTypeObject *type, Py_ssize_t bytes)
-{
-    PyObject *node = (PyObject *)PyObject_Malloc((size_t)bytes);
-    return node == NULL ? PyErr_NoMemory() : PyObject_Init(node, type);
-}
-
 #endif
 
 #endif /* CTRIE_UNTRACKED_H */

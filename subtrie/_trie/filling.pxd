@@ -20,6 +20,9 @@ from subtrie._trie.packed_key cimport characters, packed_characters, set_charact
 from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
 from subtrie._trie.words cimport word
 
+cdef extern from "interpreter.h":
+    bint is_ascii_in_place(object text)
+
 cdef extern from *:
     """
     #ifndef SUBTRIE_FILLING
@@ -58,7 +61,6 @@ cdef extern from *:
         size_t at = offsetof(filling_row, words) + (size_t)depth * sizeof(filling_word);
         __builtin_prefetch((const void *)((uintptr_t)row + at));
     }
-    #define FILLING_ASCII(text) PyUnicode_IS_COMPACT_ASCII(text)
     #define FILLING_DATA(text) ((const char *)PyUnicode_1BYTE_DATA(text))
     #endif
     """
@@ -84,7 +86,6 @@ cdef extern from *:
     uint64_t FILLING_LONG_WORD
     void filling_fetch(const filling_row *row) noexcept
     void filling_fetch_word(const filling_row *row, Py_ssize_t depth) noexcept
-    bint FILLING_ASCII(object text)
     const char *FILLING_DATA(object text)
 
 ctypedef filling_row *FilterRow
@@ -279,7 +280,7 @@ cdef inline bint agree(FilterRow row, FilterRow other, Py_ssize_t size) except -
 cdef inline int put_key(Branch branch, FilterRow row, Py_ssize_t depth, Py_ssize_t end) except -1:
     cdef Py_ssize_t start = row.words[depth].start, stop = row.words[end - 1].end
     text = <str>row.text
-    if FILLING_ASCII(text):
+    if is_ascii_in_place(text):
         return set_characters(branch, FILLING_DATA(text) + start, stop - start)
     return set_key(branch, text[start:stop])
 
@@ -289,7 +290,7 @@ cdef inline str text_of_row(FilterRow row):
 
 
 cdef inline bint is_compared_in_place(Branch branch, FilterRow row) noexcept:
-    return FILLING_ASCII(<object>row.text) and packed_characters(text_of(<PyObject *>branch)).kind == 1
+    return is_ascii_in_place(<object>row.text) and packed_characters(text_of(<PyObject *>branch)).kind == 1
 
 
 cdef inline Py_ssize_t shared_in_place(Branch branch, FilterRow row, Py_ssize_t depth, str separator) noexcept:

@@ -10,6 +10,9 @@ from subtrie._trie.match.walk cimport item_of, size_of
 cdef extern from "bytes.h":
     pass
 
+cdef extern from "interpreter.h":
+    Py_hash_t hash_of_text "hash_of_string" (Borrowed text)
+
 cdef extern from *:
     """
     /* The threads take the stripes of a cache (answer_cache.py) in turn, each for good. */
@@ -30,11 +33,6 @@ cdef extern from *:
     {
         __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     }
-    static inline Py_hash_t text_hash(PyObject *text)
-    {
-        Py_hash_t known = __atomic_load_n(&((PyASCIIObject *)text)->hash, __ATOMIC_RELAXED);
-        return known != -1 ? known : PyObject_Hash(text);
-    }
     static inline int same_text(PyObject *a, PyObject *b)
     {
         Py_ssize_t length = PyUnicode_GET_LENGTH(a);
@@ -45,7 +43,6 @@ cdef extern from *:
     """
     int stripe_of_thread(int stripes)
     void count_one(int64_t *counter)
-    Py_hash_t hash_of_text "text_hash" (Borrowed text)
     bint is_same_text "same_text" (Borrowed text, Borrowed other)
 
 cdef enum:

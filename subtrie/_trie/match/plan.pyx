@@ -21,13 +21,11 @@ from subtrie._trie.words cimport (
 
 from subtrie.dialects import Dialect
 
+cdef extern from "interpreter.h":
+    bint is_ascii_in_place(PyObject *text)
+
 cdef extern from *:
     """
-    #if PY_VERSION_HEX >= 0x030c0000
-    #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_ASCII(topic))
-    #else
-    #define SUBTRIE_IN_PLACE(topic) (PyUnicode_CheckExact(topic) && PyUnicode_IS_COMPACT_ASCII(topic))
-    #endif
     static inline PyObject *ascii_word(const word *w)
     {
         if (w->length == 1) {
@@ -40,7 +38,6 @@ cdef extern from *:
         return string;
     }
     """
-    bint SUBTRIE_IN_PLACE(PyObject *topic)
     const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (PyObject *text)
     Py_ssize_t length_of "PyUnicode_GET_LENGTH" (PyObject *text)
     object ascii_word(const word *w)
@@ -162,7 +159,7 @@ cdef tuple _filter_path_in_place(Plan plan, object filter):
 cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept:
     """Split a filter that needs no second look, into up to MOST_WORDS words; -1 for all others, valid or not."""
     cdef Py_ssize_t i, size
-    if not plan.splits or not SUBTRIE_IN_PLACE(<PyObject *>filter) or not 0 < length_of(<PyObject *>filter) <= plan.max_bytes:
+    if not plan.splits or not is_ascii_in_place(<PyObject *>filter) or not 0 < length_of(<PyObject *>filter) <= plan.max_bytes:
         return -1
     size = words_split(
         ascii_of(<PyObject *>filter), length_of(<PyObject *>filter), &plan.in_filters, words, plan.most_in_filter
@@ -216,7 +213,7 @@ cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept
     cdef Py_ssize_t length
     cdef const char *text
     t.size = 0
-    if not (<Plan>plan).splits or not SUBTRIE_IN_PLACE(topic):
+    if not (<Plan>plan).splits or not is_ascii_in_place(topic):
         return False
     length = length_of(topic)
     text = ascii_of(topic)

@@ -25,20 +25,13 @@ from subtrie._trie.words cimport word
 
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
+cdef extern from "interpreter.h":
+    PyObject *referred_to(PyObject *reference)
+    Py_ssize_t place_of_slot(object member)
+    PyObject *kept_at(PyObject *object, Py_ssize_t place) nogil
+
 cdef extern from *:
     """
-    #include <structmember.h>
-    /* What a weak reference refers to, counted; NULL if that is gone. */
-    static inline PyObject *referred_to(PyObject *reference)
-    {
-    #if PY_VERSION_HEX >= 0x030d0000
-        PyObject *object;
-        return PyWeakref_GetRef(reference, &object) == 1 ? object : NULL;
-    #else
-        PyObject *object = PyWeakref_GET_OBJECT(reference);
-        return object == Py_None ? NULL : Py_NewRef(object);
-    #endif
-    }
     /* What `mix` (ctrie/_nodes.py) has made this of: its steps, undone. */
     static inline uint64_t unmixed(uint64_t h)
     {
@@ -46,9 +39,6 @@ cdef extern from *:
         h = (h ^ h >> 27 ^ h >> 54) * 0x96de1b173f119089u;
         return h ^ h >> 30 ^ h >> 60;
     }
-    /* Where the objects of a class keep what one of its __slots__ names. */
-    static inline Py_ssize_t place_of(PyObject *member) { return ((PyMemberDescrObject *)member)->d_member->offset; }
-    static inline PyObject *kept_at(PyObject *object, Py_ssize_t place) { return *(PyObject **)((char *)object + place); }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
     /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
        kilobytes of the C stack, which no interpreter counts. */
@@ -60,12 +50,9 @@ cdef extern from *:
     static inline int enter_match(void) { return nested < MOST_NESTED && ++nested; }
     static inline void leave_match(void) { nested--; }
     """
-    PyObject *referred_to(PyObject *reference)
     object PyMethod_New(object function, object owner)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
     uint64_t unmixed(uint64_t h)
-    Py_ssize_t place_of(object member)
-    PyObject *kept_at(PyObject *object, Py_ssize_t place) nogil
     bint may_be_in_cycle(PyObject *o)
     bint enter_match() nogil
     void leave_match() nogil
@@ -74,7 +61,7 @@ cdef extern from *:
 
 cdef PyTypeObject *HELD = <PyTypeObject *>Held
 cdef PyTypeObject *HELD_METHOD = <PyTypeObject *>HeldMethod
-cdef Py_ssize_t FUNCTION = place_of(HeldMethod.function)    # to look the attribute up takes longer than all the rest
+cdef Py_ssize_t FUNCTION = place_of_slot(HeldMethod.function)    # to look the attribute up takes longer than all the rest
 
 
 cdef int begin(Scratch *s, bint only_first) except -1:
