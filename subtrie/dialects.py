@@ -595,7 +595,7 @@ MQTT = Dialect(
     wildcards_in_topics=False,
     max_bytes=65_535,
     max_words=201,
-    max_wildcards=201,
+    max_wildcards=64,
     options=(
         ("qos", range(3)),
         ("no_local", bool),
@@ -620,9 +620,10 @@ NATS = Dialect(
     wildcards_in_topics=False,
     forbidden="\0\t\n\f\r ",
     max_bytes=4_096,
-    max_words=1_024,
-    max_wildcards=1_024,
+    max_words=256,
+    max_wildcards=64,
     options=(("queue", str), ("weight", range(1, 1_001))),
 )
 """NATS subjects: ``*`` one token, ``>`` one or more, last. A server's default control line of 4,096 bytes
-bounds the length."""
+bounds the length. A server limits tokens only if it is told to, to 255 at most; here the limit is on, since a match
+may visit every word of every filter."""

@@ -156,14 +156,14 @@ DISAGREEMENTS = {
     "RabbitMQ": {"a\0b": ("refuses", "refuses", "accepts", "accepts")},
     "NATS": {
         "a\0b": ("refuses", "refuses", "accepts", "accepts"),
-        ".".join("a" * 1_025): ("refuses", "refuses", "accepts", "accepts"),
+        ".".join("a" * 257): ("refuses", "refuses", "accepts", "accepts"),
         "a" * 4_096: ("accepts", "accepts", "refuses", "refuses"),
     },
 }
 LIMITS = {
     "Mosquitto": ["/" * 200, "/" * 201, "a" * 65_535, "a\0b", "$share/g+/a", "$SHARE/g/a", "\ufeffa"],
     "RabbitMQ": ["", "a" * 255, "." * 254, "a\nb", "#.#.#.#.a"],
-    "NATS": [".".join("a" * 1_024), "a" * 4_080, "a" * 5_000, "a\x01b", "$SYS.a"],
+    "NATS": [".".join("a" * 256), "a" * 4_080, "a" * 5_000, "a\x01b", "$SYS.a"],
 }
 
 
