@@ -10,6 +10,8 @@
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make test-sparks  what works with which Spark, each in an environment of its own, into docs/spark.md
+#   make builds   every interpreter and compiler found: compiles, runs the core's tests, writes docs/builds.md   (ARGS=...)
+#   make release  the wheel and the source distribution, into dist/, checked and installed (tools/release.py)
 #   make docs     the manual, into docs/_build
 #   make pictures the manual's pictures of tries, drawn from real ones
 #   make build    bring the compiled modules up to date with their sources
@@ -20,7 +22,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-gil lint format stress explored races sanitize bench test-brokers test-sparks docs pictures build clean java
+.PHONY: help demo test test-gil lint format stress explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
@@ -91,6 +93,15 @@ SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg pyth
 sanitize: .venv/built
 	@.venv/bin/python -m tools.sanitized sanitize '$(SANITIZE_PYTHON)' .venv $(ARGS)
 	@test ! -e .venv-t/built || .venv/bin/python -m tools.sanitized sanitize .venv-t/bin/python .venv-t $(ARGS)
+
+builds: .venv/built
+	.venv/bin/python -m tools.builds $(ARGS)
+
+.venv/release: EXTRAS := release
+.venv/release: .venv/installed
+	@$(install)
+release: .venv/release .venv/built
+	.venv/bin/python -m tools.release $(ARGS)
 
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)
