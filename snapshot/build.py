@@ -41,8 +41,8 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     :raises ImportError: pyarrow is not installed
     :raises TypeError: ``data`` is none of these
     :raises TopicError: the dialect refuses a filter; this error and the next name the row
-    :raises ValueError: a column is missing or has another type; a null; a subscription that occurs twice; a row of
-        another dialect, or in a group that its filter does not name
+    :raises ValueError: the buffers of the data contradict themselves; a column is missing or has another type; a null;
+        a subscription that occurs twice; a row of another dialect, or in a group that its filter does not name
 
     O(n). It takes memory for the trie and, meanwhile, for all filters and some 100 bytes a row besides the data.
     Python's cycle collector pauses meanwhile, in all threads.
@@ -57,6 +57,7 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     with staying_objects():
         for batch in _reader(data):
             if len(batch):
+                _check_layout(batch)
                 building = building or Building(dialect or _named_in(batch), exact=exact)
                 building.add(batch)
         if building is None:
@@ -92,6 +93,16 @@ def _reader(data: Any) -> Any:
     raise TypeError(
         f"the data must be an Arrow table, a reader of record batches or a stream, not {type(data).__name__}"
     )
+
+
+def _check_layout(batch: pa.RecordBatch) -> None:
+    """Arrow's own functions trust the offsets of texts and maps. Those of a stranger's buffers may lead anywhere."""
+    pa = extra("pyarrow")
+    used = batch.select([name for name in USED if name in batch.schema.names])
+    try:
+        used.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"the data contradicts itself: {error}") from error
 
 
 def _named_in(batch: pa.RecordBatch) -> Dialect:

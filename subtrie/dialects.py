@@ -297,17 +297,22 @@ class Dialect:
 
     # What filters mean ------------------------------------------------------------------------------------
 
-    def matches(self, filter_words: Words, topic_words: Words) -> bool:
-        """Return whether a filter matches a topic, both given as words.
+    def matches(self, filter: Words | str, topic: Words | str) -> bool:
+        """Return whether a filter matches a topic, each given as a text or as its words.
 
         The filter of a shared subscription matches what the filter behind its group matches.
+
+        TopicError: a text is refused by the dialect.
 
         Complexity: O(words of the filter x words of the topic), for any wildcards.
 
         >>> AMQP.matches(("#", "b", "#"), ("a", "b"))
         True
+        >>> MQTT.matches("room/+", "room/12")
+        True
         """
-        filter_words = self.unshare(filter_words)[1]
+        filter_words = self.unshare(self._filter_words(filter))[1]
+        topic_words = self.split_topic(topic) if isinstance(topic, str) else topic
         if self.is_reserved(topic_words) and filter_words and self.is_wild(filter_words[0]):
             return False
         if self.many_words not in filter_words:
@@ -327,8 +332,8 @@ class Dialect:
                 ]
         return matched[-1]
 
-    def overlaps(self, a: Words, b: Words) -> bool:
-        """Return whether some topic is matched by both filters, given as words.
+    def overlaps(self, a: Words | str, b: Words | str) -> bool:
+        """Return whether some topic is matched by both filters, given as texts or as words.
 
         Limits of length are ignored.
 
@@ -337,7 +342,7 @@ class Dialect:
         >>> NATS.overlaps(("foo", "*"), ("*", "bar"))
         True
         """
-        first, second = self._pattern(a), self._pattern(b)
+        first, second = self._pattern(self._filter_words(a)), self._pattern(self._filter_words(b))
         if self._kept_apart(first, second) or self._kept_apart(second, first):
             return False
         reached = {(0, 0)}
@@ -349,8 +354,8 @@ class Dialect:
                     pending.append(places)
         return (len(first.words), len(second.words)) in reached
 
-    def subsumes(self, wide: Words, narrow: Words) -> bool:
-        """Return whether ``wide`` matches every topic that ``narrow`` matches, both given as words.
+    def subsumes(self, wide: Words | str, narrow: Words | str) -> bool:
+        """Return whether ``wide`` matches every topic that ``narrow`` matches, given as texts or as words.
 
         Limits of length are ignored.
 
@@ -361,7 +366,7 @@ class Dialect:
         >>> AMQP.subsumes(("#", "*"), ("*", "#"))
         True
         """
-        cover, covered = self._pattern(wide), self._pattern(narrow)
+        cover, covered = self._pattern(self._filter_words(wide)), self._pattern(self._filter_words(narrow))
         if self._kept_apart(cover, covered):
             return False
         # There are infinitely many words. So a wild word in `narrow` stands for words that `wide` does not name, and
@@ -375,6 +380,9 @@ class Dialect:
             if place < len(covered.words):
                 places = {after for before in places for after in _after_word(cover, before, word)}
         return len(cover.words) in places
+
+    def _filter_words(self, filter: Words | str) -> Words:
+        return self.split_filter(filter) if isinstance(filter, str) else filter
 
     @cached_property
     def _declared(self) -> dict[str, Any]:

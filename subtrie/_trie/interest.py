@@ -26,6 +26,7 @@ as told: its listener may wait for something that does not exist there.
 
 from __future__ import annotations
 
+import inspect
 import opcode
 from collections import deque
 from collections.abc import Callable
@@ -47,6 +48,8 @@ class Notices:
     def __init__(self, listener: Listener) -> None:
         if not callable(listener):
             raise TypeError(f"on_interest must be callable or None, not {type(listener).__name__}")
+        if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(getattr(listener, "__call__", None)):  # noqa: B004
+            raise TypeError("on_interest must be a function that is called, not one that is awaited: nobody awaits it")
         self._listener = listener
         self._waiting = Duties()
         self._place: Any = Slot.__new__(Slot)
