@@ -39,6 +39,9 @@ class Subscription(_Told[_S]):
 
 @final
 class Delivery(_Told[_S]):
+    def __init__(
+        self, filter: str, subscriber: _S, options: Mapping[str, Any] = ..., group: str | None = None
+    ) -> None: ...
     @property
     def group(self) -> str | None: ...
 

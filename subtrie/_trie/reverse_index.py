@@ -101,6 +101,11 @@ class Index(Rooted):
     __slots__ = ("left",)
     left: Duties
 
+    if cython.compiled:
+
+        def __cinit__(self) -> None:
+            self._root = empty_root()  # so that one that Python makes is no danger
+
     def owner_of(self, subscriber: Any, hash: int) -> Any:
         """Return the object under which the subscriber's filings are stored; itself if there are none. The search by
         identity comes first, since it calls no `__eq__`."""
@@ -172,7 +177,8 @@ class Index(Rooted):
 
 def new_index() -> Index:
     index: Index = Index.__new__(Index)
-    index._root = empty_root()
+    if not cython.compiled:
+        index._root = empty_root()
     index.left = Duties()
     return index
 

@@ -142,10 +142,6 @@ class TestWhatIsNotMadeByACall:
                 with pytest.raises((TypeError, AttributeError)):
                     read(made)
 
-    def test_a_delivery_is_only_an_answer(self) -> None:
-        with pytest.raises(TypeError, match="is an answer of SubscriptionTrie"):
-            Delivery()
-
     @pytest.mark.parametrize("filter", [b"a.b", 5, None, ("a", "b")])
     def test_the_filter_of_a_subscription_is_a_text(self, filter: Any) -> None:
         with pytest.raises(TypeError, match="the filter of a Subscription must be a str"):

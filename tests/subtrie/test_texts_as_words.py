@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import pickle
 
 import pytest
 
-from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError
+from subtrie import AMQP, MQTT, NATS, Delivery, SubscriptionTrie, TopicError
 
 
 def test_texts_mean_their_words() -> None:
@@ -39,3 +40,14 @@ async def awaited(filter: str, wanted: bool) -> None: ...
 def test_a_listener_that_nobody_would_await_is_refused(listener: object) -> None:
     with pytest.raises(TypeError, match="awaits"):
         SubscriptionTrie(on_interest=listener)  # type: ignore[arg-type]
+
+
+def test_a_delivery_is_made_as_it_is_answered() -> None:
+    trie = SubscriptionTrie(NATS)
+    trie.subscribe("a.*", "ann", qos=1)
+    trie.subscribe("a.b", "bob", queue="q")
+    made = [Delivery("a.*", "ann", {"qos": 1}), Delivery("a.b", "bob", {"queue": "q"}, "q")]
+    assert sorted(trie.deliveries("a.b"), key=lambda one: one.filter) == made
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(TypeError, match="must be a str"):
+        Delivery(1, "ann")  # type: ignore[arg-type]

@@ -61,6 +61,38 @@ def test_recursion_through_a_key_ends_in_an_error_on_small_stacks_too() -> None:
     assert (status, output) == (0, ""), errors[-2000:]
 
 
+# Made by no function of ours, so their fields are what `__new__` leaves in them.
+UNMADE = """
+import subtrie
+from ctrie._nodes import Pair
+from subtrie._trie.branch import Branch, Chain
+from subtrie._trie.queries.buffers import Rows
+from subtrie._trie.queries.columns import SetColumns
+from subtrie._trie.reverse_index import Index
+from subtrie._trie.subscribers import Entry
+from subtrie.fields import Not
+
+index, rows = Index.__new__(Index), Rows.__new__(Rows)
+CALLS = [
+    lambda: Not.__new__(Not).holds(1), lambda: SetColumns.__new__(SetColumns).fill(10, 100), lambda: index.check(None),
+    lambda: list(index.everything()), lambda: index.find_filing("s", 1, "k"), lambda: index.owner_of("s", 1),
+    lambda: rows.text("t"), lambda: rows.spell_text("t"), lambda: rows.text(None),
+    *[lambda base=base: type("Below", (base,), {})() for base in (Pair, Branch, Chain, Entry)],
+]
+for call in CALLS:
+    try:
+        call()
+    except Exception:
+        pass
+"""
+
+
+@pytest.mark.compiled
+def test_internal_objects_that_python_makes_are_harmless() -> None:
+    status, _, errors = run_script(UNMADE)
+    assert status == 0, errors[-500:]
+
+
 def test_the_state_of_a_ctrie_that_is_there_is_not_set() -> None:
     ctrie = Ctrie({1: 2})
     with pytest.raises(TypeError, match="being unpickled"):

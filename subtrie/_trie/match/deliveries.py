@@ -152,13 +152,21 @@ class Delivery(Told):
 
     `group` is the name of the group whose turn the subscriber takes, None if it is subscribed for itself. Two
     deliveries are equal if all four are.
+
+    >>> Delivery("a.*", "ann", {"qos": 1}).options["qos"]
+    1
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature()
+    __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS, group=None)
 
-    def __init__(self) -> None:
-        raise TypeError("a Delivery is an answer of SubscriptionTrie.deliveries, and is not made by a call")
+    def __init__(
+        self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS, group: str | None = None
+    ) -> None:
+        if not isinstance(filter, str):
+            raise TypeError(f"the filter of a Delivery must be a str, not {type(filter).__name__}")
+        entry = new_entry(subscriber, 0, dict(options) or None)
+        _fill(self, entry, 0, None if group is None else (group, None), filter, 0)
 
     @property
     def group(self) -> str | None:
@@ -185,7 +193,7 @@ class Delivery(Told):
         return f"Delivery({shown}, filter={self.filter!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.subscriber, dict(self.options), self.group, self.filter)
+        return Delivery, (self.filter, self.subscriber, dict(self.options), self.group)
 
 
 leaf_after(Subscription.__new__(Subscription))
@@ -212,12 +220,6 @@ def _fill(one: Told, who: Any, hash: int, group: Any, trail: Any, at: int) -> No
     one._group = group
     one._trail = trail
     one._at = at
-
-
-def _restored(subscriber: Any, options: dict[str, Any], group: str | None, filter: str) -> Told:
-    """Unpickle, or copy."""
-    entry = new_entry(subscriber, 0, options or None)
-    return new_told(True, entry, 0, None if group is None else (group, None), filter, 0)
 
 
 def _check_made(one: Told) -> None:
