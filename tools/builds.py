@@ -67,6 +67,7 @@ class Build:
         return ["chroot", str(self.root), "sh", "-c", line, inside, self.interpreter, *arguments]
 
     def look(self) -> None:
+        """Ask the interpreter what it is."""
         answer = subprocess.run(
             self.command("-c", FACTS), capture_output=True, text=True, check=True, env=self.environment()
         )
@@ -75,20 +76,24 @@ class Build:
 
     @property
     def name(self) -> str:
+        """What its folder is called."""
         t = "t" * self.facts["free_threaded"]
         return f"{self.facts['version']}{t}-{self.compiler}-{'aarch64' if self.emulated else self.facts['machine']}"
 
     @property
     def folder(self) -> Path:
+        """Where it is compiled and tested: within its distribution, if it has one that is entered."""
         if self.root is not None and not self.emulated:
             return self.root / "tmp" / "builds" / self.name
         return BUILDS / self.name
 
     def environment(self) -> dict[str, str]:
+        """The variables that it runs with."""
         added = {"PYTHONHOME": str(self.root / "usr")} if self.root is not None and self.emulated else {}
         return {**os.environ, "PYTHON_GIL": "0" if self.facts.get("free_threaded") else "1", **added}
 
     def compiler_command(self) -> list[str]:
+        """The compiler with this interpreter's headers."""
         includes = dict.fromkeys([self.facts["include"], self.facts["platinclude"]])
         if self.root is not None and not self.emulated:
             line = 'cd "$0" && exec "$@"'
@@ -124,6 +129,7 @@ def main() -> int:
 
 
 def builds_of(named: list[str], compilers: list[str]) -> list[Build]:
+    """Each interpreter with each compiler that is there for it."""
     found: list[Build] = []
     for name in named or interpreters_here():
         *kind, path = name.split(":")
@@ -140,6 +146,7 @@ def builds_of(named: list[str], compilers: list[str]) -> list[Build]:
 
 
 def interpreters_here() -> list[str]:
+    """The interpreters of PATH and of pyenv."""
     on_path = [path for version in VERSIONS if (path := shutil.which(f"python{version}"))]
     of_pyenv = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.*/bin/python"))
     return [path for path in on_path if "shims" not in path] + [
@@ -168,6 +175,7 @@ def made(build: Build, tests: list[str]) -> dict[str, Any]:
 
 
 def compiler_version(build: Build) -> str:
+    """The name of the compiler, and its version."""
     shown = subprocess.run([*build.compiler_command(), "--version"], capture_output=True, text=True, check=True).stdout
     number = re.search(r"\d+\.\d+(\.\d+)?", shown.splitlines()[0].partition(")")[2] or shown)
     return f"{build.compiler} {number[0] if number else '?'}"
@@ -245,12 +253,18 @@ def tested(build: Build, tests: list[str]) -> str:
 
 
 def write_table(results: list[dict[str, Any]]) -> None:
+    """Put these results into the page."""
     results.sort(key=lambda r: (r["machine"] != "x86_64", VERSIONS.index(r["python"]), r["compiler"]))
     lines = ["| CPython | compiler | processor | tests | result |\n", "| --- | --- | --- | --- | --- |\n"]
-    lines += [
-        f"| {r['patch']}{'t' * r['python'].endswith('t')} | {r['compiler']} | {r['machine']} | `{r['tests']}` | {r['result']} |\n"
-        for r in results
-    ]
+    for r in results:
+        cells = [
+            r["patch"] + "t" * r["python"].endswith("t"),
+            r["compiler"],
+            r["machine"],
+            f"`{r['tests']}`",
+            r["result"],
+        ]
+        lines.append(f"| {' | '.join(cells)} |\n")
     page = PAGE.read_text("utf-8")
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def cut(version: str, date: str) -> None:
+    """Begin a version: its number, and its section in the change log."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version) or not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         sys.exit("a version is three numbers, as 0.3.0, and a date is as 2026-01-31")
     text = CHANGES.read_text("utf-8")
@@ -59,24 +60,27 @@ def check_changes() -> None:
 
 
 def version_here() -> str:
+    """The version in the sources."""
     found = re.search(r'__version__ = "([^"]+)"', VERSION.read_text("utf-8"))
     assert found is not None
     return found[1]
 
 
 def build_and_check() -> None:
+    """Build both files, and check what they say and what is in them."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", str(DIST), str(ROOT))
     files = sorted(DIST.iterdir())
     run(sys.executable, "-m", "twine", "check", "--strict", *map(str, files))
-    run(sys.executable, "-m", "check_wheel_contents", *WHEEL_CONTENTS, *(str(f) for f in files if f.suffix == ".whl"))
+    wheels = [str(file) for file in files if file.suffix == ".whl"]
+    run(sys.executable, "-m", "check_wheel_contents", *WHEEL_CONTENTS, *wheels)
     for file in files:
         install_alone(file)
     print("checked:", *(file.name for file in files))
 
 
 def install_alone(file: Path) -> None:
-    """Install a file into an environment that has nothing else, and use it from a folder that has none of our sources."""
+    """Install a file into an environment that has nothing else, and use it far from these sources."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(Path(folder) / "environment", with_pip=True)
         python = str(Path(folder) / "environment" / "bin" / "python")
@@ -86,6 +90,7 @@ def install_alone(file: Path) -> None:
 
 
 def run(*command: str, folder: str | Path = ROOT) -> None:
+    """Run a command, and say so; CalledProcessError if it fails."""
     print("==", *(word.replace(f"{ROOT}/", "") for word in command[1:]), flush=True)
     subprocess.run(command, cwd=folder, check=True)
 
