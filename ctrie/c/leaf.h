@@ -137,7 +137,6 @@ static inline int leaf_after(PyObject *first)
     kind->type = Py_TYPE(first);
     kind->first = Py_NewRef(first);
     kind->type->tp_dealloc = leaf_drop;
-    kind->type->tp_flags &= ~Py_TPFLAGS_BASETYPE;       /* a leaf of a class that was made later would be of no kind */
     return 0;
 }
 
