@@ -109,11 +109,11 @@ class Publisher:
     :raises TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind
     :raises ValueError: the directory has other files, or subscriptions of another dialect
 
-    With ``every`` or ``changes``, a thread publishes the first version a moment later, and `close` the last one: at the
-    end of a ``with`` block, also after an exception or ``sys.exit``, and otherwise when the interpreter ends. SIGTERM ends a
-    process without any of this, unless it has a handler: ``signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))``. A
-    failure to publish is logged (logger ``snapshot.published``), and it is tried again; `close` raises if it cannot
-    publish the last version.
+    With ``every`` or ``changes``, a thread publishes the first version a moment later, and `close` the last one: at
+    the end of a ``with`` block, also after an exception or ``sys.exit``, and otherwise when the interpreter ends.
+    SIGTERM ends a process without any of this, unless it has a handler: ``signal.signal(signal.SIGTERM, lambda *_:
+    sys.exit(0))``. A failure to publish is logged (logger ``snapshot.published``), and it is tried again; `close`
+    raises if it cannot publish the last version.
 
     Several threads may use a publisher. Publishers of several processes exclude one another by the directory alone. A
     child of ``fork`` must open its own.
