@@ -148,7 +148,7 @@ class Session:
     expiry: int = 0  # seconds
     connection: Connection | None = None
     will: tuple[Message, int] | None = None  # and the seconds that it is delayed
-    mailbox: Mailbox[Outgoing] = field(default_factory=lambda: Mailbox(ROOM))
+    mailbox: Mailbox[Outgoing] = field(default_factory=lambda: Mailbox(ROOM, size=len))
     under_way: dict[int, Outgoing | None] = field(default_factory=dict)  # not acknowledged; None: to be completed
     bytes_under_way: int = 0
     acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
