@@ -117,8 +117,8 @@ def entries_for(index: Index, message: dict[Any, Any], words: tuple[str, ...] | 
     with those filed by `==`: users' code may run and raise. `words` are those of its topic, if it has one."""
     if not cython.compiled:
         search = Search()
-    enter_search()
     message = message.copy()
+    enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, words)
     try:
         _search(address(search), borrow(index), message, words, False)
@@ -133,8 +133,8 @@ def subscribers_for(state: State, message: dict[Any, Any], words: tuple[str, ...
     """Return the distinct subscribers with a subscription of which all criteria hold."""
     if not cython.compiled:
         search = Search()
-    enter_search()
     message = message.copy()
+    enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, words)
     try:
         _search(address(search), index_of(state), message, words, False)
