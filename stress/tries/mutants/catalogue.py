@@ -274,16 +274,16 @@ _SNAPSHOTS: Final = (
             (_CTRIE, "        return ItemsView(self.readonly_snapshot())\n", "        return ItemsView(self)\n"),
             (
                 _CTRIE,
-                "        return _pairs(freeze_root(self._root), None)\n",
-                "        return _pairs(self._root, None)\n",
+                "        return _contents(freeze_root(self._root), None, PAIRS)\n",
+                "        return _contents(self._root, None, PAIRS)\n",
             ),
         ),
         shown_by=("mixed generations", ((("items", ()),), _A_MOVE)),
     ),
     _of_map(
         "len counts a moving trie",
-        "        root = freeze_root(self._root)\n        count = 0\n",
-        "        root = self._root\n        count = 0\n",
+        "    count = 0\n    root = freeze_root(trie._root)\n",
+        "    count = 0\n    root = trie._root\n",
         _CTRIE,
         shown_by=("mixed generations", ((("__len__", ()),), _A_MOVE)),
     ),
@@ -395,8 +395,8 @@ _MAPPING: Final = (
     ),
     _of_map(
         "a plain store takes any GCAS for done",
-        "return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) else UNDONE",
-        "return STORED if gcas(cython.cast(Root, root_of(trie)), inode, cn, changed) or True else UNDONE",
+        "    if not gcas(cython.cast(Root, root_of(trie)), inode, cn, changed):\n        return UNDONE\n",
+        "    gcas(cython.cast(Root, root_of(trie)), inode, cn, changed)\n",
         _DESCENT,
     ),
     _of_map(
