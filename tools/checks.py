@@ -22,6 +22,11 @@ from pathlib import Path
 # that has loaded Spark, Arrow and all tests.
 CORE = "tests/ctrie tests/subtrie tests/fields ctrie subtrie"
 STRESS = "tests/stress stress"
+# Campaigns of a second, which a process full of other tests' objects would spend on looking for functions.
+RUNS = " ".join(
+    f"tests/stress/test_{name}.py" for name in ("what_runs", "what_runs_say", "races_and_belt", "sequential")
+)
+WITHOUT_RUNS = " ".join(f"--ignore={name}" for name in RUNS.split())
 OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
 
 # Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked
@@ -78,7 +83,8 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
     gil = [
         part("gil-outside", "compiled", OUTSIDE),
         part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
-        part("gil-stress", "compiled", STRESS),
+        part("gil-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}"),
+        part("gil-runs", "compiled", RUNS),
         part("gil-core", "compiled", CORE),
     ]
     if only_gil:
@@ -92,7 +98,8 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
         Part("free-threaded-built", (make,)),
         gil[0],
         lint,
-        part("free-threaded-core", "compiled", f"{CORE} {STRESS}", COMPILED),
+        part("free-threaded-core", "compiled", CORE, COMPILED),
+        part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}", COMPILED),
         part("free-threaded-outside", "compiled", OUTSIDE, COMPILED),
         part("free-threaded-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
         *gil[1:],

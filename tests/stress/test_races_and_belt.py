@@ -16,6 +16,8 @@ from stress.explorer.seat_belt import contradiction
 from stress.recorder.workload import as_calls
 from tests.stress.in_bad_faith import CASES, TWICE
 
+pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
+
 PROGRAM = tuple(map(as_calls, TWICE))
 
 

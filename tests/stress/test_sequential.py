@@ -17,6 +17,8 @@ from stress.sequential import Sequential
 from stress.spec import WAITS
 from tests.stress.test_what_runs_say import Bumped, Locked, Shared, WrongAlone
 
+pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
+
 
 def run(factory: Any, operations: Any, **settings: Any) -> Outcome:
     return stress.run(factory, None, operations, **{"duration": 1.0, "seed": 1, "pursuit": 0, **settings})

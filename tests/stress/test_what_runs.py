@@ -16,6 +16,8 @@ PUT_AND_READ: list[Any] = [[("put", 1)], [("read",)]]
 PRELUDE = """
 import array, bisect, collections, contextlib, dataclasses, functools, heapq, itertools, operator, queue, sys, threading
 import time, types
+
+pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 """
 
 

@@ -13,6 +13,8 @@ import stress
 from stress import Counter, Operation, Outcome, Raised, Spec, Verdict, one_of, unique
 from stress.recorder.telling import could_contradict
 
+pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
+
 SECONDS = 0.6
 
 
