@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import enum
 import logging
 import random
 import uuid
@@ -23,6 +22,7 @@ from snapshot.storing import Kinds, Storing, options_of, subscriber_of
 from snapshot.texts import option_text
 from subtrie import MQTT, NATS, SubscriptionTrie, TopicStore
 from subtrie.tagged import tagged, untagged
+from tests.odd_values import Name, Number, Raises
 from tests.snapshot.test_published import held_by
 
 ODD: list[Any] = [
@@ -322,29 +322,6 @@ class TestAnything:
             if chance.random() < 0.2:
                 publisher = snapshot.Publisher(trie, tmp_path)
                 publisher.publish()
-
-
-class Number(enum.IntEnum):
-    ONE = 1
-
-
-class Name(str):
-    __slots__ = ()
-
-
-class Raises(int):
-    """Whatever is done with it."""
-
-    def __eq__(self, other: object) -> bool:
-        raise ZeroDivisionError
-
-    def __hash__(self) -> int:
-        return 1
-
-    def __str__(self) -> str:
-        raise ZeroDivisionError
-
-    __repr__ = __str__
 
 
 EQUAL: list[Any] = [Number.ONE, Name("x"), Name("\ud800"), OrderedDict(a=1), [Number.ONE]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import enum
 import pickle
 import socket
 from decimal import Decimal
@@ -12,27 +11,7 @@ from typing import Any
 import pytest
 
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
-
-
-class Number(enum.IntEnum):
-    ONE = 1
-
-
-class Name(str):
-    __slots__ = ()
-
-
-class Hostile(int):
-    def __eq__(self, other: object) -> bool:
-        raise ZeroDivisionError
-
-    def __hash__(self) -> int:
-        return 1
-
-    def __str__(self) -> str:
-        raise ZeroDivisionError
-
-    __repr__ = __str__
+from tests.odd_values import Name, Number, Raises
 
 
 def cyclic() -> list[Any]:
@@ -55,7 +34,7 @@ BAD: list[Any] = [
     cyclic(),
     [object()],
     {"a": object()},
-    Hostile(5),
+    Raises(5),
 ]
 
 
