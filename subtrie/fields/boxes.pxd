@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 from ctrie._arrays cimport inserted, removed, replaced, settle
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None
 from subtrie.fields.criteria cimport BOXES, Criterion, NUMBERS, Within, exact_double, order_of
+from subtrie.fields.intervals cimport exchanged
 from subtrie.fields.maps cimport crowd_size
 
 cdef enum:
@@ -172,7 +173,6 @@ cpdef Boxes with_box(Boxes tree, Box box, object filed)
 cdef tuple _with(Boxes node, Box box, object filed)
 @cython.locals(half=Py_ssize_t)
 cdef tuple _nodes(tuple boxes, tuple below)
-cdef tuple _exchanged(tuple below, Py_ssize_t i, tuple nodes)
 @cython.locals(left=Boxes, only=Boxes)
 cpdef Boxes without_box(Boxes tree, Box box)
 @cython.locals(i=Py_ssize_t, before=Py_ssize_t, child=Boxes, joined=tuple)

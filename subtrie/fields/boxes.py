@@ -37,6 +37,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import inserted, removed, replaced, settle
     from subtrie.fields.criteria import BOXES, NUMBERS, Criterion, Within, order_of
+    from subtrie.fields.intervals import exchanged
     from subtrie.fields.maps import crowd_size
 
 from subtrie.fields.criteria import AtLeast, AtMost, GreaterThan, LessThan
@@ -254,7 +255,7 @@ def _with(node: Boxes, box: Box, filed: Any) -> tuple[Boxes, ...]:
             return (_node(node.boxes, replaced(node.below, i, filed)),)
         return _nodes(inserted(node.boxes, i + 1, box), inserted(node.below, i + 1, filed))
     i = max(i, 0)
-    return _nodes(None, _exchanged(node.below, i, _with(node.below[i], box, filed)))
+    return _nodes(None, exchanged(node.below, i, _with(node.below[i], box, filed)))
 
 
 def _nodes(boxes: tuple[Box, ...] | None, below: tuple[Any, ...]) -> tuple[Boxes, ...]:
@@ -265,13 +266,6 @@ def _nodes(boxes: tuple[Box, ...] | None, below: tuple[Any, ...]) -> tuple[Boxes
     if boxes is None:
         return (_node(None, below[:half]), _node(None, below[half:]))
     return (_node(boxes[:half], below[:half]), _node(boxes[half:], below[half:]))
-
-
-def _exchanged(below: tuple[Any, ...], i: int, nodes: tuple[Boxes, ...]) -> tuple[Any, ...]:
-    """Return the nodes with one or two in the place of one."""
-    if len(nodes) == 1:
-        return replaced(below, i, nodes[0])
-    return inserted(replaced(below, i, nodes[1]), i, nodes[0])
 
 
 def without_box(tree: Boxes, box: Box) -> Boxes | None:
@@ -295,7 +289,7 @@ def _without(node: Boxes, box: Box) -> Boxes:
         return _node(None, replaced(node.below, i, child))
     before = i - 1 if i > 0 else 0
     joined = _joined(node.below[before], child) if i > 0 else _joined(child, node.below[1])
-    return _node(None, _exchanged(removed(node.below, before + 1), before, joined))
+    return _node(None, exchanged(removed(node.below, before + 1), before, joined))
 
 
 def _joined(one: Boxes, other: Boxes) -> tuple[Boxes, ...]:

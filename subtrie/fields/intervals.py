@@ -228,7 +228,7 @@ def _with(node: Ranges, span: Within, filed: Any) -> tuple[Ranges, ...]:
         return _nodes(spans, inserted(node.below, i + 1, filed), _higher(node.reach, span))
     if i < 0:
         i = 0
-    below = _exchanged(node.below, i, _with(node.below[i], span, filed))
+    below = exchanged(node.below, i, _with(node.below[i], span, filed))
     return _nodes(None, below, _higher(node.reach, span))
 
 
@@ -242,8 +242,8 @@ def _nodes(spans: tuple[Within, ...] | None, below: tuple[Any, ...], reach: With
     return (_node(spans[:half], below[:half], None), _node(spans[half:], below[half:], None))
 
 
-def _exchanged(below: tuple[Any, ...], i: int, nodes: tuple[Ranges, ...]) -> tuple[Any, ...]:
-    """Return the nodes with one or two in the place of one."""
+def exchanged(below: tuple[Any, ...], i: int, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the nodes below a node of a tree, of ranges or of boxes, with one or two in the place of one."""
     if len(nodes) == 1:
         return replaced(below, i, nodes[0])
     return inserted(replaced(below, i, nodes[1]), i, nodes[0])
@@ -270,7 +270,7 @@ def _without(node: Ranges, span: Within) -> Ranges:
         return _node(None, replaced(node.below, i, child), None)
     before = i - 1 if i > 0 else 0
     joined = _joined(node.below[before], child) if i > 0 else _joined(child, node.below[1])
-    return _node(None, _exchanged(removed(node.below, before + 1), before, joined), None)
+    return _node(None, exchanged(removed(node.below, before + 1), before, joined), None)
 
 
 def _joined(one: Ranges, other: Ranges) -> tuple[Ranges, ...]:
