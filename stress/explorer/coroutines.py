@@ -79,8 +79,10 @@ class Greenlets(_Bodies):
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
         main = self._main()
-        if main is not self._greenlets[MAIN]:  # greenlets cannot leave the thread in which they were made
-            self._greenlets = [main]
+        # Greenlets cannot leave the thread in which they were made. And an exception from outside, such as Ctrl-C, may
+        # have ended one, or have left a body unfinished.
+        if main is not self._greenlets[MAIN] or self._running or any(each.dead for each in self._greenlets[:MAIN]):
+            self._greenlets, self._running = [main], set()
         self._body = body
         while len(self._greenlets) <= size:
             self._greenlets.insert(MAIN, self._make(self._work))
@@ -106,7 +108,9 @@ class Greenlets(_Bodies):
         """As `Coroutines.abandon`."""
         self._body = None
         for number in list(self._running):
-            self._greenlets[number].throw(Abandoned)
+            if not self._greenlets[number].dead:
+                self._greenlets[number].throw(Abandoned)
+        self._running.clear()
 
 
 class Threads(_Bodies):

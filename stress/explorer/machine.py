@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
+from stress.explorer.outside import handlers, interruption
 from stress.explorer.places import meet
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
@@ -169,6 +170,7 @@ class Machine:
         self.clock = 0.0
         """Seconds that have passed for the threads in this execution."""
         self._escaped: BaseException | None = None
+        self._handlers = handlers()
         self._decide: Callable[[int], int] = lambda me: MAIN
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
@@ -249,6 +251,8 @@ class Machine:
                 try:
                     answer = method(*args)
                 except ANSWERS as error:
+                    if interruption(error, self._handlers) is not None:
+                        raise
                     answer = error
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught the exception that was to end it
@@ -261,12 +265,14 @@ class Machine:
                 self.limit = self.step + self.most
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
-        except _Livelock:
+        except _Livelock as error:
             self.execution.trouble = "livelock"
-        except Abandoned:
+            self._escaped = interruption(error, self._handlers) or self._escaped
+        except Abandoned as error:
+            self._escaped = interruption(error, self._handlers) or self._escaped
             raise
         except BaseException as error:  # noqa: BLE001 - not an answer: re-raised for the caller of the machine
-            self._escaped, self.enabled = error, 0
+            self._escaped, self.enabled = interruption(error, self._handlers) or error, 0
 
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: ask for the next decision, unless it was already made in favour of this

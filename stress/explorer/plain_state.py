@@ -38,6 +38,7 @@ from stress.explorer.entered import Entered, functions_of, reachable
 from stress.explorer.instrumentation import with_steps
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
+from stress.explorer.outside import handlers, is_handling
 from stress.explorer.places import Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
@@ -136,6 +137,7 @@ class PlainState:
         self._roots: list[Any] = []
         self._classes: list[type] = []
         self._before = Snapshot()
+        self._handlers = handlers()
 
     # ----------------------------------------------------------------------------------------------- what has run
 
@@ -161,6 +163,8 @@ class PlainState:
         ):
             return
         if frame is not None and (is_deaf(frame.f_back) or is_ours(frame.f_globals.get("__name__"))):
+            return
+        if self._handlers and is_handling(frame, self._handlers):
             return
         knowledge = self.knowledge
         alike = knowledge.alike.get(code, 0)

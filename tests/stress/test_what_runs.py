@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,13 +14,13 @@ import pytest
 import stress
 from stress import Verdict, explore
 
+pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
+
 TWICE: list[Any] = [[("increment",)], [("increment",)]]
 PUT_AND_READ: list[Any] = [[("put", 1)], [("read",)]]
 PRELUDE = """
 import array, bisect, collections, contextlib, dataclasses, functools, heapq, itertools, operator, queue, sys, threading
 import time, types
-
-pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 """
 
 
@@ -392,23 +395,82 @@ class Hits:
             return self.n
 
 
+class Late(BaseException):
+    """What a test runner raises when a test takes too long."""
+
+
+class TooLong(Exception):
+    """The same, of a kind that could be an answer of the object."""
+
+
+class Interrupted(Hits):
+    """Hits whose first call is interrupted in the middle of a step."""
+
+    def increment(self) -> int:
+        if not interrupted:
+            interrupted.append(True)
+            signal.raise_signal(signal.SIGALRM)
+        return super().increment()
+
+
+class InterruptedWithin(Hits):
+    """The same within a block that is left with a step, so that others go on before the interruption is seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = threading.Lock()
+
+    def increment(self) -> int:
+        with self.other:
+            if not interrupted and self.n:
+                interrupted.append(True)
+                signal.raise_signal(signal.SIGALRM)
+            return super().increment()
+
+
+interrupted: list[bool] = []
+
+
+@contextmanager
+def alarms(raised: type[BaseException]) -> Iterator[None]:
+    """Within the block, a signal raises an exception, by a handler in a file whose functions are explored."""
+
+    def late(*_: object) -> None:
+        tell()
+
+    def tell() -> None:
+        raise raised
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        interrupted.clear()
+
+
 class TestInterruption:
+    """Ctrl-C, or a signal by which a test runner ends a test, may come in the middle of a step."""
+
     def test_leaves_nothing_behind(self) -> None:
-        """Ctrl-C, or a signal by which a test runner ends a test, may come in the middle of a step."""
-
-        class Late(BaseException):
-            pass
-
-        def late(*_: object) -> None:
-            raise Late
-
-        before = signal.signal(signal.SIGALRM, late)
-        try:
+        with alarms(Late):
             for _ in range(3):
                 signal.setitimer(signal.ITIMER_REAL, 0.2)
                 with pytest.raises(Late):
                     explore(Hits, stress.Counter(), [[("increment",)] * 4] * 4)
                 assert explore(Hits, stress.Counter(), [[("increment",)]] * 2).verdict is Verdict.LINEARIZABLE
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+
+    @pytest.mark.parametrize("raised", [Late, TooLong, KeyboardInterrupt])
+    @pytest.mark.parametrize("factory", [Interrupted, InterruptedWithin])
+    def test_a_handler_is_no_part_of_the_object(self, factory: Any, raised: type[BaseException]) -> None:
+        with alarms(raised), pytest.raises(raised):
+            explore(factory, stress.Counter(), [[("increment",)]] * 3)
+
+    def test_is_seen_wherever_it_comes(self) -> None:
+        drawn = random.Random(20)
+        with alarms(Late):
+            for _ in range(20):
+                signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.03, 0.2))
+                with pytest.raises(Late):
+                    explore(Hits, stress.Counter(), [[("increment",)] * 4] * 4)
