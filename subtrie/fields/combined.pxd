@@ -7,6 +7,7 @@ from subtrie.fields.criteria cimport ANY, Criterion, LEADS
 
 cdef class Not(Criterion):
     cdef readonly Criterion criterion
+    cdef readonly int depth
 
     cpdef bint holds(self, object value) except -1
     cdef bint is_found_exactly(self) except -1
@@ -14,6 +15,7 @@ cdef class Not(Criterion):
 
 cdef class AnyOf(Criterion):
     cdef readonly tuple alternatives
+    cdef readonly int depth
 
     cpdef bint holds(self, object value) except -1
     cpdef bint met_by(self, dict message) except -1
@@ -30,3 +32,4 @@ cdef bint _all_hold(tuple way, object value) except -1
 cdef bint _all_met(tuple way, dict message) except -1
 @cython.locals(criterion=Criterion)
 cdef bint _all_may_be_met(tuple way, dict message) except -1
+cpdef list listed(object criteria)

@@ -13,7 +13,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 if not cython.compiled:
@@ -22,26 +22,32 @@ if not cython.compiled:
 
 from ctrie._signatures import LazySignature
 from subtrie.fields.criteria import Absent, NotIn, OneOf
+from subtrie.fields.short import short
+
+MOST_NESTED = 100  # criteria in criteria: all that asks them asks itself about what is inside
 
 
 class Not(Criterion):
     """The field is there, and its value does not satisfy `criterion`, which is on the same field.
 
-    Raises ValueError for a criterion on several fields, and for `Absent`, whose opposite is `Present`.
+    Raises ValueError for a criterion on several fields, for `Absent`, whose opposite is `Present`, and for criteria
+    nested more than 100 deep.
 
     >>> from subtrie.fields import Prefix
     >>> Not(Prefix("file", "tmp")).holds("a.png"), Not(Prefix("file", "tmp")).holds("tmp.png")
     (True, False)
     """
 
-    __slots__ = ("criterion",)
+    __slots__ = ("criterion", "depth")
     __signature__: Any = LazySignature("criterion")
     criterion: Any
+    depth: int
 
     def __init__(self, criterion: Criterion) -> None:
         _check_criterion(criterion)
         if criterion.name is None or isinstance(criterion, Absent):
-            raise ValueError(f"Not is about the value of one field, not about {criterion!r}")
+            raise ValueError(f"Not is about the value of one field, not about {short(criterion)}")
+        self.depth = _depth_above((criterion,))
         settle(criterion)
         self.name = criterion.name
         self.criterion = criterion
@@ -65,7 +71,7 @@ class AnyOf(Criterion):
     """At least one of `alternatives` holds: each is a criterion, or several of which all are to hold. They may be on
     one field, whose name is then that of this criterion, or on several; then `name` is None.
 
-    Raises ValueError if there are no alternatives, or one has no criteria.
+    Raises ValueError if there are no alternatives, if one has no criteria, and for criteria nested more than 100 deep.
 
     >>> from subtrie.fields import Equals, Prefix
     >>> AnyOf(Equals("state", "open"), Prefix("state", "re")).holds("reopened")
@@ -74,9 +80,10 @@ class AnyOf(Criterion):
     True
     """
 
-    __slots__ = ("alternatives",)
+    __slots__ = ("alternatives", "depth")
     __signature__: Any = LazySignature(_any_of)
     alternatives: tuple[tuple[Any, ...], ...]
+    depth: int
 
     def __init__(self, *alternatives: Criterion | Iterable[Criterion]) -> None:
         ways = [(one,) if isinstance(one, Criterion) else tuple(one) for one in alternatives]
@@ -85,6 +92,7 @@ class AnyOf(Criterion):
         for criterion in itertools.chain(*ways):
             _check_criterion(criterion)
             settle(criterion)
+        self.depth = _depth_above(itertools.chain(*ways))
         names = {criterion.name for criterion in itertools.chain(*ways)}
         self.name = names.pop() if len(names) == 1 else None
         self.alternatives = tuple(ways)
@@ -133,6 +141,14 @@ class AnyOf(Criterion):
         return "AnyOf", frozenset(map(frozenset, self.alternatives))
 
 
+def _depth_above(criteria: Iterable[Any]) -> int:
+    """Return how deep a criterion is nested that is made of these."""
+    depth: int = 1 + max([one.depth if isinstance(one, Not | AnyOf) else 0 for one in criteria])
+    if depth > MOST_NESTED:
+        raise ValueError(f"criteria are nested up to {MOST_NESTED} deep in Not and AnyOf, and no deeper")
+    return depth
+
+
 def values_named(criteria: Iterable[Any]) -> int:
     """Return how many values criteria name in all, those inside of others included."""
     named = 0
@@ -157,9 +173,28 @@ def ways_to_meet(criteria: Iterable[Any]) -> int:
 
 def _check_criterion(criterion: Any) -> None:
     if not isinstance(criterion, Criterion):
-        raise TypeError(
-            f"a criterion must be Equals, Present or another of subtrie.fields, not {type(criterion).__name__}"
-        )
+        raise TypeError(f"a criterion must be Equals, Present or another of subtrie.fields, {_not_so(criterion)}")
+
+
+def _not_so(given: Any) -> str:
+    if isinstance(given, type) and issubclass(given, Criterion):
+        return f"made with the name of a field, not the class {given.__name__} itself"
+    return f"not {type(given).__name__}"
+
+
+def listed(criteria: Any) -> list[Any]:
+    """Return the criteria of a subscription as a list. TypeError, which says what to do instead, for anything else."""
+    if isinstance(criteria, Criterion):
+        raise TypeError(f"the criteria of a subscription are a list, even if it is one: [{short(criteria)}]")
+    if type(criteria) is not list and isinstance(criteria, Mapping | str | bytes):
+        kind = type(criteria).__name__
+        raise TypeError(f"the criteria of a subscription are a list, not {kind}: from_pattern() reads a JSON pattern")
+    if isinstance(criteria, type):
+        _check_criterion(criteria)
+    found = list(criteria)
+    for criterion in found:
+        _check_criterion(criterion)
+    return found
 
 
 def _all_hold(way: tuple[Any, ...], value: Any) -> bool:

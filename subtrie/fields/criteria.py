@@ -43,6 +43,7 @@ from typing import Any
 
 from ctrie._signatures import LazySignature
 from subtrie.fields.events import Elements
+from subtrie.fields.short import short
 
 # Where the index files a criterion, cheapest to check first.
 VALUES, RANGES, ANY, NONE, LEADS, BOXES = range(6)
@@ -123,7 +124,7 @@ def _is_equal_to_itself(value: Any) -> bool:
 def _check_value(value: Any) -> None:
     """Raise ValueError for a value that nothing is equal to."""
     if not _is_equal_to_itself(value):
-        raise ValueError(f"nothing is equal to {value!r}, not even itself")
+        raise ValueError(f"nothing is equal to {short(value)}, not even itself")
 
 
 def check_hashable(name: object, value: Any) -> None:
@@ -132,7 +133,7 @@ def check_hashable(name: object, value: Any) -> None:
         hash(value)
     except TypeError:
         kind = type(value).__name__
-        raise TypeError(f"the value of field {name!r} must be hashable, not {kind}") from None
+        raise TypeError(f"the value of field {short(name)} must be hashable, not {kind}") from None
 
 
 def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
@@ -228,7 +229,7 @@ class Criterion:
         try:
             return hash(self.identity())
         except TypeError as error:
-            raise TypeError(f"{self!r} cannot be looked up: {error}") from None
+            raise TypeError(f"{short(self)} cannot be looked up: {error}") from None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.arguments()))})"
@@ -385,7 +386,7 @@ class NotIn(Criterion):
 
 def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
     if isinstance(values, str | bytes):
-        raise TypeError(f"the values of field {name!r} are several: give a list of them, not {values!r}")
+        raise TypeError(f"the values of field {short(name)} are several: give a list of them, not {short(values)}")
     listed = list(values)
     for value in listed:
         _check_value(value)
@@ -420,10 +421,12 @@ class Within(Criterion):
 
     def _bound(self, low: Any, high: Any, low_open: bool, high_open: bool) -> None:
         if low is not None and high is not None and not _is_up_to(low, high, low_open or high_open):
-            raise ValueError(f"nothing lies within {low!r} and {high!r}{', open' if low_open or high_open else ''}")
+            raise ValueError(
+                f"nothing lies within {short(low)} and {short(high)}{', open' if low_open or high_open else ''}"
+            )
         for bound in (low, high):
             if not _is_equal_to_itself(bound):
-                raise ValueError(f"nothing lies within {low!r} and {high!r}")
+                raise ValueError(f"nothing lies within {short(low)} and {short(high)}")
         self.low = low
         self.high = high
         self.low_open = low_open and low is not None
@@ -539,7 +542,7 @@ class AtLeast(Within):
 
 def _given(name: str, bound: Any) -> Any:
     if bound is None:
-        raise TypeError(f"a comparison with field {name!r} needs a bound, not None; Present is for any value")
+        raise TypeError(f"a comparison with field {short(name)} needs a bound, not None; Present is for any value")
     return bound
 
 

@@ -45,8 +45,9 @@ from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.signatures import field_matcher
 from subtrie._trie.weak_subscribers import Held, hold
-from subtrie.fields.combined import values_named, ways_to_meet
+from subtrie.fields.combined import listed, values_named, ways_to_meet
 from subtrie.fields.overlapping import sharing
+from subtrie.fields.short import short
 from subtrie.fields.state import (
     check_state,
     differences,
@@ -472,13 +473,11 @@ class FieldMatcher:
             raise TypeError("this FieldMatcher is a snapshot, which never changes; fork() gives one that does")
 
     def _checked(self, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
-        checked: frozenset[Criterion] = frozenset(criteria)
+        given = listed(criteria)
+        checked: frozenset[Criterion] = criteria if type(criteria) is frozenset else frozenset(given)
         if not 1 <= len(checked) <= self._max_criteria:
             raise ValueError(f"a subscription has 1 to {self._max_criteria} criteria, not {len(checked)}")
         for criterion in checked:
-            if not isinstance(criterion, Criterion):
-                kind = type(criterion).__name__
-                raise TypeError(f"a criterion must be Equals, Present or another of subtrie.fields, not {kind}")
             settle(criterion)
         values, ways = values_named(checked), ways_to_meet(checked)
         if values > self._max_values:
@@ -517,14 +516,14 @@ def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:
     """Return criteria, subscriber and options of one of many."""
     if not isinstance(subscription, tuple) or len(subscription) not in (2, 3):
         raise ValueError(
-            f"a subscription is (criteria, subscriber) or (criteria, subscriber, options), not {subscription!r}"
+            f"a subscription is (criteria, subscriber) or (criteria, subscriber, options), not {short(subscription)}"
         )
     options = subscription[2] if len(subscription) == 3 else _NO_OPTIONS
     if not isinstance(options, Mapping):
-        raise TypeError(f"the options of a subscription are a mapping, not {options!r}")
+        raise TypeError(f"the options of a subscription are a mapping, not {short(options)}")
     for name in options:
         if not isinstance(name, str):
-            raise TypeError(f"the name of an option is a str, not {name!r}")
+            raise TypeError(f"the name of an option is a str, not {short(name)}")
     return subscription[0], subscription[1], options
 
 

@@ -14,15 +14,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+from subtrie.fields.combined import MOST_NESTED as MOST_NESTED_CRITERIA
 from subtrie.fields.combined import AnyOf, Not
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Present, Within
+from subtrie.fields.short import short
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 _SIGNS = ("<", "<=", ">", ">=", "=")
 _OR = "$or"
 _INFINITIES = (math.inf, -math.inf)  # JSON has none
+
+MOST_NESTED = 1_000  # objects in objects: most readers of JSON go no deeper
+MOST_DIGITS = 4_000  # of a whole number; Python takes 4,300, and n * n steps for n of them
+MOST_BITS = MOST_DIGITS * 10 // 3
+
+Path: TypeAlias = tuple[str, ...]
 
 
 class _Object(dict[str, Any]):
@@ -37,8 +45,12 @@ def _object(pairs: list[tuple[str, Any]]) -> _Object:
     return made
 
 
-def _pairs(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return given.pairs if isinstance(given, _Object) else list(given.items())
+def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Iterate over the names of an object and what they stand for. TypeError for names that JSON has not."""
+    for name, value in given.pairs if isinstance(given, _Object) else given.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the names in a pattern are texts, not {short(name)}")
+        yield name, value
 
 
 def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
@@ -61,41 +73,74 @@ def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
         ...
     ValueError: field 'name': criteria cannot express the test 'regexp'
     """
-    text = isinstance(pattern, str | bytes | bytearray)
-    parsed = json.loads(pattern, object_pairs_hook=_object) if text else pattern  # type: ignore[arg-type]
-    if not isinstance(parsed, Mapping):
-        raise TypeError(f"a pattern is a JSON object, not {type(parsed).__name__}")
-    return _criteria(parsed, (), set())
-
-
-def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], names: set[str]) -> list[Criterion]:
-    """Return the criteria of a pattern at a path; `names` are those of the fields that already have one."""
-    if not pattern:
-        raise ValueError(f"field {_name(path)!r}: an empty object asks for nothing" if path else "the pattern is empty")
-    found: list[Criterion] = []
-    for step, asked in _pairs(pattern):
-        here = (*path, step)
-        name = _name(here)
-        if step == _OR and (isinstance(asked, Mapping) or asked == []):
-            raise ValueError(f"field {name!r}: give a list of patterns, not {asked!r}")
-        if step == _OR and _is_or(asked):
-            found.append(AnyOf(*[_criteria(one, path, set()) for one in asked]))
-        elif isinstance(asked, Mapping):
-            found += _criteria(asked, here, names)
-            continue
-        elif not isinstance(asked, list):
-            raise ValueError(f"field {name!r}: give a list of values and tests, not {asked!r}")
-        elif name in names:
-            raise ValueError(f"field {name!r} is named twice")
-        else:
-            names.add(name)
-            found.append(_criterion(name, asked))
-        found[-1].written = json.dumps([here, asked], ensure_ascii=False)
+    given = _read(pattern) if isinstance(pattern, str | bytes | bytearray) else pattern
+    if not isinstance(given, Mapping):
+        raise TypeError(f"a pattern is a JSON object, not {type(given).__name__}")
+    found = []
+    for path, asked, criterion in _criteria(given, (), 0):
+        criterion.written = _written(path, asked)
+        found.append(criterion)
     return found
 
 
-def _name(path: tuple[str, ...]) -> str:
-    return ".".join(path)
+def _read(text: str | bytes | bytearray) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
+    except RecursionError:  # json.loads is written in C, and leaves nothing half done
+        raise ValueError(f"the pattern {short(text)} is nested too deep") from None
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= MOST_DIGITS else math.inf
+
+
+def _written(path: tuple[str, ...], asked: Any) -> str:
+    try:
+        return json.dumps([path, asked], ensure_ascii=False)
+    except RecursionError:
+        raise ValueError(f"field {short('.'.join(path))}: nested too deep") from None
+
+
+def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> Iterator[tuple[Path, Any, Criterion]]:
+    """Yield each criterion of a pattern at a path, with its own path and what is asked there. `depth` is the number of
+    $or around the pattern."""
+    if not pattern:
+        raise ValueError(
+            f"field {short('.'.join(path))}: an empty object asks for nothing" if path else "the pattern is empty"
+        )
+    names: set[str] = set()
+    below: list[tuple[Path, Iterator[tuple[str, Any]]]] = [(path, _pairs(pattern))]
+    while below:
+        outer, steps = below[-1]
+        step, asked = next(steps, (None, None))
+        if step is None:
+            below.pop()
+            continue
+        here = (*outer, step)
+        name = ".".join(here)
+        if isinstance(asked, Mapping) and step != _OR:
+            if len(here) >= MOST_NESTED:
+                raise ValueError(f"field {short(name)}: nested more than {MOST_NESTED:,} deep")
+            if not asked:
+                raise ValueError(f"field {short(name)}: an empty object asks for nothing")
+            below.append((here, _pairs(asked)))
+            continue
+        if not isinstance(asked, list) or (step == _OR and not asked):
+            wanted = "patterns" if step == _OR else "values and tests"
+            raise ValueError(f"field {short(name)}: give a list of {wanted}, not {short(asked)}")
+        if name in names:
+            raise ValueError(f"field {short(name)} is named twice")
+        names.add(name)
+        if step == _OR and _is_or(asked):
+            yield here, asked, _any_of(name, asked, outer, depth + 1)
+        else:
+            yield here, asked, _criterion(name, asked)
+
+
+def _any_of(name: str, patterns: list[Any], path: Path, depth: int) -> Criterion:
+    if depth >= MOST_NESTED_CRITERIA:  # one more is in a field with several tests
+        raise ValueError(f"field {short(name)}: {_OR} is nested {MOST_NESTED_CRITERIA} deep or more")
+    return AnyOf(*[[found for _, _, found in _criteria(one, path, depth)] for one in patterns])
 
 
 def _is_or(asked: Any) -> bool:
@@ -109,7 +154,10 @@ def _criterion(name: str, asked: list[Any]) -> Criterion:
     values = [one for one in asked if not isinstance(one, Mapping)]
     found: list[Criterion] = []
     if values or not asked:
-        _check_leaves(name, values)
+        try:
+            _check_leaves(values)
+        except ValueError as error:
+            raise ValueError(f"field {short(name)}: {error}") from None
         found.append(Equals(name, values[0]) if len(values) == 1 else OneOf(name, values))
     for test in asked:
         if isinstance(test, Mapping):
@@ -118,15 +166,19 @@ def _criterion(name: str, asked: list[Any]) -> Criterion:
 
 
 def _test(name: str, test: Mapping[str, Any]) -> Criterion:
-    if len(_pairs(test)) != 1:
-        raise ValueError(f"field {name!r}: a test has one name, not {len(_pairs(test))}")
-    kind, operand = next(iter(test.items()))
+    pairs = list(_pairs(test))
+    if len(pairs) != 1:
+        raise ValueError(f"field {short(name)}: a test has one name, not {len(pairs)}: {short(test)}")
+    kind, operand = pairs[0]
     make = _TESTS.get(kind)
     if make is None:
-        raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r}")
-    criterion = make(name, operand)
+        raise ValueError(f"field {short(name)}: criteria cannot express the test {short(kind)}")
+    try:
+        criterion = make(name, operand)
+    except ValueError as error:
+        raise ValueError(f"field {short(name)}, test {kind!r}: {error}") from None
     if criterion is None:
-        raise ValueError(f"field {name!r}: criteria cannot express the test {kind!r} with {operand!r}")
+        raise ValueError(f"field {short(name)}: criteria cannot express the test {kind!r} with {short(operand)}")
     return criterion
 
 
@@ -152,8 +204,9 @@ def _suffix(name: str, operand: Any) -> Criterion | None:
 
 def _text_in_any_case(operand: Any) -> tuple[str | None, bool]:
     """Return the text of a prefix or suffix, None if it is none, and whether case is to be ignored."""
-    if isinstance(operand, Mapping) and list(operand) == ["equals-ignore-case"]:
-        text = operand["equals-ignore-case"]
+    pairs = list(_pairs(operand)) if isinstance(operand, Mapping) else []
+    if [kind for kind, _ in pairs] == ["equals-ignore-case"]:
+        text = pairs[0][1]
         return (text if isinstance(text, str) else None), True
     return (operand if isinstance(operand, str) else None), False
 
@@ -177,13 +230,14 @@ def _cidr(name: str, operand: Any) -> Criterion | None:
 def _anything_but(name: str, operand: Any) -> Criterion | None:
     if not isinstance(operand, Mapping):
         values = operand if isinstance(operand, list) else [operand]
-        _check_leaves(name, values)
+        _check_leaves(values)
         if not values:
-            raise ValueError(f"field {name!r}: 'anything-but' names nothing; {{\"exists\": true}} asks for any value")
+            raise ValueError('it names nothing; {"exists": true} asks for any value')
         return NotIn(name, values)
-    if len(_pairs(operand)) != 1:
+    pairs = list(_pairs(operand))
+    if len(pairs) != 1:
         return None
-    kind, texts = next(iter(operand.items()))
+    kind, texts = pairs[0]
     several = texts if isinstance(texts, list) else [texts]
     if kind not in _OF_TEXTS or not several:
         return None
@@ -200,20 +254,17 @@ def _numeric(name: str, operand: Any) -> Criterion | None:
     numbers = all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in bounds)
     known = all(isinstance(sign, str) and sign in _SIGNS for sign in signs)
     if not numbers or not known or not bounds or len(signs) != len(bounds) or len(bounds) > 2:
-        raise ValueError(f"field {name!r}: {operand!r} is not a list of a sign and a number, or of two of each")
+        raise ValueError(f"{short(operand)} is not a list of a sign and a number, or of two of each")
     for bound in bounds:
-        _check_number(name, bound)
+        _check_number(bound)
     if signs == ["="]:
         return Equals(name, bounds[0])
     if "=" in signs or len({sign[0] for sign in signs}) != len(signs):
-        raise ValueError(f"field {name!r}: {operand!r} has two bounds for one end")
+        raise ValueError(f"{short(operand)} has two bounds for one end")
     ends = {sign[0]: (sign, bound) for sign, bound in zip(signs, bounds, strict=True)}
     low_sign, low = ends.get(">", ("", None))
     high_sign, high = ends.get("<", ("", None))
-    try:
-        return Within(name, low, high, low_sign == ">", high_sign == "<")
-    except ValueError as error:
-        raise ValueError(f"field {name!r}: {error}") from None
+    return Within(name, low, high, low_sign == ">", high_sign == "<")
 
 
 _OF_TEXTS: dict[str, Callable[[str, Any], Criterion | None]] = {
@@ -234,17 +285,20 @@ _TESTS: dict[str, Callable[[str, Any], Criterion | None]] = {
 _OTHERS = frozenset(["regexp"])  # tests of routers that are refused
 
 
-def _check_leaves(name: str, values: list[Any]) -> None:
+def _check_leaves(values: list[Any]) -> None:
     for value in values:
         if not isinstance(value, str | int | float | None):
-            raise ValueError(f"field {name!r}: {value!r} is not a text, number, boolean or null")
-        _check_number(name, value)
+            raise ValueError(f"{short(value)} is not a text, number, boolean or null")
+        _check_number(value)
 
 
-def _check_number(name: str, value: Any) -> None:
-    """Raise ValueError for what Python reads of NaN, Infinity, and of a number that is too large for a float."""
+def _check_number(value: Any) -> None:
+    """Raise ValueError for what Python reads of NaN, Infinity, and of a number that is too large for a float, or too
+    long to be written."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"field {name!r}: {value!r} is no number of JSON, or it is too large")
+        raise ValueError(f"{value!r} is no number of JSON, or it is too large")
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise ValueError(f"{short(value)} is too large: it has more than {MOST_DIGITS:,} digits")
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -272,7 +326,7 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
             place = place.setdefault(steps.pop(0), {})
         last = ".".join([*steps, last])  # below a field that has a test itself
         if last in place:
-            raise ValueError(f"{criterion!r}: a pattern has one test for each field, and there is another one")
+            raise ValueError(f"{short(criterion)}: a pattern has one test for each field, and there is another one")
         place[last] = asked
     return pattern
 
@@ -321,7 +375,7 @@ def _text_test(criterion: Criterion) -> tuple[str, Any]:
             return "equals-ignore-case", criterion.text
         case Wildcard():
             return "wildcard", criterion.pattern
-    raise ValueError(f"{criterion!r} has no JSON pattern")
+    raise ValueError(f"{short(criterion)} has no JSON pattern")
 
 
 def _but(criterion: Not) -> Any:
@@ -334,7 +388,7 @@ def _but(criterion: Not) -> Any:
     if isinstance(inner, Equals | OneOf):
         return _asked(inner)
     if isinstance(inner, AnyOf):
-        raise ValueError(f"{criterion!r} has no JSON pattern")
+        raise ValueError(f"{short(criterion)} has no JSON pattern")
     kind, text = _text_test(inner)
     return {kind: text}
 
@@ -343,7 +397,7 @@ def _leaves(criterion: Criterion, values: Iterable[Any]) -> list[Any]:
     listed = list(values)
     for value in listed:
         if not (value is None or type(value) in (str, int, float, bool)) or value in _INFINITIES:
-            raise ValueError(f"{criterion!r}: {value!r} is not a text, number, boolean or null of JSON")
+            raise ValueError(f"{short(criterion)}: {short(value)} is not a text, number, boolean or null of JSON")
     return sorted(listed, key=lambda value: (type(value).__name__, repr(value)))
 
 
@@ -352,10 +406,10 @@ def _signs(criterion: Within) -> list[Any]:
     for bound, is_open, sign in ((criterion.low, criterion.low_open, ">"), (criterion.high, criterion.high_open, "<")):
         if bound is not None:
             if type(bound) not in (int, float) or bound in _INFINITIES:
-                raise ValueError(f"{criterion!r}: the bounds of a pattern are numbers, not {bound!r}")
+                raise ValueError(f"{short(criterion)}: the bounds of a pattern are numbers, not {short(bound)}")
             signs += [sign if is_open else f"{sign}=", bound]
     if not signs:
-        raise ValueError(f"{criterion!r} has no JSON pattern; Present has one")
+        raise ValueError(f"{short(criterion)} has no JSON pattern; Present has one")
     return signs
 
 

@@ -33,8 +33,10 @@ from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
+from subtrie.fields.combined import listed
 from subtrie.fields.criteria import Criterion, Topic
 from subtrie.fields.matcher import FieldSubscription, Message
+from subtrie.fields.short import short
 from subtrie.matcher import checked_filter
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -74,8 +76,8 @@ class RoutingMatcher:
 
     `RoutingMatcher(dialect=AMQP, *, max_criteria=64, max_values=4096, weak=False)`. A matcher for topics may be given
     instead of a dialect: then its dialect is taken. Thread-safe, lock-free and of one instant as
-    :class:`FieldMatcher`, whose limits it has. Shared subscriptions are refused: a group's turn would go to members
-    that do not want the message.
+    :class:`FieldMatcher`, whose limits it has. Shared subscriptions and queue groups are refused: a group's turn would
+    go to members that do not want the message.
 
     >>> from subtrie.fields import Within
     >>> matcher = RoutingMatcher()
@@ -126,9 +128,11 @@ class RoutingMatcher:
     def subscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any, **options: Any) -> bool:
         """Add a subscription; tell whether it was not there. Options replace the ones it had.
 
-        Raises TopicError if the filter is bad or a shared subscription, TypeError if it is not a str, and otherwise as
+        Raises TopicError if the filter is bad or a shared subscription, TypeError if it is not a str, ValueError for a
+        queue group and what the dialect raises for other options (`Dialect.check_options`), and otherwise as
         :meth:`FieldMatcher.subscribe`; then nothing changes.
         """
+        self._check_options(options)
         return self._fields.subscribe(self._asked(filter, criteria), subscriber, **options)
 
     def unsubscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any) -> bool:
@@ -143,7 +147,7 @@ class RoutingMatcher:
         >>> RoutingMatcher().subscribe_many([("a.*", [], 1), ("b", [Present("f")], 2, {"qos": 1})])
         2
         """
-        return self._fields.subscribe_many([(self._asked(*one[:2]), *one[2:]) for one in subscriptions])
+        return self._fields.subscribe_many([self._parts_of(one) for one in subscriptions])
 
     def unsubscribe_all(self, subscriber: Any) -> int:
         """Remove all subscriptions of a subscriber, at one instant; return their number."""
@@ -274,7 +278,29 @@ class RoutingMatcher:
 
     def _asked(self, filter: str, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
         words = checked_filter(self.dialect, filter, None)
-        return frozenset((Topic(self.dialect, str(filter), words), *criteria))
+        return frozenset((Topic(self.dialect, str(filter), words), *listed(criteria)))
+
+    def _parts_of(self, subscription: Any) -> tuple[Any, ...]:
+        """Return one of many as `FieldMatcher.subscribe_many` takes it."""
+        if not isinstance(subscription, tuple) or len(subscription) not in (3, 4):
+            raise ValueError(
+                "a subscription is (filter, criteria, subscriber) or (filter, criteria, subscriber, options), not "
+                f"{short(subscription)}"
+            )
+        options = subscription[3] if len(subscription) == 4 else _NO_OPTIONS
+        if isinstance(options, Mapping) and all(isinstance(name, str) for name in options):
+            self._check_options(options)  # others are refused by the matcher
+        return self._asked(subscription[0], subscription[1]), *subscription[2:]
+
+    def _check_options(self, options: Mapping[str, Any]) -> None:
+        if not options:
+            return
+        self.dialect.check_options(options)
+        if self.dialect.queue_groups and options.get("queue") is not None:
+            raise ValueError(
+                f"queue={short(options['queue'])}: a RoutingMatcher has no queue groups, since a group's turn would go "
+                "to members that do not want the message"
+            )
 
     def _words_of(self, topic: str) -> tuple[str, ...]:
         if topic == "" or rules_of(self) is borrow(None):  # some dialects have topics of no words

@@ -38,6 +38,7 @@ if not cython.compiled:
 
 from ctrie._signatures import LazySignature
 from subtrie.fields.criteria import _checked_name
+from subtrie.fields.short import short
 
 LONGEST_PIECE = 3  # characters: enough for most pieces to be rare, and few enough for most patterns to have one
 
@@ -135,7 +136,7 @@ class Wildcard(Criterion):
     def __init__(self, name: str, pattern: str) -> None:
         self.pattern = _checked_text(name, pattern, "a wildcard pattern")
         self.name = name
-        self.parts = _parts_of(name, pattern)
+        self.parts = _parts_of(pattern)
         self._leads = tuple([(lead,) for lead in _leads_of(name, self.parts)])
         self.place = LEADS
 
@@ -152,7 +153,7 @@ class Wildcard(Criterion):
         return self.name, self.pattern
 
 
-def _parts_of(name: str, pattern: str) -> tuple[str, ...]:
+def _parts_of(pattern: str) -> tuple[str, ...]:
     """Return the texts around the `*` of a pattern."""
     parts: list[str] = []
     part = ""
@@ -161,13 +162,13 @@ def _parts_of(name: str, pattern: str) -> tuple[str, ...]:
     for character in pattern:
         if escaped:
             if character not in "*\\":
-                raise ValueError(f"field {name!r}: in {pattern!r}, a backslash stands before {character!r}")
+                raise ValueError(f"in the wildcard pattern {short(pattern)}, a backslash stands before {character!r}")
             part += character
             escaped = False
             before = ""
             continue
         if character == "*" and before == "*":
-            raise ValueError(f"field {name!r}: {pattern!r} has two * side by side")
+            raise ValueError(f"the wildcard pattern {short(pattern)} has two * side by side")
         if character == "*":
             parts.append(part)
             part = ""
@@ -177,7 +178,7 @@ def _parts_of(name: str, pattern: str) -> tuple[str, ...]:
             part += character
         before = character
     if escaped:
-        raise ValueError(f"field {name!r}: {pattern!r} ends with a backslash")
+        raise ValueError(f"the wildcard pattern {short(pattern)} ends with a backslash")
     return (*parts, part)
 
 
@@ -250,10 +251,7 @@ class InNetwork(Criterion):
     def __init__(self, name: str, network: str) -> None:
         self.network = _checked_text(name, network, "a network")
         self.name = name
-        try:
-            known = ipaddress.ip_network(network, strict=False)
-        except ValueError as error:
-            raise ValueError(f"field {name!r}: {error}") from None
+        known = _network_of(network)
         first, last = _number_of(known.network_address), _number_of(known.broadcast_address)
         self._span = Within(name, first, last)
         settle(self._span)
@@ -272,9 +270,20 @@ class InNetwork(Criterion):
         return self.name, self.network
 
 
+def _network_of(text: str) -> Any:
+    try:
+        known = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError(f"{short(text)} is no network of IP version 4 or 6") from None
+    if "%" in text:
+        raise ValueError(f"{short(text)} is a network with a zone, which no address here has")
+    return known
+
+
 def address_of(value: Any) -> int | None:
-    """Return the number of an IP address that is written as a text, None if the value is none."""
-    if not isinstance(value, str) or len(value) > 64:
+    """Return the number of an IP address that is written as a text, None if the value is none. One with a zone
+    ("fe80::1%eth0") is of that zone, and in no network."""
+    if not isinstance(value, str) or len(value) > 64 or "%" in value:
         return None
     try:
         return _number_of(ipaddress.ip_address(value))

@@ -84,7 +84,11 @@ LINES: dict[str, Callable[[], None]] = {
         lambda: is_refused('{"a": [1e999]}'), lambda: is_refused('{"a": [{"numeric": ["<", 1e999]}]}')
     ),
     "numbers as values": all_of(*[lambda n=n: wants({"a": [300]}, f'{{"a": {n}}}') for n in ("300", "300.0", "3.0e2")]),
+    "a zero with a sign": all_of(
+        *[lambda n=n: wants({"a": [0]}, f'{{"a": {n}}}') for n in ("-0", "-0.0", "-0e5", "0")]
+    ),
     "no values": all_of(lambda: not wants({"a": []}, {"a": 1}), lambda: not wants({"a": []}, {})),
+    "no fields": all_of(lambda: is_refused({"a": {}}), lambda: is_refused({"a": {"b": {}}})),
     "nothing to exclude": all_of(lambda: is_refused({"a": [{"anything-but": []}]})),
     "values of several kinds to exclude": all_of(
         lambda: wants({"a": [{"anything-but": ["a", 1]}]}, {"a": 2}),
@@ -110,6 +114,7 @@ LINES: dict[str, Callable[[], None]] = {
     "`exists` false beside other fields of a list": all_of(
         lambda: wants({"a": {"b": [1], "c": [{"exists": False}]}}, {"a": [{"b": 1}, {"c": 1}]}),
         lambda: not wants({"a": {"b": [1], "c": [{"exists": False}]}}, {"a": [{"b": 1, "c": 1}, {"b": 2}]}),
+        lambda: wants({"a": {"d": [1], "c": [{"exists": False}]}}, {"a": [{"d": 1}, {"c": 1}]}),
         lambda: not wants({"a": {"c": [{"exists": False}]}}, {"a": [{"b": 1}, {"c": 1}]}),
     ),
     "an empty list": all_of(
@@ -146,12 +151,26 @@ LINES: dict[str, Callable[[], None]] = {
     "two `*` side by side": all_of(
         lambda: is_refused({"a": [{"wildcard": "a**"}]}), lambda: is_refused({"a": [{"shellstyle": "**"}]})
     ),
+    "a `*` with a backslash behind another `*`": all_of(
+        lambda: wants({"a": [{"wildcard": "b*\\*"}]}, {"a": "bc*"}),
+        lambda: wants({"a": [{"wildcard": "*\\**"}]}, {"a": "b*c"}),
+        lambda: not wants({"a": [{"wildcard": "*\\**"}]}, {"a": "bc"}),
+    ),
     "`cidr`": all_of(
         lambda: wants({"a": [{"cidr": "10.0.0.0/8"}]}, {"a": "10.1.2.3"}),
         lambda: wants({"a": [{"cidr": "2001:db8::/32"}]}, {"a": "2001:db8::1"}),
         lambda: wants({"a": [{"cidr": "10.0.0.1"}]}, {"a": "10.0.0.1"}),
         lambda: not wants({"a": [{"cidr": "10.0.0.0/8"}]}, {"a": "10.0.0.01"}),
         lambda: not wants({"a": [{"cidr": "::/0"}]}, {"a": "10.0.0.1"}),
+    ),
+    "a network as `10.0.0.0/255.0.0.0`": all_of(
+        lambda: wants({"a": [{"cidr": "10.0.0.0/255.0.0.0"}]}, {"a": "10.1.2.3"}),
+        lambda: not wants({"a": [{"cidr": "10.0.0.0/255.0.0.0"}]}, {"a": "11.1.2.3"}),
+    ),
+    "an address with a zone: `fe80::1%eth0`": all_of(
+        lambda: not wants({"a": [{"cidr": "fe80::/16"}]}, {"a": "fe80::1%eth0"}),
+        lambda: wants({"a": [{"cidr": "fe80::/16"}]}, {"a": "fe80::1"}),
+        lambda: is_refused({"a": [{"cidr": "fe80::1%eth0/64"}]}),
     ),
     "`suffix`, `exactly`": all_of(
         lambda: wants({"a": [{"suffix": "c"}]}, {"a": "bc"}), lambda: wants({"a": [{"exactly": "c"}]}, {"a": "c"})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subtrie import MQTT, NATS
 from subtrie.fields import (
     Absent,
     AnyOf,
@@ -25,6 +27,7 @@ from subtrie.fields import (
     OneOf,
     Prefix,
     Present,
+    RoutingMatcher,
     Suffix,
     Wildcard,
     Within,
@@ -100,15 +103,17 @@ def test_other_ways_to_write_it(pattern: dict[str, Any], criteria: list[Criterio
         ({"f": [{"anything-but": {"cidr": "::/0"}}]}, "criteria cannot express the test 'anything-but' with"),
         ({"f": [{"anything-but": {"prefix": []}}]}, "criteria cannot express the test 'anything-but' with"),
         ({"f": [{"anything-but": {"prefix": ["a", 1]}}]}, "criteria cannot express the test 'anything-but' with"),
-        ({"f": [{"anything-but": []}]}, "field 'f': 'anything-but' names nothing"),
+        ({"f": [{"anything-but": []}]}, "field 'f', test 'anything-but': it names nothing"),
         ({"f": [{"anything-but": [["a"]]}]}, "is not a text, number, boolean or null"),
         ({"f": [{"prefix": {"suffix": "a"}}]}, "criteria cannot express the test 'prefix' with"),
         ({"f": [{"suffix": {"equals-ignore-case": 1}}]}, "criteria cannot express the test 'suffix' with"),
-        ({"f": [{"wildcard": "a**b"}]}, "two . side by side"),
+        ({"f": [{"cidr": "fe80::1%eth0/64"}]}, "field 'f', test 'cidr': 'fe80::1%eth0/64' is a network with a zone"),
+        ({"f": [{"cidr": "10.0.0.0/255.0.255.0"}]}, "field 'f', test 'cidr'"),
+        ({"f": [{"wildcard": "a**b"}]}, r"field 'f', test 'wildcard': the wildcard pattern 'a\*\*b' has two"),
         ({"f": [{"wildcard": "a\\b"}]}, "a backslash stands before 'b'"),
         ({"f": [{"wildcard": "a\\"}]}, "ends with a backslash"),
         ({"f": [{"shellstyle": "a**b"}]}, "two . side by side"),
-        ({"f": [{"cidr": "10.0.0.0/33"}]}, "field 'f': '10.0.0.0/33' does not appear to be an IPv4 or IPv6 network"),
+        ({"f": [{"cidr": "10.0.0.0/33"}]}, "field 'f', test 'cidr': '10.0.0.0/33' is no network of IP version 4 or 6"),
         ({"a.b": ["x"], "a": {"b": ["y"]}}, "field 'a.b' is named twice"),
         ({"f": [{"numeric": [[], 1]}]}, "is not a list of a sign and a number"),
         ({"f": [{"numeric": [{}, 1]}]}, "is not a list of a sign and a number"),
@@ -117,8 +122,8 @@ def test_other_ways_to_write_it(pattern: dict[str, Any], criteria: list[Criterio
         ({"f": [float("nan")]}, "field 'f': nan is no number of JSON, or it is too large"),
         ({"f": [{}]}, "field 'f': a test has one name, not 0"),
         ({"f": [float("inf")]}, "field 'f': inf is no number of JSON, or it is too large"),
-        ({"f": [{"anything-but": [float("inf")]}]}, "field 'f': inf is no number of JSON"),
-        ({"f": [{"numeric": [">", float("-inf")]}]}, "field 'f': -inf is no number of JSON"),
+        ({"f": [{"anything-but": [float("inf")]}]}, "field 'f', test 'anything-but': inf is no number of JSON"),
+        ({"f": [{"numeric": [">", float("-inf")]}]}, "field 'f', test 'numeric': -inf is no number of JSON"),
         ({"$or": []}, r"field '\$or': give a list of patterns, not \[\]"),
         ({"f": {"$or": {"g": [1]}}}, r"field 'f.\$or': give a list of patterns, not {"),
         ({"$or": [{}]}, "the pattern is empty"),
@@ -141,12 +146,117 @@ def test_what_criteria_cannot_express_is_refused_by_name(pattern: dict[str, Any]
         from_pattern(pattern)
 
 
+def in_objects(depth: int) -> Any:
+    """A pattern of a field whose path has so many names."""
+    pattern: Any = ["x"]
+    for _ in range(depth):
+        pattern = {"a": pattern}
+    return pattern
+
+
+def in_alternatives(depth: int) -> Any:
+    pattern: Any = {"a": ["x"]}
+    for i in range(depth):
+        pattern = {"$or": [pattern, {f"b{i}": [1]}]}
+    return pattern
+
+
+def test_patterns_nested_deep_are_read_and_those_deeper_are_refused() -> None:
+    (criterion,) = from_pattern(in_objects(1_000))
+    assert criterion == Equals(".".join("a" * 1_000), "x")
+    with pytest.raises(ValueError, match=r"field 'a\.a.*\.a': nested more than 1,000 deep"):
+        from_pattern(in_objects(1_001))
+    matcher = FieldMatcher()
+    pattern = in_alternatives(90)
+    matcher.subscribe(from_pattern(pattern), "ann")
+    assert matcher.match_all({"a": "x"}) == matcher.match_all({"b3": 1}) == ("ann",)
+    assert to_pattern(from_pattern(pattern)) == pattern
+    for depth in (100, 1_000, 100_000):
+        with pytest.raises(ValueError, match=r"field '\$or': \$or is nested 100 deep or more"):
+            from_pattern(in_alternatives(depth))
+    for depth in (2_000, 1_000_000):
+        with pytest.raises(ValueError, match="nested"):
+            from_pattern('{"a":' * depth + '["x"]' + "}" * depth)
+        with pytest.raises(ValueError, match=r"nested|is not a text, number"):
+            from_pattern('{"a":[' + "[" * depth + "]" * depth + "]}")
+
+
+def test_criteria_in_criteria_have_an_end() -> None:
+    for make in (Not, lambda inner: AnyOf(inner, Equals("b", 1)), lambda inner: AnyOf([inner, Equals("a", 1)])):
+        criterion: Criterion = Equals("a", 1)
+        for _ in range(100):
+            criterion = make(criterion)
+        assert hash(criterion) == hash(criterion)
+        matcher = FieldMatcher()
+        matcher.subscribe([criterion], "ann")
+        assert matcher.match_all({"a": 1}) == ("ann",)
+        with pytest.raises(ValueError, match="criteria are nested up to 100 deep"):
+            make(criterion)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"f" * 100_000: []},
+        {"f": ["x" * 100_000, {"wildcard": "x" * 100_000 + "**"}]},
+        {"f": [{"x" * 100_000: 1}]},
+        {"f": [[["x" * 1_000] * 1_000] * 1_000]},
+        {"f": "x" * 100_000},
+        {"f": [{"cidr": "x" * 100_000}]},
+        {"f": [{"prefix": ["x" * 1_000] * 1_000}]},
+        {"f": [{"numeric": ["<", 1, "x" * 100_000]}]},
+        {"f": [{"anything-but": {"prefix": {"x" * 100_000: 1}}}]},
+        {"f": [10**10_000]},
+        {"f": [{"numeric": ["<", 10**10_000]}]},
+    ],
+)
+def test_errors_of_patterns_are_short(pattern: dict[str, Any]) -> None:
+    if "f" not in pattern:
+        pattern = {next(iter(pattern)): "no list"}
+    with pytest.raises(ValueError, match="field 'f") as caught:
+        from_pattern(pattern)
+    assert len(str(caught.value)) < 500
+
+
+def test_errors_of_criteria_are_short() -> None:
+    long = "x" * 100_000
+    pattern: Any = {long: [1]}
+    refused: list[Callable[[], object]] = [
+        lambda: Within("f", long, "a"),
+        lambda: Wildcard("f", long + "**"),
+        lambda: OneOf("f", long),
+        lambda: to_pattern([Equals("f", (long,))]),
+        lambda: FieldMatcher().subscribe(pattern, 1),
+        lambda: FieldMatcher().subscribe_many([long]),  # type: ignore[list-item]
+    ]
+    for make in refused:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            make()
+        assert len(str(caught.value)) < 500
+
+
+def test_numbers_too_long_to_be_written() -> None:
+    assert from_pattern('{"f": [' + "9" * 4_000 + "]}") == [Equals("f", 10**4_000 - 1)]
+    with pytest.raises(ValueError, match="field 'f': inf is no number of JSON, or it is too large"):
+        from_pattern('{"f": [' + "9" * 4_001 + "]}")
+    with pytest.raises(ValueError, match="field 'f', test 'numeric': inf is"):
+        from_pattern('{"f": [{"numeric": ["<", 1' + "0" * 1_000_000 + "]}]}")
+
+
+def test_names_that_are_no_texts() -> None:
+    with pytest.raises(TypeError, match="the names in a pattern are texts, not 1"):
+        from_pattern({1: ["a"]})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match="the names in a pattern are texts, not None"):
+        from_pattern({"a": [{None: "a"}]})
+
+
 @pytest.mark.parametrize(
     ("text", "field"),
     [
         ('{"source": [{"prefix": "EC2"}], "source": [{"anything-but": ["EC2Test"]}]}', "source"),
         ('{"detail": {"x": {"y": ["a"], "y": ["a"]}}}', "detail.x.y"),
         ('{"$or": [{"f": [1], "f": [2]}, {"g": [1]}]}', "f"),
+        ('{"a": {"$or": [{"f": [1]}], "$or": [{"g": [1]}]}}', r"a.\$or"),
     ],
 )
 def test_a_field_that_is_named_twice_is_refused(text: str, field: str) -> None:
@@ -163,6 +273,8 @@ def test_a_name_that_stands_twice_for_different_fields() -> None:
     assert to_pattern([Equals("a.b", 2), Equals("a", 1)]) == {"a": [1], "a.b": [2]}
     with pytest.raises(ValueError, match="field 'f': a test has one name, not 2"):
         from_pattern('{"f": [{"prefix": "a", "prefix": "b"}]}')
+    with pytest.raises(ValueError, match="cannot express the test 'suffix' with"):
+        from_pattern('{"f": [{"suffix": {"equals-ignore-case": "a", "equals-ignore-case": "b"}}]}')
 
 
 def test_what_is_no_pattern() -> None:
@@ -232,3 +344,53 @@ def test_rows_make_the_matcher_again() -> None:
 
 def test_nested_messages() -> None:
     assert flattened({"a": {"b": 1, "c": {"d": [1, 2]}}, "e": {}}) == {"a.b": 1, "a.c.d": (1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("criteria", "message"),
+    [
+        (Equals, "made with the name of a field, not the class Equals itself"),
+        ([Equals], "made with the name of a field, not the class Equals itself"),
+        (Equals("a", 1), r"a list, even if it is one: \[Equals\('a', 1\)\]"),
+        ({"a": [1]}, r"a list, not dict: from_pattern\(\) reads a JSON pattern"),
+        ('{"a": [1]}', r"a list, not str: from_pattern\(\) reads a JSON pattern"),
+        ([{"a": [1]}], "another of subtrie.fields, not dict"),
+        (["a"], "another of subtrie.fields, not str"),
+        (None, "not iterable"),
+    ],
+)
+def test_what_is_no_list_of_criteria_is_refused_with_what_to_do(criteria: Any, message: str) -> None:
+    fields, routes = FieldMatcher(), RoutingMatcher()
+    several: list[Callable[[], object]] = [
+        lambda: fields.subscribe(criteria, 1),
+        lambda: fields.unsubscribe(criteria, 1),
+        lambda: fields.subscribe_many([([Equals("b", 1)], 1), (criteria, 1)]),
+        lambda: routes.subscribe("a", criteria, 1),
+        lambda: routes.subscribe_many([("a", [], 1), ("a", criteria, 1)]),
+    ]
+    for refused in several:
+        with pytest.raises(TypeError, match=message):
+            refused()
+    assert len(fields) == len(routes) == 0
+
+
+def test_routes_have_no_queue_groups() -> None:
+    routes = RoutingMatcher(NATS)
+    several: list[Callable[[], object]] = [
+        lambda: routes.subscribe("a", [], 1, queue="workers"),
+        lambda: routes.subscribe_many([("a", [], 0), ("a", [], 1, {"queue": "workers"})]),
+    ]
+    for refused in several:
+        with pytest.raises(ValueError, match="queue='workers': a RoutingMatcher has no queue groups"):
+            refused()
+    with pytest.raises(TypeError, match="did you mean queue"):
+        routes.subscribe("a", [], 1, qeue="workers")
+    assert len(routes) == 0
+    assert routes.subscribe("a", [], 1, queue=None)
+    assert RoutingMatcher().subscribe("a", [], 1, queue="a word like any other in AMQP")
+    with pytest.raises(ValueError, match="the option qos of MQTT is one of 0, 1, 2, not 3"):
+        RoutingMatcher(MQTT).subscribe("a", [], 1, qos=3)
+    with pytest.raises(ValueError, match=r"a subscription is \(filter, criteria, subscriber\) or"):
+        routes.subscribe_many([("a", [])])
+    with pytest.raises(TypeError, match="the name of an option is a str, not 1"):
+        routes.subscribe_many([("a", [], 2, {1: 2})])
