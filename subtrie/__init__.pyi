@@ -40,10 +40,17 @@ class Subscription(_Told[_S]):
 @final
 class Delivery(_Told[_S]):
     def __init__(
-        self, filter: str, subscriber: _S, options: Mapping[str, Any] = ..., group: str | None = None
+        self,
+        filter: str,
+        subscriber: _S,
+        options: Mapping[str, Any] = ...,
+        group: str | None = None,
+        words: tuple[Any, ...] = (),
     ) -> None: ...
     @property
     def group(self) -> str | None: ...
+    @property
+    def words(self) -> tuple[Any, ...]: ...
 
 class Change(tuple[Subscription[_S], str]):
     @property

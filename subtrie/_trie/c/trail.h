@@ -1,7 +1,13 @@
 /* Trails: the paths of a match to the filters that it found. So their texts need not be made until the caller asks.
  *
- * A trail holds the text of all filters of one answer, each word or chain once. It is an array of machine words. The
- * first is the separator. The others are records, named by their places in the array:
+ * A trail holds the text of all filters of one answer, each word or chain once, and the topic, so that a delivery can
+ * tell what wildcards stood for. It is an array of machine words. The first one says what matters of the dialect, and
+ * where the topic is:
+ *
+ *   separator, wildcard for one word, wildcard for many, the least number of those     8 bits each
+ *   the record of the topic                                                            32 bits
+ *
+ * The others are records, named by their places in the array:
  *
  *   above (32 bits)     the record of the words before these, or 0
  *   size (32 bits)      length << 2 | kind >> 1, as in packed_key.h
@@ -21,10 +27,9 @@ typedef struct {
     char data[];
 } trail_record;
 
-/* Add a record of a text's characters from `start` on. Returns its place, or 0 if there is no memory. */
-static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_text *text, Py_ssize_t start)
+/* Add a record of characters from `start` on. Returns its place, or 0 if there is no memory. */
+static inline Py_ssize_t trail_put(buffer *trail, uint64_t above, characters c, Py_ssize_t start)
 {
-    characters c = packed_characters(text);
     size_t bytes = (size_t)((c.length - start) * c.kind);
     Py_ssize_t room = 1 + (Py_ssize_t)((bytes + 7) / 8), at = trail->count;
     uint64_t *place = at + room <= UINT32_MAX ? buffer_room_for(trail, room) : NULL;
@@ -40,6 +45,20 @@ static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_t
     return at;
 }
 
+static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_text *text, Py_ssize_t start)
+{
+    return trail_put(trail, above, packed_characters(text), start);
+}
+
+/* Write the first machine word, and the record of the topic. Returns 0 if there is no memory. */
+static inline int trail_end(buffer *trail, PyObject *topic, Py_UCS4 separator, Py_UCS4 one, Py_UCS4 many, int many_min)
+{
+    characters c = {PyUnicode_DATA(topic), PyUnicode_GET_LENGTH(topic), (int)PyUnicode_KIND(topic)};
+    Py_ssize_t place = c.length < 1 << 30 ? trail_put(trail, 0, c, 0) : 0;
+    trail->items[0] = separator | one << 8 | many << 16 | (uint64_t)many_min << 24 | (uint64_t)place << 32;
+    return place != 0;
+}
+
 static inline int trail_kind(const trail_record *record) { return record->size & 3 ? (int)(record->size & 3) << 1 : 1; }
 
 /* The text of the filter that ends with the record at place `at` of a trail, which is a bytes object. */
@@ -47,8 +66,8 @@ static PyObject *trail_text(PyObject *trail, Py_ssize_t at)
 {
     enum { FEW = 512 };
     const uint64_t *words = (const uint64_t *)PyBytes_AS_STRING(trail);
-    Py_UCS4 separator = (Py_UCS4)words[0];
-    int kind = separator > 0xffff ? 4 : separator > 0xff ? 2 : 1;
+    Py_UCS4 separator = words[0] & 0xff;
+    int kind = 1;
     Py_ssize_t length = -1;     /* there is no separator before the first word */
     for (Py_ssize_t i = at; i != 0; i = ((const trail_record *)(words + i))->above) {
         const trail_record *record = (const trail_record *)(words + i);
@@ -85,5 +104,16 @@ static PyObject *trail_text(PyObject *trail, Py_ssize_t at)
     }
     return string;
 }
+
+/* What the first machine word says: separator and wildcards in one string, and the least number of words. */
+static inline PyObject *trail_marks(PyObject *trail)
+{
+    const uint64_t first = *(const uint64_t *)PyBytes_AS_STRING(trail);
+    const Py_UCS1 marks[] = {first & 0xff, first >> 8 & 0xff, first >> 16 & 0xff};
+    return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, marks, 3);
+}
+
+static inline int trail_many_min(PyObject *trail) { return *(const uint64_t *)PyBytes_AS_STRING(trail) >> 24 & 0xff; }
+static inline Py_ssize_t trail_topic(PyObject *trail) { return *(const uint64_t *)PyBytes_AS_STRING(trail) >> 32; }
 
 #endif /* SUBTRIE_TRAIL_H */

@@ -156,7 +156,7 @@ def _deliver_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tup
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(w.group, i).size > 0:
-                    answers.append(deliveries_of(scratch_at(w.group, i), trie))
+                    answers.append(deliveries_of(scratch_at(w.group, i), trie, block[at + i]))
                 else:
                     answers.append(deliveries(trie, block[at + i]))
         finally:

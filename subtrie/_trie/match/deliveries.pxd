@@ -12,7 +12,7 @@ from subtrie._trie.choosing cimport Choice
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.audience cimport Audience, new_audience
 from subtrie._trie.match.plan cimport Matchable, holds_weakly
-from subtrie._trie.match.trail cimport text_of
+from subtrie._trie.match.trail cimport text_of, topic_of
 from subtrie._trie.subscribers cimport Entry, new_entry
 
 cdef extern from "Python.h":
@@ -55,7 +55,7 @@ cdef object _subscriber(Told one)
 @cython.locals(entry=Entry)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
-cpdef tuple found_by(list found, object dialect, bint delivers)
+cpdef tuple found_by(list found, object dialect, str topic, bint delivers)
 @cython.locals(one=Told, answer=list, audience=Audience)
 cpdef tuple delivered(tuple found, Matchable trie, Choice choice)
 @cython.locals(one=Told, answer=list)

@@ -10,7 +10,7 @@ A traversal (traversal.py) finds branches. What becomes of them is decided here,
     merged     of several for one subscriber: all, any one, or the best
 
 Each one refers to the entry of its subscriber (subscribers.py), which also holds the options and never changes, and to
-a trail (trail.py), from which the text of the filter is made on request.
+a trail (trail.py), from which the text of the filter, and what its wildcards stood for, are made on request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ModuleNotFoundError:
 
 from collections.abc import Iterator, Mapping
 from types import GenericAlias, MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 if not cython.compiled:
     from ctrie._arrays import flag_at
@@ -33,12 +33,13 @@ if not cython.compiled:
     from subtrie._trie.groups import Shared
     from subtrie._trie.match.audience import new_audience
     from subtrie._trie.match.plan import Matchable, holds_weakly
-    from subtrie._trie.match.trail import text_of
+    from subtrie._trie.match.trail import text_of, topic_of
     from subtrie._trie.subscribers import Entry, new_entry
 
 from ctrie._signatures import LazySignature
 from subtrie._trie.groups import everybody
 from subtrie._trie.keyed import iter_keyed
+from subtrie._trie.match.wildcards import stood_for
 from subtrie.dialects import Dialect
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -46,6 +47,13 @@ ALL = "all"
 ONE = "one"
 BEST = "best"
 FEW = 16  # subscribers that are compared each with each
+
+
+class ByHand(NamedTuple):
+    """What stands for a trail in a delivery that no match has made."""
+
+    filter: str
+    words: tuple[Any, ...]
 
 
 class Told:
@@ -56,7 +64,7 @@ class Told:
     _who: Any  # an Entry, or the subscriber of one without options
     _hash: int  # the subscriber's, if `_who` is that, else 0
     _group: tuple[str, Dialect] | None
-    _trail: Any  # of trail.py; or the filter's text
+    _trail: Any  # of trail.py; or the filter's text; or ByHand
     _at: int
 
     @property
@@ -73,6 +81,8 @@ class Told:
         _check_made(self)
         if isinstance(self._trail, str):
             return self._trail
+        if isinstance(self._trail, ByHand):
+            return self._trail.filter
         text = text_of(self._trail, self._at)
         if self._group is None:
             return text
@@ -150,27 +160,59 @@ class Subscription(Told):
 class Delivery(Told):
     """That `subscriber` gets a message by its subscription to `filter`, which has `options`, a read-only mapping.
 
-    `group` is the name of the group whose turn the subscriber takes, None if it is subscribed for itself. Two
-    deliveries are equal if all four are.
+    `group` is the name of the group whose turn the subscriber takes, None if it is subscribed for itself. `words` is
+    what the wildcards of the filter stood for in the topic. Two deliveries are equal if filter, subscriber, options and
+    group are; `words` belongs to the message.
 
     >>> Delivery("a.*", "ann", {"qos": 1}).options["qos"]
     1
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS, group=None)
+    __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS, group=None, words=())
 
     def __init__(
-        self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS, group: str | None = None
+        self,
+        filter: str,
+        subscriber: Any,
+        options: Mapping[str, Any] = NO_OPTIONS,
+        group: str | None = None,
+        words: tuple[Any, ...] = (),
     ) -> None:
         if not isinstance(filter, str):
             raise TypeError(f"the filter of a Delivery must be a str, not {type(filter).__name__}")
+        if not isinstance(words, tuple):
+            raise TypeError(f"the words of a Delivery must be a tuple, not {type(words).__name__}")
         entry = new_entry(subscriber, 0, dict(options) or None)
-        _fill(self, entry, 0, None if group is None else (group, None), filter, 0)
+        _fill(self, entry, 0, None if group is None else (group, None), ByHand(filter, words), 0)
 
     @property
     def group(self) -> str | None:
         return None if self._group is None else self._group[0]
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        """What each wildcard of the filter stood for in the topic, in order: a word for one that stands for one word, a
+        tuple of words, maybe empty, for one that stands for many. `()` if the filter has no wildcard.
+
+        If several answers are possible, each wildcard for many words, from the first on, stands for as few as it can.
+        The prefix and the group of a shared subscription do not count. Words are those that the dialect has split the
+        topic into. It is made each time it is read: O(words of the filter x words of the topic). A delivery that no
+        match has made has the words that it was given.
+
+        >>> from subtrie import MQTT, SubscriptionTrie
+        >>> t = SubscriptionTrie(MQTT)
+        >>> t.subscribe("site/+/door/#", "log")
+        True
+        >>> [one.words for one in t.deliveries("site/7/door/front/bell")]
+        [('7', ('front', 'bell'))]
+        >>> [one.words for one in t.deliveries("site/7/door")]
+        [('7', ())]
+        """
+        _check_made(self)
+        if isinstance(self._trail, ByHand):
+            return self._trail.words
+        return stood_for(text_of(self._trail, self._at), *topic_of(self._trail))
 
     def as_dict(self) -> dict[str, Any]:
         return {**Told.as_dict(self), "group": self.group}
@@ -193,7 +235,7 @@ class Delivery(Told):
         return f"Delivery({shown}, filter={self.filter!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Delivery, (self.filter, self.subscriber, dict(self.options), self.group)
+        return Delivery, (self.filter, self.subscriber, dict(self.options), self.group, self.words)
 
 
 leaf_after(Subscription.__new__(Subscription))
@@ -247,11 +289,11 @@ def _options(one: Told) -> dict[str, Any] | None:
 # ---------------------------------------------------------------------------------------------------- what was found
 
 
-def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, delivers: bool) -> tuple[Told, ...]:
-    """Return what stands for the subscribers of the branches that a reading has found."""
+def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, delivers: bool) -> tuple[Told, ...]:
+    """Return what stands for the subscribers of the branches that a reading has found for a topic."""
     answer: list[Told] = []
     for branch, path in found:
-        trail = dialect.separator, path
+        trail = dialect, path, topic
         if branch.alone != 0:
             answer.append(new_told(delivers, branch.value, branch.alone, None, trail, 0))
         elif isinstance(branch.value, (Entry, Shared)):

@@ -238,6 +238,8 @@ cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept:
     t.many_min = 0
     t.exact = True
     t.separator = (<Plan>plan).separator_in_place
+    t.one = (<Plan>plan).one
+    t.many = (<Plan>plan).many
     return True
 
 

@@ -73,16 +73,17 @@ cdef inline bint _finds(Scratch *s, Matchable trie) except -1
 @cython.locals(asked=Asked, stripe=int, table=Table, answer=object, found=tuple)
 cpdef tuple deliveries(Matchable trie, topic, Choice choice=*)
 @cython.locals(found=tuple)
-cdef tuple deliveries_of(Scratch *s, Matchable trie)
+cdef tuple deliveries_of(Scratch *s, Matchable trie, object topic)
 @cython.locals(asked=Asked, found=tuple)
 cpdef tuple all_held(Matchable trie, topic)
 @cython.locals(asked=Asked)
 cpdef tuple all_found(Matchable trie, topic)
 @cython.locals(scratch=Scratch, s=Scratched, query=Query, place=Py_ssize_t, found=tuple)
 cdef tuple _found_now(Matchable trie, object topic, Table table, bint delivers, Asked *asked)
+cdef str _plain(Matchable trie, Query query)
 @cython.locals(trails=Trails, found=tuple)
 cdef tuple _found_in_place(
-    Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint delivers, Asked *asked
+    Scratch *s, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, bint delivers, Asked *asked
 )
 @cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=tuple)
-cdef tuple _told(Scratch *s, bint delivers)
+cdef tuple _told(Scratch *s, Matchable trie, bint delivers, str topic)

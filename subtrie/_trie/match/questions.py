@@ -382,9 +382,9 @@ def deliveries(trie: Matchable, topic: Any, choice: Choice | None = None) -> tup
     return delivered(found, trie, choice) if asked.by_turns else found
 
 
-def deliveries_of(s: Scratch, trie: Matchable) -> tuple[Told, ...]:
-    """Return the deliveries of the entries taken."""
-    found = _told(s, True)
+def deliveries_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Told, ...]:
+    """Return the deliveries of the entries taken for a topic, whose words were read in place."""
+    found = _told(s, trie, True, topic)
     return delivered(found, trie, None) if s.shared else found
 
 
@@ -410,21 +410,26 @@ def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, asked: A
         scratch = Scratch()
     s = address(scratch)
     if table is None and is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic)):
-        found = _found_in_place(s, trie, topic, None, -1, delivers, asked)
+        found = _found_in_place(s, trie, topic, None, None, -1, delivers, asked)
         if found is not None:
             return found
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
-        return found_by(read_matches(trie._root, query).found, trie._plan.dialect, delivers)
+        return found_by(read_matches(trie._root, query).found, trie._plan.dialect, _plain(trie, query), delivers)
     place = -1 if table is None else wanted_place(table, topic)
-    return _found_in_place(s, trie, topic, table, place, delivers, asked)
+    return _found_in_place(s, trie, topic, query, table, place, delivers, asked)
+
+
+def _plain(trie: Matchable, query: Any) -> Any:
+    """Return the words of a query with separators between them."""
+    return trie._plan.separator.join(query.words)
 
 
 def _found_in_place(
-    s: Scratch, trie: Matchable, topic: Any, table: Any, place: int, delivers: bool, asked: Asked
+    s: Scratch, trie: Matchable, topic: Any, query: Any, table: Any, place: int, delivers: bool, asked: Asked
 ) -> Any:
-    """As `_match_in_place`."""
+    """As `_match_in_place`. `query`: None if the topic's words were read in place."""
     if not cython.compiled:
         trails = Trails()
     begin(s, False)
@@ -434,7 +439,7 @@ def _found_in_place(
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:
             return None
-        found = _told(s, delivers)
+        found = _told(s, trie, delivers, topic if query is None else _plain(trie, query))
         asked.by_turns = s.shared
         if s.seen_taken and not s.shared:
             remember(table, place, remembered(s, borrow(topic), borrow(found), root_of(trie)))
@@ -444,9 +449,9 @@ def _found_in_place(
         release(s)
 
 
-def _told(s: Scratch, delivers: bool) -> tuple[Told, ...]:
+def _told(s: Scratch, trie: Matchable, delivers: bool, topic: str) -> tuple[Told, ...]:
     """Return what stands for the entries taken, as `found_by` in deliveries.py does."""
-    trail = trail_of(address(s.walk))
+    trail = trail_of(address(s.walk), trie, topic)
     trails: Any = s.walk.trails
     found = new_answer(s.subscribers.count // 2)
     at = 0

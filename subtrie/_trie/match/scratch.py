@@ -10,6 +10,7 @@ from typing import Any
 
 from subtrie._trie.groups import Shared
 from subtrie._trie.match.answer_cache import FIRST
+from subtrie._trie.match.plan import Matchable
 from subtrie._trie.match.reading import extended
 from subtrie._trie.match.walk import Buffer, Trails, Traversal
 from subtrie._trie.weak_subscribers import Held, HeldMethod
@@ -195,10 +196,10 @@ def add_record(trails: Trails, place: int, branch: Any, marked: bool) -> int:
     return trails.records.count - 1
 
 
-def trail_of(t: Traversal) -> Any:
-    """Return the trail of a whole answer (trail.py)."""
+def trail_of(t: Traversal, trie: Matchable, topic: str) -> Any:
+    """Return the trail of a whole answer (trail.py). `topic` is plain words and separators."""
     assert t.trails is not None
-    return t.separator, t.trails.records.items
+    return trie._plan.dialect, t.trails.records.items, topic
 
 
 def add_numbers(s: Scratch, numbers: Buffer) -> bool:

@@ -18,7 +18,8 @@ from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
 from subtrie._trie.match.dedupe cimport REPEATED
 from subtrie._trie.match.reading cimport TRIAL
-from subtrie._trie.match.trail cimport trail_add
+from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.match.trail cimport trail_add, trail_end
 from subtrie._trie.match.walk cimport NOTED, Trails, Traversal
 from subtrie._trie.packed_key cimport text_of
 from subtrie._trie.words cimport word
@@ -278,5 +279,7 @@ cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, b
     return trail_add(&trails.records, place, text_of(branch), 1 if marked else 0)    # not the mark's separator
 
 
-cdef object trail_of(Traversal *t):
+cdef object trail_of(Traversal *t, Matchable trie, str topic):
+    if not trail_end(&t.trails.records, <PyObject *>topic, t.separator, t.one, t.many, t.many_min):
+        raise MemoryError
     return bytes_of(&t.trails.records)

@@ -1,8 +1,8 @@
-"""Trails: how a match came to a filter. The text of the filter is made from it on request.
+"""Trails: how a match came to a filter, and from which topic. The text of the filter, and what its wildcards stood for,
+are made from it on request.
 
-This is the interpreted text: a trail is the separator and a path (reading.py), or, for a whole answer, the separator
-and a list of paths, of which each has its place. In the compiled twin the trail of a whole answer is characters
-(`trail.h`).
+This is the interpreted text: a trail is the dialect, a path (reading.py) and the topic; for a whole answer, it has a
+list of paths, of which each has its place. In the compiled twin the trail of a whole answer is characters (`trail.h`).
 """
 
 from __future__ import annotations
@@ -14,5 +14,12 @@ from subtrie._trie.match.reading import words_of
 
 def text_of(trail: Any, at: int) -> str:
     """Return the text of the filter at a place of a trail."""
-    separator, path = trail
-    return separator.join(words_of(path[at] if type(path) is list else path))  # type: ignore[no-any-return]
+    dialect, path, _ = trail
+    return dialect.separator.join(words_of(path[at] if type(path) is list else path))  # type: ignore[no-any-return]
+
+
+def topic_of(trail: Any) -> tuple[str, str, str, str | None, int]:
+    """Return the topic, and what tells words and wildcards in it and in the filters: separator, the wildcards for one
+    word and for many, and the least number of these."""
+    dialect, _, topic = trail
+    return topic, dialect.separator, dialect.one_word, dialect.many_words, dialect.many_min
