@@ -184,7 +184,8 @@ def encode(
 def group_of(held: Subscription, dialect: Dialect) -> str | None:
     """The group that a subscription is in, if any."""
     if dialect.queue_groups:
-        return held.options.get("queue")
+        queue = held.options.get("queue")
+        return None if queue is None else str.__str__(queue)
     if dialect.share_prefix is None or not held.filter.startswith(dialect.share_prefix):
         return None
     return dialect.unshare(dialect.split_filter(held.filter))[0]

@@ -76,7 +76,7 @@ class Storing:
             self.integers = False
             return str.__str__(subscriber)
         is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
-        if is_integer and self.integers is not False and abs(subscriber) < 2**63:
+        if is_integer and self.integers is not False and int.__abs__(subscriber) < 2**63:
             self.integers = True
             return int.__repr__(subscriber)
         if not self._tags:
@@ -97,10 +97,11 @@ class Storing:
 
         :raises TypeError: one of them has no form
         """
-        if all(self._fits(name, value) for name, value in options.items()):
-            return dict(options)
+        plain = {_plain(name): _plain(value) for name, value in options.items()}
+        if all(self._fits(name, value) for name, value in plain.items()):
+            return plain
         stored: dict[str, Any] = {}
-        for name, value in options.items():
+        for name, value in plain.items():
             if self._fits(name, value):
                 stored[name] = value
             elif not self._tags:
@@ -147,12 +148,17 @@ def _tagged_option(name: str, value: Any) -> str:
         raise TypeError(f"option {name!r} cannot be stored: {error}") from None
 
 
+def _plain(value: Any) -> Any:
+    """The value; the text of a subclass of strings, which may have other methods."""
+    return str.__str__(value) if isinstance(value, str) else value
+
+
 def _exact(subscriber: Hashable) -> Any:
     """The subscriber without a subclass of strings and integers, which the plain text does not keep either."""
     if isinstance(subscriber, str):
         return str.__str__(subscriber)
     if isinstance(subscriber, int) and not isinstance(subscriber, bool):
-        return int(subscriber)
+        return int.__index__(subscriber)
     return subscriber
 
 
@@ -166,7 +172,7 @@ def _readable(value: Any) -> str:
                 value = str(value)
             except ValueError:  # an integer of thousands of digits
                 value = hex(value)
-    return str(value).encode("utf-8", "replace").decode()
+    return str.encode(value, "utf-8", "replace").decode()
 
 
 # ------------------------------------------------------------------------------------------------------- and back

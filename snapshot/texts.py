@@ -116,7 +116,7 @@ def option_text(name: str, value: object) -> str | None:
     _require_utf8(name, f"the name of option {name!r}")
     if value is None:
         return None
-    text = value if isinstance(value, str) else json_or_str(value)
+    text = str.__str__(value) if isinstance(value, str) else json_or_str(value)
     _require_utf8(text, f"option {name!r}")
     return text
 
@@ -140,7 +140,7 @@ def option_value(name: str, text: str | None, json_options: frozenset[str]) -> A
 
 def _require_utf8(text: str, what: str) -> None:
     try:
-        text.encode()
+        str.encode(text)  # a subclass may have another encode
     except UnicodeEncodeError as error:
         raise ValueError(
             f"{what} cannot be encoded as UTF-8: {error.reason} at character {error.start} of {text!r}"

@@ -77,12 +77,24 @@ def form_of(value: object) -> str:
         raise
 
 
+def have_same_form(one: object, other: object) -> bool:
+    """Whether equal values have the same tagged text, or one of them has none.
+
+    >>> have_same_form([1], [1]), have_same_form([1], [True]), have_same_form(0.0, -0.0), have_same_form(Decimal(1), 1)
+    (True, False, False, False)
+    """
+    try:
+        return form_of(one) == form_of(other)
+    except Exception:  # noqa: BLE001 (of the values' own methods, too, which must not stop others)
+        return True
+
+
 def json_or_str(value: object) -> str:
     """The JSON of a value, or its ``str`` if JSON cannot express it."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError):
-        return str(value)
+        return str.__str__(str(value))  # it may be of a subclass
 
 
 def rebuilds(value: object) -> bool:
@@ -92,7 +104,9 @@ def rebuilds(value: object) -> bool:
     (True, True, False, False, False)
     """
     try:
-        return type(value) not in _OWN and bool(json.loads(json_or_str(value)) == value)
+        is_equal = json.loads(json_or_str(value)) == value
+        # What answers for each element, as an array does, is no number, even if it has one element.
+        return type(value) not in _OWN and not hasattr(is_equal, "__len__") and bool(is_equal)
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 (of the value's own methods, too, which must not stop others)
@@ -126,7 +140,7 @@ def _require_form(what: str, value: object) -> None:
 def has_surrogates(text: str) -> bool:
     """Whether a text cannot be encoded as UTF-8."""
     try:
-        text.encode()
+        str.encode(text)  # a subclass may have another encode
     except UnicodeEncodeError:
         return True
     return False

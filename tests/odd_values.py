@@ -13,6 +13,27 @@ class Name(str):
     __slots__ = ()
 
 
+class Mute(str):
+    """Its text is there, but its methods do not give it."""
+
+    __slots__ = ()
+
+    def encode(self, *_: object) -> bytes:
+        raise ZeroDivisionError
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+class MuteNumber(int):
+    """The same for a number."""
+
+    def __int__(self) -> int:
+        raise ZeroDivisionError
+
+    __abs__ = __index__ = __int__
+
+
 class Raises(int):
     """Whatever is done with it."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import decimal
 import logging
+import operator
 import random
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from snapshot.storing import Kinds, Storing, options_of, subscriber_of
 from snapshot.texts import option_text
 from subtrie import MQTT, NATS, SubscriptionTrie, TopicStore
 from subtrie.tagged import tagged, untagged
-from tests.odd_values import Name, Number, Raises
+from tests.odd_values import Mute, MuteNumber, Name, Number, Raises
 from tests.snapshot.test_published import held_by
 
 ODD: list[Any] = [
@@ -211,6 +213,55 @@ class TestOneOddValue:
         assert len(snapshot.restore(tmp_path)) == len(trie) - 1
 
 
+ALIKE: list[tuple[Any, Any]] = [
+    *(
+        (1, True),
+        (True, 1),
+        (1, 1.0),
+        (0.0, -0.0),
+        ([1], [True]),
+        ({"a": 1}, {"a": 1.0}),
+        ((1,), (True,)),
+        ({1}, {True}),
+    ),
+    *((decimal.Decimal("1.0"), decimal.Decimal("1.00")), (2**70, float(2**70)), (1, decimal.Decimal(1))),
+    (
+        datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+        datetime.datetime(2026, 1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+    ),
+]
+"""Pairs of equal values that can be told apart."""
+
+
+class TestEqualValues:
+    @pytest.mark.parametrize(("old", "new"), ALIKE, ids=repr)
+    def test_of_other_types_are_published_as_changes(self, tmp_path: Path, old: Any, new: Any) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", "s", n=old)
+        publisher = snapshot.Publisher(trie, tmp_path)
+        publisher.publish()
+        follower, late = snapshot.follow(tmp_path), snapshot.follow(tmp_path)
+        trie.subscribe("a", "s", n=new)
+        assert publisher.publish() == 2
+        follower.poll()
+        late.resynchronise()
+        for copy in (snapshot.restore(tmp_path), follower.trie, late.trie):
+            ((options,),) = [held_by(copy).values()]
+            assert repr(options["n"]) == repr(new)
+        assert publisher.publish() == 2
+
+    @pytest.mark.parametrize("value", [Number.ONE, Name("x"), OrderedDict(a=1), 0.0, -0.0, [1.5], {1: (2,)}, None])
+    def test_of_types_that_are_not_stored_are_no_changes(self, tmp_path: Path, value: Any) -> None:
+        """A broker that is started again with the same subscriptions publishes nothing."""
+        for _ in range(2):
+            trie = SubscriptionTrie()
+            trie.subscribe("a", "s", n=value)
+            with snapshot.Publisher(trie, tmp_path) as publisher:
+                assert publisher.publish() == 1
+                trie.subscribe("a", "s", n=deepcopy(value))
+                assert publisher.publish() == 1
+
+
 class TestColumns:
     def test_keep_their_types_from_one_full_instant_to_the_next(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -324,10 +375,23 @@ class TestAnything:
                 publisher.publish()
 
 
-EQUAL: list[Any] = [Number.ONE, Name("x"), Name("\ud800"), OrderedDict(a=1), [Number.ONE]]
+EQUAL: list[Any] = [
+    *(Number.ONE, Name("x"), Name("\ud800"), OrderedDict(a=1), [Number.ONE]),
+    *(Mute("x"), Mute("\ud800"), MuteNumber(5), MuteNumber(2**70)),
+]
 """Values that come back as equal ones without a type of their own."""
 
-NOWHERE: list[Any] = [*(make() for make in HOPELESS), Raises(5), [Raises(5)], bytearray(b"x"), 1j, ...]
+
+class Elements(list[int]):
+    """It compares as an array does: element by element."""
+
+    def __eq__(self, other: object) -> Any:
+        return Elements(map(operator.eq, self, [other] if isinstance(other, int) else other))  # type: ignore[call-overload]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+NOWHERE: list[Any] = [*(make() for make in HOPELESS), Raises(5), [Raises(5)], bytearray(b"x"), 1j, ..., Elements([5])]
 
 
 class TestStorable:
@@ -365,6 +429,33 @@ class TestStorable:
                     assert found[1] == value
                 else:
                     assert found == shown({"x": value})["x"]
+
+    @pytest.mark.parametrize("full", [True, False])
+    @pytest.mark.parametrize(
+        ("filter", "subscriber", "options"),
+        [
+            ("a", Mute("s"), {}),
+            (Mute("a"), "s", {"queue": Mute("q")}),
+            ("a", MuteNumber(5), {Mute("n"): 1}),
+            ("a", "s", {Mute("~n"): Mute("x"), Mute("m"): (1,)}),
+        ],
+        ids=["subscriber", "filter and queue", "numbers", "options"],
+    )
+    def test_texts_of_subclasses_are_their_texts(
+        self, tmp_path: Path, filter: str, subscriber: Any, options: dict[str, Any], full: bool
+    ) -> None:
+        trie = SubscriptionTrie(NATS, storable=True)
+        publisher = snapshot.Publisher(trie, tmp_path)
+        if not full:
+            publisher.publish()
+        trie.subscribe_many([(filter, subscriber, options), ("b", "s", {"n": "x", "m": "y"})])
+        publisher.publish()
+        assert publisher.refused == ()
+        restored = snapshot.restore(tmp_path)
+        assert len(restored) == 2
+        held = next(each for each in restored.subscriptions() if each.filter == "a")
+        assert held.subscriber == subscriber
+        assert held.options == options
 
     def test_one_topic_that_is_odd_stops_no_other(self, tmp_path: Path) -> None:
         store: TopicStore[Any] = TopicStore(MQTT)

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError, TopicStore
+from tests.odd_values import Number
 from tests.threads import LIMIT, finish, start
 
 
@@ -509,6 +510,27 @@ def test_a_difference_of_options_that_do_not_compare() -> None:
     trie.subscribe_many([("a", 1, {"q": Unclear()}), ("b", 1, {"q": same})])
     assert [(change.kind, change.subscription.filter) for change in trie.diff(before)] == [("updated", "a")]
     trie.check()
+
+
+def test_a_difference_of_options_that_are_equal_and_not_the_same() -> None:
+    """True is no 1, and -0.0 no 0.0, wherever they stand; an enumeration's 1 is."""
+    rows: list[tuple[Any, Any]] = [
+        (1, True),
+        (0.0, -0.0),
+        ([1], [1.0]),
+        (1, 1),
+        ([1.5], [1.5]),
+        (Number.ONE, 1),
+        ({}, {}),
+    ]
+    trie, store = SubscriptionTrie(), TopicStore(AMQP, {str(number): row[0] for number, row in enumerate(rows)})
+    trie.subscribe_many((str(number), "s", {"q": row[0]}) for number, row in enumerate(rows))
+    before, stored = trie.snapshot(), store.snapshot()
+    for number, row in enumerate(rows):
+        trie.subscribe(str(number), "s", q=row[1])
+        store[str(number)] = row[1]
+    assert sorted(change.subscription.filter for change in trie.diff(before)) == ["0", "1", "2"]
+    assert sorted(topic for topic, *_ in store.diff(stored)) == ["0", "1", "2"]
 
 
 def test_what_it_says_of_itself() -> None:

@@ -167,7 +167,7 @@ def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, s
             after = None if other is None else living(other)
             if before is None and after is None:
                 continue  # the subscriber is dead
-            if before is not None and after is not None and _are_same(before.options, after.options):
+            if before is not None and after is not None and _are_same_options(before.options, after.options):
                 continue  # unsubscribed and subscribed again
             yield _text(dialect, group, words_of(path)), group, before, after
 
@@ -246,12 +246,36 @@ def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[A
                 yield here, subscribers_of(one), None
 
 
-def _are_same(before: Any, after: Any) -> bool:
-    """Return whether options are equal. Options that do not compare, such as arrays, count as changed."""
-    try:
-        return bool(before == after)
-    except Exception:  # noqa: BLE001 (users' code, about one subscription of many)
+def _are_same_options(before: Any, after: Any) -> bool:
+    """Return whether two sets of options have the same values."""
+    if before is None or after is None or before is after:
         return before is after
+    if len(before) != len(after):
+        return False
+    return all(name in after and _are_same(value, after[name]) for name, value in before.items())
+
+
+def _are_same(before: Any, after: Any) -> bool:
+    """Return whether values are equal, and would be stored alike: 1 and True are not. Values that do not compare, such
+    as arrays, count as changed."""
+    if before is after:
+        return True
+    try:
+        are_equal = bool(before == after)
+    except Exception:  # noqa: BLE001 (users' code, about one subscription of many)
+        return False
+    if not are_equal:
+        return False
+    kind = type(before)
+    if kind is type(after) and (kind in _TOLD or (kind is float and before)):
+        return True
+    from subtrie.tagged import have_same_form  # it imports types that few programs need
+
+    return have_same_form(before, after)
+
+
+_TOLD = frozenset((str, int, bool, bytes))
+"""Types whose equal values cannot be told apart."""
 
 
 class _Step(NamedTuple):
