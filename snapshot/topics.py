@@ -2,7 +2,8 @@
 
 A row is a subscription of a trie that mirrors the store: the topic stands in the column ``filter``, the subscriber is
 `HOLDER`, and these options hold the value, all as texts. The dialect has the store's rules and the store's name with
-`SUFFIX`, so a set and a store are never taken for one another.
+`SUFFIX`, so a set and a store are never taken for one another. It has no shared subscriptions, since a topic is none,
+whatever its first word is; that of shared subscriptions stands in the known option `SHARED`, which no row has.
 
 ============= ========================================================================================
 option        content
@@ -31,6 +32,7 @@ from subtrie.tagged import form_of, has_surrogates, json_or_str, rebuilds, tagge
 
 SUFFIX: Final = " topics"
 HOLDER: Final = "retained"
+SHARED: Final = "share_prefix"
 
 _KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 _log = logging.getLogger("snapshot")
@@ -68,10 +70,7 @@ def holds_topics(trie: SubscriptionTrie) -> bool:
 
 
 class Mirror:
-    """A subscription trie with the content of a topic store. Both keep their identity.
-
-    A topic that cannot be a filter, such as ``$share/g`` in MQTT, is set aside, and the log names it.
-    """
+    """A subscription trie with the content of a topic store. Both keep their identity."""
 
     def __init__(self, store: TopicStore[Any], trie: SubscriptionTrie | None = None) -> None:
         self._store = weakref.ref(store)
@@ -194,13 +193,19 @@ def of_kind(kind: type[Any] | None, found: Any, place: str) -> Any:
 
 
 def _dialect_for(dialect: Dialect) -> Dialect:
-    return dataclasses.replace(dialect, name=dialect.name + SUFFIX)
+    """The dialect of a mirror."""
+    shared = () if dialect.share_prefix is None else ((SHARED, (dialect.share_prefix,)),)
+    options = (*dialect.options, *shared)
+    return dataclasses.replace(dialect, name=dialect.name + SUFFIX, share_prefix=None, options=options)
 
 
 def dialect_of(mirrored: Dialect) -> Dialect:
     """The dialect of the store that has a mirror of this dialect."""
     name = mirrored.name.removesuffix(SUFFIX)
     dialect = dataclasses.replace(mirrored, name=name)
+    option, allowed = dialect.options[-1] if dialect.options else ("", ())
+    if option == SHARED and isinstance(allowed, tuple):
+        dialect = dataclasses.replace(dialect, share_prefix=allowed[0], options=dialect.options[:-1])
     return _KNOWN.get(name, dialect) if dialect == _KNOWN.get(name) else dialect
 
 

@@ -142,12 +142,36 @@ def test_what_has_expired_is_gone_from_the_next_version(tmp_path: Path) -> None:
 
 
 def test_a_topic_that_cannot_be_stored_stops_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store: TopicStore[Any] = TopicStore(MQTT, {"a": 1, "$share/g": 2, "b": object()})
+    store: TopicStore[Any] = TopicStore(MQTT, {"a": 1, "b": object()})
     with caplog.at_level(logging.ERROR, "snapshot"), snapshot.Publisher(store, tmp_path) as publisher:
         publisher.publish()
     restored: Any = snapshot.restore(tmp_path)
     assert dict(restored.items()) == {"a": 1}
-    assert "$share/g" in caplog.text
+
+
+OWN = Dialect("own", ":", "?", "*", share_prefix="shared", options=(("qos", range(3)),))
+
+
+@pytest.mark.parametrize("dialect", [MQTT, OWN])
+def test_a_topic_that_would_be_no_filter_is_stored(tmp_path: Path, dialect: Dialect) -> None:
+    """A store takes it, since the first word of a topic is no sign of a shared subscription."""
+    prefix, separator = str(dialect.share_prefix), dialect.separator
+    words = [[prefix], [prefix, "g"], [prefix, "", "a"], [prefix, "g", "a"], [prefix, "g", prefix, "h", "a"], ["a"]]
+    store: TopicStore[Any] = TopicStore(dialect, {separator.join(each): each for each in words})
+    snapshot.write(store, tmp_path / "store.parquet")
+    publisher = snapshot.Publisher(store, tmp_path / "published")
+    publisher.publish()
+    follower = snapshot.follow(tmp_path / "published")
+    del store[prefix]
+    store[separator.join([prefix, "h"])] = 5
+    publisher.publish()
+    follower.poll()
+    assert len(snapshot.load(tmp_path / "store.parquet")) == len(words)
+    taken, publisher = snapshot.take_over(tmp_path / "published", dialect)
+    for copy in (snapshot.restore(tmp_path / "published"), follower.trie, taken):
+        assert entries(copy) == entries(store)
+        assert copy.dialect == dialect
+    assert publisher.publish() == 2
 
 
 def test_sets_and_stores_are_told_apart(tmp_path: Path) -> None:
