@@ -34,7 +34,7 @@ def _files(written: Any) -> Iterable[str]:
     for each in classes:
         try:
             file = inspect.getsourcefile(each)
-        except TypeError:  # compiled
+        except (TypeError, OSError):  # compiled, or made by `exec`
             continue
         if file is not None and not file.startswith((_STANDARD, "<")) and Path(file).is_file():
             yield file

@@ -11,6 +11,7 @@ speed or clarity:
 * `glance` proposes a narrower object or a small refutation, where a search for either is hopeless;
 * `successors` is for operations with several possible outcomes, or with none (a lock that is taken cannot be
   acquired);
+* `meetings` and `meet` are for operations that take effect at once, and wait for one another;
 * `normalise` reduces a raw answer to the part that counts; `complaint` refuses calls in files that the object does not
   have.
 
@@ -26,7 +27,7 @@ from types import NoneType
 from typing import Any, ClassVar, Final, NamedTuple
 
 from stress.alike import fits
-from stress.history import Operation, Raised, freeze, show
+from stress.history import Call, Operation, Raised, freeze, show
 
 __all__ = [
     "EVERYTHING",
@@ -101,11 +102,59 @@ class Spec:
     named here accepts any arguments.
     """
 
+    meetings: ClassVar[Sequence[tuple[str, ...]]] = ()
+    """The operations that may take effect together, while all of them run: ``[("put", "take")]``. See `meet`."""
+
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         """The state after `op(*args)` in `state`, and its answer; `WAITS` if it cannot take effect there and the caller
         has to wait. An exception as an answer is a `Raised`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what {op!r} does: define step()")
+
+    def meet(self, state: Any, calls: tuple[Call, ...]) -> tuple[State, tuple[Hashable, ...]]:
+        """The state after some calls that take effect together in `state`, and the answer to each; `WAITS` if these do
+        not meet there.
+
+        `calls` are pairs of a name and arguments, in the order of their entry in `meetings`. Calls of the same name
+        come in every order. What a call does without a partner is up to `step`, which mostly answers `WAITS`. An
+        object with meetings is judged as a whole: `footprint`, `project`, `shows` and `glance` are not asked.
+
+        >>> class Handoff(Spec):
+        ...     meetings = [("put", "take")]
+        ...     def step(self, state, op, args):
+        ...         return WAITS
+        ...     def meet(self, state, calls):
+        ...         (_, (item,)), _ = calls
+        ...         return state, (None, item)
+        >>> Handoff().meet(None, (("put", (7,)), ("take", ())))
+        (None, (None, 7))
+        """
+        raise NotImplementedError(f"{type(self).__name__} has meetings: define meet()")
+
+    def meeting(self, state: Any, calls: tuple[Call, ...], results: tuple[Hashable, ...]) -> Iterable[State]:
+        """Every state in which these calls, taken together in `state`, may leave the object if they answer `results`:
+        for meetings what `successors` is for single calls.
+        """
+        what = f"{type(self).__name__}.meet({show(state)}, {show(calls)})"
+        try:
+            found = self.meet(state, calls)
+        except (NotImplementedError, SpecError):
+            raise
+        except Exception as error:
+            raise SpecError(f"{what} raises {type(error).__name__}: {error}") from error
+        if found is WAITS:
+            return ()
+        try:
+            after, answers = found
+            pairs = list(zip(calls, results, answers, strict=True))
+        except (TypeError, ValueError):
+            raise SpecError(
+                f"what {what} returns is a state and a tuple of {len(calls)} answers, or WAITS, not {found!r}"
+            ) from None
+        fit = all(
+            fits(result, answer) or _fits_frozen(self, state, call, result, answer) for call, result, answer in pairs
+        )
+        return (after,) if fit else ()
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         """Every state in which `op(*args)`, taken in `state`, may leave the object if it answers `result`.
@@ -124,11 +173,9 @@ class Spec:
             if found is WAITS:
                 return ()
             raise SpecError(f"{_step(self, state, op, args)} is a state and an answer, not {found!r}") from None
-        if fits(result, answer):
+        if fits(result, answer) or _fits_frozen(self, state, (op, args), result, answer):
             return (after,)
-        if type(answer) in _FROZEN:
-            return ()
-        return (after,) if fits(result, _frozen_answer(self, state, op, args, answer)) else ()
+        return ()
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """Whether `op(*args)`, if it answers `result`, can change *no* state at all.
@@ -245,13 +292,17 @@ def _step(spec: Spec, state: Any, op: str, args: tuple[Any, ...]) -> str:
     return f"what {type(spec).__name__}.step({show(state)}, {op!r}, {show(args)}) returns"
 
 
-def _frozen_answer(spec: Spec, state: Any, op: str, args: tuple[Any, ...], answer: Any) -> Hashable:
-    """The answer of a step in the form of a recorded one: a list and a tuple of the same items are one answer."""
+def _fits_frozen(spec: Spec, state: Any, call: Call, result: Hashable, answer: Any) -> bool:
+    """Whether the answer of a step fits in the form of a recorded one: a list and a tuple of the same items are one
+    answer.
+    """
+    if type(answer) in _FROZEN:
+        return False
     try:
-        return freeze(answer)
+        return fits(result, freeze(answer))
     except TypeError:
         raise SpecError(
-            f"{_step(spec, state, op, args)} has an answer of type {type(answer).__name__}, which may change: "
+            f"{_step(spec, state, *call)} has an answer of type {type(answer).__name__}, which may change: "
             "let it be an immutable copy"
         ) from None
 
@@ -346,12 +397,22 @@ class PerKey(ByKey):
     def __init__(self, inner: Spec) -> None:
         self.inner = inner
         self.initial: FrozenMap = FrozenMap()
+        self.meetings = inner.meetings  # type: ignore[misc]
 
     def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         """The successors for the object of that key."""
         key, *rest = args
         here = state.get(key, self.inner.initial)
         return [state.put(key, after) for after in self.inner.successors(here, op, tuple(rest), result)]
+
+    def meeting(self, state: FrozenMap, calls: tuple[Call, ...], results: tuple[Hashable, ...]) -> Iterable[State]:
+        """The states after a meeting at the object of one key."""
+        key = calls[0][1][0]
+        if any(args[0] != key for _, args in calls):
+            return []
+        inner = tuple((op, args[1:]) for op, args in calls)
+        here = state.get(key, self.inner.initial)
+        return [state.put(key, after) for after in self.inner.meeting(here, inner, results)]
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """As for the object of that key."""

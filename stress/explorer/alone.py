@@ -49,7 +49,8 @@ class Alone(Spec):
         """The answer to the last of these calls."""
         seam, plain = self._seam, self._plain
         assert plain is not None
-        before, seam.before, seam.scheduler, answer = seam.before, None, _OneThread(), None
+        one = _OneThread()
+        before, seam.before, seam.scheduler, answer = seam.before, None, one, None
         plain.alone_begins()
         try:
             made = self._factory()
@@ -58,6 +59,8 @@ class Alone(Spec):
                     answer = self._bound(made, op)(*args)
                 except ANSWERS as error:
                     answer = error
+                if one.would_wait:  # what the object raised on its way out is no answer
+                    return WAITS
         except WouldWait:
             return WAITS
         finally:
@@ -87,6 +90,7 @@ class _OneThread:
     def __init__(self) -> None:
         self.name = count(-1, -1).__next__
         self._waits = 0
+        self.would_wait = False
 
     def identity(self) -> int:
         """As `Scheduler.identity`."""
@@ -96,6 +100,7 @@ class _OneThread:
         """As `Machine.park`."""
         self._waits += 1
         if timeout is None or self._waits > _MOST_WAITS:
+            self.would_wait = True
             raise WouldWait
         self.clock += timeout
         return False

@@ -14,12 +14,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from random import Random
 from typing import Any, Final, cast
 
 from stress.checker.check import Verdict
+from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone, AnyAnswer
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
@@ -330,6 +331,8 @@ class _Plan:
 _RIGHT: Final = Verdict.LINEARIZABLE
 _SECONDS_AROUND: Final = 5.0
 _MOST_ROUNDS: Final = 1_000
+_MEETING: Final = 200
+"""Executions in which calls may end one another's wait."""
 _REPLAYED: Final = "the schedule of the token"
 
 
@@ -380,6 +383,7 @@ class _Exploration:
                     return None
                 executions += 1
                 if finding is not None:
+                    self._refuse_meetings(finding)
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
                     small = minimise(finding, self._on)
                     if self._is_drawn:
@@ -411,6 +415,26 @@ class _Exploration:
         verdict = Verdict.UNKNOWN if missing or not executions else Verdict.LINEARIZABLE
         told = ", but ".join([str(plan), *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
+
+    def _refuse_meetings(self, finding: Finding) -> None:
+        """Without a specification, calls of one thread tell what is right, and not what calls do that wait for one
+        another.
+        """
+        spec = self._subject.spec
+        if finding.kind != "history" or not isinstance(spec, Alone):
+            return
+        met = may_have_met(list(finding.history), spec, cache(self._end_their_wait))
+        if met:
+            raise Refused(
+                f"{' and '.join(sorted(met))} end one another's wait, which no order of calls made by one thread "
+                "shows: give a specification with `meetings`"
+            )
+
+    def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
+        """Whether some calls, each of which waits alone after those `before`, do not all wait if threads make them."""
+        scenario = Scenario(self._scenario.target, "", tuple((call,) for call in calls))
+        experiment = ObjectExperiment(self._machine, replace(self._subject, around=Around(before)), scenario)
+        return any(any(self._machine.execution.logs) for _ in islice(reduced(experiment), _MEETING))
 
     def _with_fewest_around(self, finding: Finding) -> Finding:
         """The finding, or one like it with fewer calls before and after the threads: every needless call is removed."""

@@ -16,7 +16,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Final
 
-from stress.checker.waiting import after, may_wait
+from stress.checker.waiting import after, after_meeting, may_wait
 from stress.frozen_states import class_of
 from stress.history import ANSWERS, Call, steady
 from stress.sequential import Sequential
@@ -197,8 +197,8 @@ class Workload:
     def _plans_that_end(
         self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]
     ) -> list[list[list[Call]]]:
-        """The same for operations that wait: in each round, all calls can return in at least one order. Whether they do
-        is up to the threads. If they cannot, they wait as they should.
+        """The same for operations that wait: in each round, all calls can return in at least one order, alone or with
+        partners. Whether they do is up to the threads. If they cannot, they wait as they should.
         """
         plans: list[list[list[Call]]] = [[] for _ in range(threads)]
         state = self.spec.initial
@@ -207,13 +207,34 @@ class Workload:
             random.shuffle(places)
             for plan in plans:
                 plan.append([])
-            for thread in places:
+            waiting: dict[int, Call] = {}  # of threads whose next call waits for a partner
+            later: list[int] = []
+            while places:
+                thread = places.pop(0)
+                if thread in waiting:
+                    later.append(thread)
+                    continue
                 for made in (call(thread) for _ in range(_TRIES)):
-                    then = after(self.spec, state, made)
+                    met, then = [thread], after(self.spec, state, made)
+                    if not then:
+                        threads_of, calls = [*waiting, thread], [*waiting.values(), made]
+                        found = after_meeting(self.spec, state, calls)
+                        met, then = ([threads_of[at] for at in found[0]], [found[1]]) if found else ([], [])
                     if then:
-                        plans[thread][-1].append(made)
-                        state = then[0]
+                        waiting[thread] = made
+                        for each in met:
+                            plans[each][-1].append(waiting.pop(each))
+                        state, places, later = then[0], [*later, *places], []
                         break
+                else:
+                    if self.spec.meetings:
+                        waiting[thread] = made
+        if not any(made for plan in plans for made in plan):
+            names = ", ".join(sorted({op for op, *_ in self.everything}))
+            raise ValueError(
+                f"there is nothing to call: {names} would wait from the start. If calls wait for one another, such as "
+                "a put for its take, give a specification with `meetings`"
+            )
         return plans
 
 
