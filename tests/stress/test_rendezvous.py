@@ -181,11 +181,12 @@ def small_history(random: Random, any_call: Any) -> list[Operation]:
     return found
 
 
+@pytest.mark.once  # the checker alone, which is the same everywhere
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_checker_agrees_with_the_simplest_one(kind: str) -> None:
     spec, any_call = KINDS[kind]
     random, seen = Random(f"meetings of {kind}"), {True: 0, False: 0}
-    for _ in range(1_500):
+    for _ in range(800):
         history = small_history(random, any_call)
         known = some_order_is_legal(history, spec, spec.initial)
         seen[known] += 1
@@ -193,7 +194,7 @@ def test_the_checker_agrees_with_the_simplest_one(kind: str) -> None:
         assert (check(history, spec).verdict is Verdict.LINEARIZABLE) == known, history
         if known:
             assert judged(spec, partial(search_relaxed, history)), history
-    assert min(seen.values()) > 150, seen
+    assert min(seen.values()) > 80, seen
 
 
 def search_relaxed(history: Sequence[Operation], spec: Spec) -> bool:
