@@ -114,6 +114,22 @@ class Mirror:
             self._seen = store.snapshot()
             self._may_have_more = limits_of(store) != Limits()
 
+    def settle(self) -> None:
+        """Give the store the content of the trie, whatever else was written to it. O(topics)."""
+        store = self._store()
+        assert store is not None
+        with self._one_at_a_time:
+            wanted = {held.filter: held.options for held in self.trie.subscriptions()}
+            for topic, *entry in list(store.entries()):
+                if topic not in wanted:
+                    store.pop(topic, None)
+                elif wanted[topic] == _options(*entry):
+                    del wanted[topic]
+            for topic, options in wanted.items():
+                store.put(topic, *_entry(options))
+            self._seen = store.snapshot()
+            self._may_have_more = limits_of(store) != Limits()
+
     def _gone(self, now: TopicStore[Any]) -> Iterator[tuple[str, None, None]]:
         """The topics of the trie that the store does not have."""
         for held in self.trie.snapshot().subscriptions():

@@ -30,7 +30,8 @@ class Follower:
 
     `trie` is the same `SubscriptionTrie` all the time: threads may match with it during an update. Each change is
     atomic, but a version is not: a reader may see some of its changes before others. If you need a whole version, take
-    a snapshot after `poll`. Nothing else should write to `trie`.
+    a snapshot after `poll`. Nothing else should write to `trie`: what does stays there until a version changes that
+    subscription, or until `resynchronise` removes it. Write to a fork instead.
 
     Several threads may use a follower.
     """
@@ -102,13 +103,18 @@ class Follower:
                     return self._version.version
 
     def resynchronise(self) -> int:
-        """Bring `trie` to the newest version of the directory, whatever its history is; return that version's number.
+        """Bring `trie` to the newest version of the directory, whatever its history is, and whatever else has written
+        to `trie`; return that version's number.
 
         Use this after a HistoryError, if the directory as it is now is what you want. It raises the other errors of
         `poll`. O(n): it rebuilds the version beside `trie` and applies the difference.
         """
-        with self._one_at_a_time, self._shown():
-            self._resynchronise()
+        with self._one_at_a_time:
+            try:
+                self._resynchronise()
+            finally:
+                if self._source is not self._trie:
+                    mirror_of(self._source).settle()
             return self._version.version
 
     def close(self) -> None:

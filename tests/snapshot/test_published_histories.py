@@ -17,7 +17,7 @@ import snapshot
 from snapshot.published import open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.manifest import FOLDERS, Version, _checksum_of, from_json, sealed, trial_name
-from subtrie import MQTT, SubscriptionTrie
+from subtrie import MQTT, SubscriptionTrie, TopicStore
 from tests.snapshot.test_published import assert_equal, held_by
 from tests.threads import run_together
 
@@ -39,6 +39,43 @@ def published(where: Path, versions: int = 3) -> tuple[SubscriptionTrie, snapsho
         trie.subscribe(f"a.{number}", f"s{number}", level=number, note=f"n{number}")
         publisher.publish()
     return trie, publisher
+
+
+class TestOtherWriters:
+    """What a user writes to the trie of a follower is gone after `resynchronise`."""
+
+    def test_of_a_trie(self, tmp_path: Path) -> None:
+        trie, publisher = published(tmp_path)
+        with snapshot.follow(tmp_path) as follower:
+            follower.trie.subscribe("mine", "me")
+            follower.trie.subscribe("a.0", "s0", level=9)
+            follower.trie.unsubscribe("a.1", "s1")
+            trie.subscribe("b", "s")
+            publisher.publish()
+            follower.poll()
+            assert ("b", "s") in follower.trie
+            assert ("mine", "me") in follower.trie
+            follower.resynchronise()
+            assert_equal(follower.trie, trie)
+
+    def test_of_a_store(self, tmp_path: Path) -> None:
+        store: TopicStore[Any] = TopicStore(MQTT, {str(number): number for number in range(9)}, max_topics=20)
+        publisher = snapshot.Publisher(store, tmp_path)
+        publisher.publish()
+        with snapshot.follow(tmp_path) as follower:
+            copy: Any = follower.trie
+            copy["mine"], copy["3"] = b"me", 99
+            del copy["4"]
+            store["5"] = 55
+            publisher.publish()
+            follower.poll()
+            copy["late"] = 1
+            follower.resynchronise()
+            assert sorted(copy.entries()) == sorted(store.entries())
+            store["6"] = 66
+            publisher.publish()
+            follower.poll()
+            assert sorted(copy.entries()) == sorted(store.entries())
 
 
 class TestTakeOver:
