@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, Final, get_type_hints
 
 from subtrie import Dialect
@@ -31,11 +32,17 @@ def dialect_of(fields: Any) -> Dialect:
     :raises ValueError: or KeyError, TypeError, AttributeError: these are not the fields of a dialect
     """
     fields = {**fields, "options": tuple((name, _read(allowed)) for name, allowed in fields.get("options", []))}
-    hints = get_type_hints(Dialect)
+    hints = _hints()
     for name, value in fields.items():
         if name != "options" and not isinstance(value, int if hints[name] is bool else hints[name]):  # 1 may be True
             raise TypeError(f"{name} must not be {value!r}")
     return Dialect(**fields)
+
+
+@functools.cache
+def _hints() -> dict[str, Any]:
+    """The types of a dialect's fields. Finding them takes longer than reading the rest of a manifest."""
+    return get_type_hints(Dialect)
 
 
 def _allowed(name: str, allowed: type | range | tuple[Any, ...]) -> dict[str, Any]:

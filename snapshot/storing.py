@@ -223,6 +223,9 @@ def check_storable(
 ) -> None:
     """Check that a subscription could be published and restored, before it is made.
 
+    It tells what `Publisher` sets aside. With ``strict=True`` a publisher refuses more: also what needs a tagged text,
+    which depends on the values that its columns have already.
+
     :param key: the function that turns a subscriber into a string, if the publisher has one
     :raises TypeError: the subscriber or an option has no form that can be stored; the message names the type
     :raises ValueError: a value contains itself, or is nested too deeply

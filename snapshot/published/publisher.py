@@ -218,15 +218,19 @@ class Publisher:
         Closing it again does nothing.
         """
         self._stop.set()
-        _publishing.discard(self)
         if self._thread is not None:
             self._thread.join()
-            if not self._is_closed:
-                self.publish()
+            try:
+                if not self._is_closed:
+                    self.publish()
+            except FencedError:
+                _publishing.discard(self)
+                raise
         with self._one_at_a_time:
             if not self._is_closed:
                 self._is_closed = True
                 self._writer.close()
+        _publishing.discard(self)  # not before: if a signal ends the program here, the interpreter's end closes it
 
     def __enter__(self) -> Self:
         return self

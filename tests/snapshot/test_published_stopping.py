@@ -41,6 +41,15 @@ ENDS = {
     "by SIGTERM with the documented handler, outside": (
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(60)"
     ),
+    "by SIGTERM with the documented handler, while the last version is written": (
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n"
+        "def interrupted():\n"
+        "    del publisher.publish\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(60)\n"
+        "publisher.publish = interrupted\n" + WITH.format("pass")
+    ),
+    "of a thread by sys.exit": WITH.format("ended = threading.Thread(target=sys.exit); ended.start(); ended.join()"),
     "by Ctrl-C": WITH.format("os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"),
     "of a fork, which is not its publisher's": "if os.fork() == 0: sys.exit(0)\nos.wait()",
 }
