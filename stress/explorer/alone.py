@@ -26,6 +26,8 @@ class Alone(Spec):
     """What the object itself answers if one thread makes the calls. To be used within the exploration of it."""
 
     initial: State = ()
+    keeps_calls = True
+    """As of `Sequential`: no state comes again."""
 
     def __init__(self, bound: Callable[[Any, str], Callable[..., Any]], factory: Callable[[], Any]) -> None:
         self._bound, self._factory = bound, factory
@@ -61,12 +63,13 @@ class Alone(Spec):
                     answer = error
                 if one.would_wait:  # what the object raised on its way out is no answer
                     return WAITS
+            # While it is as the call left it: what was filled by a method is emptied again in the end.
+            return freeze(answer) if isinstance(answer, ANSWERS) else self.normalise(calls[-1][0], answer)
         except WouldWait:
             return WAITS
         finally:
             plain.alone_ends()
             seam.before, seam.scheduler = before, None
-        return freeze(answer) if isinstance(answer, ANSWERS) else self.normalise(calls[-1][0], answer)
 
     def describe(self, state: Any) -> str:
         """As `Spec.describe`."""

@@ -107,8 +107,8 @@ class PlainState:
         self.new: dict[int, Any] = {}
         """The objects that are being filled."""
         self._calling: dict[int, Any] = {}
-        self.marks: dict[int, Any] = {}
-        """For each thread, the instruction that may call back, and its place."""
+        self.marks: dict[int, list[Any]] = {}
+        """For each thread, the instructions that run and may call back, with their places, the innermost last."""
         self._spaces: dict[int, tuple[Any, Any]] = {}
         self._sources: dict[int, tuple[Any, list[Any]]] = {}
         self._make_twin, self._modules = make_twin, modules
@@ -389,25 +389,49 @@ class PlainState:
     def _mark(self, place: Place | None, changes: bool) -> None:
         """Remember an instruction that may call back."""
         me = self._me()
-        if place is None:
-            self.marks.pop(me, None)
-        else:
-            frame = sys._getframe(3)
-            self.marks[me] = (frame, frame.f_lasti, place, changes)
+        if place is None and me not in self.marks:
+            return
+        frame = sys._getframe(2)
+        while frame.f_code.co_filename in _OURS and frame.f_back is not None:
+            frame = frame.f_back
+        self._unmark(me, frame)
+        if place is not None:
+            self.marks.setdefault(me, []).append((frame, frame.f_lasti, place, changes))
+
+    def _unmark(self, me: int, frame: FrameType) -> None:
+        """Forget what a function that runs, and all that it has called, have marked before."""
+        marks = self.marks.get(me)
+        if marks is None:
+            return
+        for at, mark in enumerate(marks):
+            if mark[0] is frame:
+                del marks[at:]
+                break
+        if len(marks) > _MANY:  # functions that have ended by an exception
+            running = set[FrameType]()
+            each: FrameType | None = frame
+            while each is not None:
+                running.add(each)
+                each = each.f_back
+            marks[:] = [mark for mark in marks if mark[0] in running]
+        if not marks:
+            del self.marks[me]
 
     def go_on(self, _: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
         if self._seam.before is None:
             return
-        mark = self.marks.get(self._me())
-        if mark is not None:
-            frame, at, place, changes = mark
-            caller = sys._getframe(2).f_back
-            if caller is frame and 0 <= caller.f_lasti - at <= _NEAR:
-                if changes:
-                    self._seam.before(place, None, "write")
-                else:
-                    self._seam.before(place)
+        me, frame = self._me(), sys._getframe(2)
+        self._unmark(me, frame)
+        caller = frame.f_back
+        for marked, at, place, changes in reversed(self.marks.get(me, ())):
+            if marked is caller:
+                if 0 <= caller.f_lasti - at <= _NEAR:
+                    if changes:
+                        self._seam.before(place, None, "write")
+                    else:
+                        self._seam.before(place)
+                return
 
     # --------------------------------------------------------------------------------------------------- attributes
 
@@ -632,7 +656,9 @@ class PlainState:
         """The containers and other iterators that an iterator takes its items from."""
         known = self._sources.get(id(iterator))
         if known is None or known[0] is not iterator:
-            found = [each for each in gc.get_referents(iterator) if _may_give_items(each)]
+            referents = gc.get_referents(iterator)
+            referents += [each for one in referents if type(one) is tuple for each in one]  # as of `map` and `zip`
+            found = [each for each in referents if _may_give_items(each)]
             known = self._sources[id(iterator)] = (iterator, found)
         return known[1]
 
@@ -769,7 +795,7 @@ class PlainState:
         me = self._me()
         self._calling[me] = callee
         if me in self.marks:
-            del self.marks[me]
+            self._unmark(me, sys._getframe(2))
         if of is FunctionType:
             code = callee.__code__
             if id(code) in self._made:
@@ -1057,6 +1083,9 @@ _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _PASSED: Final = Place(None, "")
 _NEAR: Final = 48
+"""Bytes of code between a mark and the instruction that it is about."""
+_MANY: Final = 8
+_OURS: Final = frozenset({__file__, sites.__file__})
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
 """Types of C whose objects refer to nothing that another object shows."""
 _IS_COLLECTED: Final = 1 << 14
