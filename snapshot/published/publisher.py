@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import datetime
 import itertools
 import logging
@@ -39,6 +40,9 @@ SHARE: Final = 20
 AFTER_FAILURE: Final = 1.0
 """The shortest time before publishing is tried again, in seconds."""
 
+SIGNALS: Final = 10
+"""How many signals that end the program are outlived while the last changes are published at its end."""
+
 _log = logging.getLogger("snapshot.published")
 
 
@@ -52,9 +56,18 @@ def _close_all() -> None:
     for publisher in list(_publishing):
         if publisher._process == os.getpid():
             try:
-                publisher.close()
+                _close(publisher)
             except Exception:  # noqa: BLE001 (the others have to be closed, too)
                 _log.exception("the last changes could not be published")
+
+
+def _close(publisher: Publisher) -> None:
+    """Close a publisher, also if handlers of signals ask meanwhile for the end of the program, which has come."""
+    for _ in range(SIGNALS):
+        with contextlib.suppress(SystemExit):
+            publisher.close()
+            return
+    publisher.close()
 
 
 class Taken(NamedTuple):
@@ -80,7 +93,8 @@ class Publisher:
 
     The next version has the content of ``trie``, whatever the last one had. So to continue a directory, use
     `take_over`. If the trie comes from a version of this directory (by `restore`, `follow` or an earlier publisher of
-    this process), and there is a newer version, that one would be undone: then this raises OutdatedError.
+    this process), and there is a newer version, that one would be undone: then this raises OutdatedError. A fork, a
+    snapshot or a copy of such a trie is one of its own, and is published whatever the last version had.
 
     :param trie: the trie, but not one with ``weak=True``; or a snapshot; or a `TopicStore`, whose topics, values and
         times are published (`snapshot.topics`)
@@ -183,13 +197,17 @@ class Publisher:
         publisher, and whenever the changes outweigh a full instant. Memory: a batch of rows, and the parts of the last
         version that the trie no longer shares. Calls wait for each other. The linearization point is the snapshot.
         """
-        if os.getpid() != self._process:
-            raise RuntimeError("this Publisher is the parent's; a child of fork opens its own")
         with self._one_at_a_time:
             if self._is_closed:
                 raise ValueError("this Publisher is closed; open another one")
-            mirrored(self._source)
-            return self._writer.publish().version
+            return self._published().version
+
+    def _published(self) -> Version:
+        """Publish, while no other call does."""
+        if os.getpid() != self._process:
+            raise RuntimeError("this Publisher is the parent's; a child of fork opens its own")
+        mirrored(self._source)
+        return self._writer.publish()
 
     @property
     def refused(self) -> tuple[Refused, ...]:
@@ -220,14 +238,14 @@ class Publisher:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-            try:
-                if not self._is_closed:
-                    self.publish()
-            except FencedError:
-                _publishing.discard(self)
-                raise
         with self._one_at_a_time:
             if not self._is_closed:
+                try:
+                    if self._thread is not None:
+                        self._published()
+                except FencedError:
+                    _publishing.discard(self)
+                    raise
                 self._is_closed = True
                 self._writer.close()
         _publishing.discard(self)  # not before: if a signal ends the program here, the interpreter's end closes it

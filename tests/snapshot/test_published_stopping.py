@@ -26,6 +26,28 @@ with publisher:
     {}
 """
 
+STORM = """
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+publish, left = publisher._writer.publish, [None] * {}
+def interrupted():
+    if left:
+        left.pop()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    return publish()
+publisher._writer.publish = interrupted
+with publisher:
+    pass
+"""
+
+SLOWLY = """
+publish = publisher._writer.publish
+def slowly():
+    time.sleep(0.2)  # meanwhile the other one begins
+    return publish()
+publisher._writer.publish = slowly
+"""
+
 ENDS = {
     "of the program": "",
     "of a with block": WITH.format("pass"),
@@ -41,13 +63,12 @@ ENDS = {
     "by SIGTERM with the documented handler, outside": (
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(60)"
     ),
-    "by SIGTERM with the documented handler, while the last version is written": (
-        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n"
-        "def interrupted():\n"
-        "    del publisher.publish\n"
-        "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    time.sleep(60)\n"
-        "publisher.publish = interrupted\n" + WITH.format("pass")
+    "by SIGTERM with the documented handler, while the last version is written": STORM.format(1),
+    "by one SIGTERM after another": STORM.format(3),
+    "of two threads that close": SLOWLY
+    + WITH.format(
+        "both = [threading.Thread(target=publisher.close) for _ in range(2)]\n    for one in both: one.start()\n"
+        "    for one in both: one.join()"
     ),
     "of a thread by sys.exit": WITH.format("ended = threading.Thread(target=sys.exit); ended.start(); ended.join()"),
     "by Ctrl-C": WITH.format("os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"),
@@ -63,6 +84,7 @@ def test_the_last_changes_are_published_at_the_end(tmp_path: Path, end: str) -> 
     assert [version.changes for version in snapshot.versions(tmp_path)] == [0, 1], run.stderr
     assert snapshot.restore(tmp_path).match("last") == ("s",)
     assert "could not be published" not in run.stderr
+    assert "is closed" not in run.stderr
 
 
 @pytest.mark.parametrize("how", ["signal.SIGKILL", "signal.SIGTERM"])
