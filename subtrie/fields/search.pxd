@@ -19,13 +19,16 @@ from subtrie.fields.criteria cimport (
 )
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, absent_of, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, has_field,
-    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, note, note_node, note_value,
+    AHEAD, ORDERS, Search, Seen, WAY, absent_of, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field,
+    hash_at,
+    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, node_at, note, note_node, note_value,
+    note_way, number_at,
     prefetch, ranges_of, rest_of, see, start_over, subscribers_noted, unsee, value_at, value_hash_at, value_of,
-    values_known, values_of, views_of, whole_of, whole_value,
+    values_known, values_of, views_of, whole_of, whole_value, words_of,
 )
 
 ctypedef uint64_t *entries_noted
@@ -54,20 +57,27 @@ cdef int _keep_first(Search *search, bint of_subscriber) except -1
 cdef int _search(Search *search, Borrowed index, dict message, tuple words, bint is_flat) except -1
 @cython.locals(i=Py_ssize_t, fields=Borrowed, cell=Borrowed, before=uint64_t, word_hash=uint64_t)
 cdef int _note_words(Search *search, Borrowed index, tuple words) except -1
-@cython.locals(cells=Borrowed, cell=Borrowed, one=Borrowed, other=Borrowed, j=Py_ssize_t)
-cdef int _note_pair(Search *search, Borrowed field, tuple words, Py_ssize_t i, uint64_t hash) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t)
 cdef Borrowed _bucket_in(Borrowed cells, uint64_t hash) noexcept
-@cython.locals(fields=Borrowed, cell=Borrowed, i=Py_ssize_t)
-cdef int _search_in(Search *search, Borrowed index) except -1
+@cython.locals(fields=Borrowed, cell=Borrowed, field=Borrowed, i=Py_ssize_t)
+cdef int _search_in(Search *search, Borrowed index, Py_ssize_t first) except -1
+@cython.locals(last=Py_ssize_t, at=Py_ssize_t, cell=Borrowed, ends=Borrowed, i=Py_ssize_t)
+cdef int _note_at_ends(Search *search, Py_ssize_t first) except -1
+@cython.locals(at=Py_ssize_t, shift=int, is_on_the_way=bint, node=Borrowed, bitmap=uint64_t, flag=uint64_t)
+cdef int _follow(Search *search, Py_ssize_t first, Py_ssize_t last) noexcept
+cdef inline int _note_at(Search *search, Borrowed cell, Py_ssize_t at) except -1
+@cython.locals(i=Py_ssize_t, key=Borrowed, words=Borrowed, number=Py_ssize_t)
+cdef inline bint _leads_to(Search *search, Borrowed cell, Py_ssize_t at) except -1
 @cython.locals(view=int, field=Borrowed)
 cdef int _note_in_views(Search *search, Borrowed views, object text) except -1
 @cython.locals(i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
 @cython.locals(i=int)
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1
-@cython.locals(cell=Borrowed, order=int, tree=Borrowed, point=Point)
-cdef int _note_in_field(Search *search, Borrowed field, object value, uint64_t value_hash) except -1
+@cython.locals(cell=Borrowed)
+cdef int _note_in_view(Search *search, Borrowed field, object value) except -1
+@cython.locals(order=int, tree=Borrowed, point=Point)
+cdef int _note_beside_values(Search *search, Borrowed field, object value) except -1
 @cython.locals(i=Py_ssize_t, cell=Borrowed, spot=Spot)
 cdef int _note_in_boxes(Search *search, Borrowed boxes, object value) except -1
 @cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)

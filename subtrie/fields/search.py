@@ -45,11 +45,13 @@ if not cython.compiled:
     )
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+    from subtrie.fields.maps import Cell
     from subtrie.fields.state import State, Subscribed, has_owners_of_several, index_of
     from subtrie.fields.texts import pieces_of, viewed
     from subtrie.fields.views import (
         AHEAD,
         ORDERS,
+        WAY,
         Search,
         Seen,
         Spot,
@@ -62,7 +64,9 @@ if not cython.compiled:
         few_in,
         fields_of,
         forget_nodes,
+        go_on,
         has_field,
+        hash_at,
         is_equal,
         is_first_of_name,
         is_met,
@@ -72,9 +76,12 @@ if not cython.compiled:
         name_at,
         name_hash_at,
         needs_in,
+        node_at,
         note,
         note_node,
         note_value,
+        note_way,
+        number_at,
         prefetch,
         ranges_of,
         rest_of,
@@ -91,6 +98,7 @@ if not cython.compiled:
         views_of,
         whole_of,
         whole_value,
+        words_of,
     )
 else:
     from cython import address
@@ -197,7 +205,7 @@ def _search(search: Any, index: Any, message: dict[Any, Any], words: tuple[str, 
             note_value(search, borrow(name), mix(hash(name)), value, value_hash)
     if words is not None:
         _note_words(search, index, words)
-    _search_in(search, index)
+    _search_in(search, index, 0)
     _keep_met(search)
     if search.repeated:
         _keep_first(search, False)
@@ -221,7 +229,7 @@ pair_at = borrow(PAIR_AT)
 
 
 def _note_words(search: Any, index: Any, words: tuple[str, ...]) -> int:
-    """Note the word at each position of a topic, and what is filed under two words side by side."""
+    """Note the word at each position of a topic, and the ways to what is filed under two words side by side."""
     fields = fields_of(index)
     if fields is borrow(None):
         return 0
@@ -232,40 +240,98 @@ def _note_words(search: Any, index: Any, words: tuple[str, ...]) -> int:
         note_value(search, item_of(word_at, i), word_hash_at[i], words[i], word_hash)
         if i > 0:
             cell = _find_cell(fields, item_of(pair_at, i - 1), pair_hash_at[i - 1])
-            if cell is not borrow(None):
-                _note_pair(search, value_of(cell), words, i - 1, hash_of_pair(before, word_hash))
+            if cell is not borrow(None):  # the field of two words has nothing but values
+                note_way(search, values_of(value_of(cell)), hash_of_pair(before, word_hash), -i)
         before = word_hash
     return 0
 
 
-def _note_pair(search: Any, field: Any, words: tuple[str, ...], i: int, hash: int) -> int:
-    """Note what is filed under two words side by side, of a field that has nothing but such values."""
-    cells = _bucket_in(values_of(field), hash)
-    for j in range(size_of(cells) if is_exactly(cells, tuple) else 1):
-        cell = item_of(cells, j) if is_exactly(cells, tuple) else cells
-        if cell is borrow(None) or hash_in(cell) != hash:
-            continue
-        one, other = item_of(key_in(cell), 0), item_of(key_in(cell), 1)
-        if is_equal(one, item_of(borrow(words), i)) and is_equal(other, item_of(borrow(words), i + 1)):
-            _note_below(search, cell)
-    return 0
-
-
-def _search_in(search: Any, index: Any) -> int:
-    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place."""
+def _search_in(search: Any, index: Any, first: int) -> int:
+    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place. From
+    `first` on, ways are noted already."""
     fields = fields_of(index)
     if fields is not borrow(None):
         for i in range(values_known(search)):
             cell = _find_cell(fields, name_at(search, i), name_hash_at(search, i))
             if cell is not borrow(None):
-                _note_in_field(search, value_of(cell), borrowed(value_at(search, i)), value_hash_at(search, i))
-                if boxes_of(value_of(cell)) is not borrow(None) and is_first_of_name(search, i):
-                    _note_in_boxes(search, boxes_of(value_of(cell)), whole_value(search, i))
+                field = value_of(cell)
+                if values_of(field) is not borrow(None):
+                    note_way(search, values_of(field), value_hash_at(search, i), i)
+                _note_beside_values(search, field, borrowed(value_at(search, i)))
+                if boxes_of(field) is not borrow(None) and is_first_of_name(search, i):
+                    _note_in_boxes(search, boxes_of(field), whole_value(search, i))
+        _note_at_ends(search, first)
     if absent_of(index) is not borrow(None):
         _note_absent(search, absent_of(index))
     if whole_of(index) is not borrow(None):
         _note_all(search, whole_of(index))
     return 0
+
+
+def _note_at_ends(search: Any, first: int) -> int:
+    """Follow the ways noted to their ends, and note what is filed there. They go side by side, level by level: so the
+    nodes of a level are fetched together, and a search waits for memory once a level and not once a node."""
+    last = search.nodes.count
+    _follow(search, first, last)
+    at = first
+    while at < last:
+        cell = node_at(search, at)
+        if is_exactly(cell, Cell) and hash_in(cell) == hash_at(search, at):
+            prefetch(key_in(cell))
+        at += WAY
+    at = first
+    while at < last:
+        ends = node_at(search, at)
+        if is_exactly(ends, tuple):
+            for i in range(size_of(ends)):
+                _note_at(search, item_of(ends, i), at)
+        elif ends is not borrow(None):
+            _note_at(search, ends, at)
+        at += WAY
+    forget_nodes(search, first)
+    return 0
+
+
+def _follow(search: Any, first: int, last: int) -> int:
+    """Follow ways to a cell, several in a tuple, or None."""
+    shift = 0
+    is_on_the_way = first < last
+    while is_on_the_way:
+        is_on_the_way = False
+        at = first
+        while at < last:
+            node = node_at(search, at)
+            if is_exactly(node, CNode):
+                is_on_the_way = True
+                bitmap = bitmap_of(node)
+                flag = flag_at(hash_at(search, at), shift)
+                if bitmap & flag:
+                    node = child_at(node, popcount(bitmap & (flag - 1)))
+                    prefetch(node)
+                    go_on(search, at, node)
+                else:
+                    go_on(search, at, borrow(None))
+            at += WAY
+        shift += W
+    return 0
+
+
+def _note_at(search: Any, cell: Any, at: int) -> int:
+    """Note what is filed in a cell if a way leads to it."""
+    if hash_in(cell) == hash_at(search, at) and _leads_to(search, cell, at):
+        return _note_below(search, cell)
+    return 0
+
+
+def _leads_to(search: Any, cell: Any, at: int) -> bool:
+    """Return whether a way leads to a cell with its hash: whether the cell's key is the value, or the two words."""
+    for i in range(few_in(cell)):
+        prefetch(few_at(cell, i))
+    key, number = key_in(cell), number_at(search, at)
+    if number >= 0:
+        return key is value_at(search, number) or is_equal(key, value_at(search, number))
+    words = words_of(search)
+    return is_equal(item_of(key, 0), item_of(words, -number - 1)) and is_equal(item_of(key, 1), item_of(words, -number))
 
 
 def _note_in_views(search: Any, views: Any, text: Any) -> int:
@@ -276,11 +342,11 @@ def _note_in_views(search: Any, views: Any, text: Any) -> int:
             continue
         if view == PIECES:
             for piece in pieces_of(str(text)):
-                _note_in_field(search, field, piece, mix(hash(piece)))
+                _note_in_view(search, field, piece)
             continue
         found = viewed(view, text)
         if found is not None:
-            _note_in_field(search, field, found, mix(hash(found)))
+            _note_in_view(search, field, found)
     return 0
 
 
@@ -318,12 +384,18 @@ def _is_cell_of(cell: Any, key: Any, hash: int) -> bool:
     return key_in(cell) is key or is_equal(key_in(cell), key)
 
 
-def _note_in_field(search: Any, field: Any, value: Any, value_hash: int) -> int:
-    """Note what is filed under a value of a field, under the ranges around it, and under the field alone."""
+def _note_in_view(search: Any, field: Any, value: Any) -> int:
+    """Note what is filed under what a view has made."""
     if values_of(field) is not borrow(None):
-        cell = _find_cell(values_of(field), borrow(value), value_hash)
+        cell = _find_cell(values_of(field), borrow(value), mix(hash(value)))
         if cell is not borrow(None):
             _note_below(search, cell)
+    return _note_beside_values(search, field, value)
+
+
+def _note_beside_values(search: Any, field: Any, value: Any) -> int:
+    """Note what is filed under the ranges around a value of a field, under the field alone, and under what its views
+    make of the value."""
     if ranges_of(field) is not borrow(None):
         order = order_of(value)
         if order < ORDERS:
@@ -416,7 +488,7 @@ def _note_below(search: Any, cell: Any) -> int:
 def _note_all(search: Any, filed: Any) -> int:
     """Note the entries of a set of one or more."""
     if is_exactly(filed, Index):
-        return _search_in(search, filed)  # a level for each criterion of a subscription, at most
+        return _search_in(search, filed, search.nodes.count)  # a level for each criterion of a subscription, at most
     if is_exactly(filed, SetNode):
         filed = set_array_of(filed)
     if not is_exactly(filed, tuple):

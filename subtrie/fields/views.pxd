@@ -33,13 +33,14 @@ cdef extern from *:
 cdef enum:
     AHEAD = 4           # how many entries ahead of the one that is asked a search asks for memory
     ORDERS = 7          # of the orders of values, each of these has a tree
+    WAY = 3             # what is noted of a way: the next node, the hash it follows, and what it looks for
     PLACES = 64         # for objects that have come by, before it takes the heap
 
 cdef struct Search:
     PyObject *message   # a dict
     PyObject *words     # those of its topic, a tuple, or None
     buffer noted        # entries
-    buffer nodes        # of trees of ranges, to be looked at
+    buffer nodes        # those to be looked at: of trees, and on ways
     buffer values       # those of the message: the name, its hash, a value, its hash
     uint64_t has        # the bits of its fields and values (needs.py)
     bint repeated       # whether an entry may be noted several times
@@ -130,6 +131,32 @@ cdef inline int note_node(Search *search, Borrowed node) except -1:
     if not buffer_push(&search.nodes, <uint64_t>node):
         raise MemoryError()
     return 0
+
+
+cdef inline int note_way(Search *search, Borrowed cells, uint64_t hash, Py_ssize_t number) except -1:
+    if not buffer_push_pair(&search.nodes, <uint64_t>cells, hash) or not buffer_push(&search.nodes, <uint64_t>number):
+        raise MemoryError()
+    return 0
+
+
+cdef inline Borrowed node_at(Search *search, Py_ssize_t at) noexcept:
+    return <PyObject *>search.nodes.items[at]
+
+
+cdef inline uint64_t hash_at(Search *search, Py_ssize_t at) noexcept:
+    return search.nodes.items[at + 1]
+
+
+cdef inline Py_ssize_t number_at(Search *search, Py_ssize_t at) noexcept:
+    return <Py_ssize_t>search.nodes.items[at + 2]
+
+
+cdef inline void go_on(Search *search, Py_ssize_t at, Borrowed node) noexcept:
+    search.nodes.items[at] = <uint64_t>node
+
+
+cdef inline Borrowed words_of(Search *search) noexcept:
+    return search.words
 
 
 cdef inline void keep(Search *search, Py_ssize_t count) noexcept:

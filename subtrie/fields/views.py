@@ -15,12 +15,13 @@ from subtrie.fields.criteria import Topic, is_for_certain
 from subtrie.fields.needs import bit_of_field, bit_of_value
 
 AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
+WAY = 3  # what is noted of a way: the next node, the hash it follows, and what it looks for
 ORDERS = 7  # of the orders of values, each of these has a tree
 
 
 class Search:
-    """A message with its bits (needs.py), the entries noted, and the nodes of a tree of ranges that are to be looked
-    at."""
+    """A message with its bits (needs.py), the entries noted, and the nodes that are to be looked at: of trees, and on
+    ways through maps."""
 
     __slots__ = ("has", "message", "nodes", "noted", "repeated", "together", "values", "words")
     words: tuple[str, ...] | None
@@ -112,6 +113,35 @@ def forget_nodes(search: Search, first: int) -> None:
 def note_node(search: Search, node: Any) -> None:
     """Note a node that is to be looked at. Raises MemoryError."""
     search.nodes.items.append(node)
+
+
+def note_way(search: Search, cells: Any, hash: int, number: int) -> None:
+    """Note that a map is to be followed by a hash: of the value noted at `number`, or, if that is negative, of the two
+    words up to the one at -`number`. Raises MemoryError."""
+    search.nodes.items += (cells, hash, number)
+
+
+def node_at(search: Search, at: int) -> Any:
+    """Return where a way is."""
+    return search.nodes.items[at]
+
+
+def hash_at(search: Search, at: int) -> Any:
+    """Return the hash that a way follows."""
+    return search.nodes.items[at + 1]
+
+
+def number_at(search: Search, at: int) -> Any:
+    """Return what a way looks for."""
+    return search.nodes.items[at + 2]
+
+
+def go_on(search: Search, at: int, node: Any) -> None:
+    """Take a way to the next node."""
+    search.nodes.items[at] = node
+
+
+words_of = attrgetter("words")
 
 
 def keep(search: Search, count: int) -> None:
