@@ -7,12 +7,14 @@ calls, after which a fresh object is taken.
 
 What the object must be like is checked, not assumed. If the same calls get other answers when they are made again (a
 clock, random numbers, an `id`, something that outlives the object), nothing can be said, and `SpecError` names the
-call. A call that does not return in time waits for others. Before an answer is called wrong, all calls have been made
-anew, and twice, with more time for each.
+call. A call waits for others if its thread sleeps for some time: a thread that does not get a processor on a busy
+machine does not sleep, and is waited for. Before an answer is called wrong, all calls have been made anew, and twice,
+with more time for each, and none that counted as waiting has returned some seconds later.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -29,6 +31,17 @@ __all__ = ["PATIENCE", "Sequential"]
 
 PATIENCE: Final = (0.05, 0.5)
 """Seconds after which a call that is made alone counts as waiting: as a rule, and before an answer is called wrong."""
+_LOOKS: Final = 4
+"""How often a thread must be found asleep, one look after another, ..."""
+_BUSY: Final = 4
+"""... or how many times as long it must have been busy: it may wait by going round and round."""
+_STARVED: Final = 60.0
+"""Seconds after which a call is given up in any case."""
+_TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_TO_MAKE: Final = 10.0
+"""Seconds that the factory may sleep."""
+_LATER: Final = 3.0
+"""Seconds in which a call that counts as waiting must not return, before an answer is called wrong."""
 _MOST_WAITING: Final = 300
 """Threads that wait for ever: each call that waits takes one."""
 _LONGEST: Final = 80
@@ -66,6 +79,7 @@ class Sequential(Spec):
         self._known: dict[Calls, Any] = {}
         self._waiting = self._doubted = 0
         self._patience = PATIENCE[0]
+        self._given_up: list[tuple[threading.Thread, _Watch]] = []
 
     def step(self, state: Calls, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         """The calls with one more, and its answer after the others."""
@@ -87,7 +101,23 @@ class Sequential(Spec):
     def doubt(self) -> None:
         """Make calls twice again, and forget the answers to all that were made."""
         self._known.clear()
+        self._given_up.clear()
         self._doubted, self._patience = -_MOST_KNOWN, PATIENCE[1]
+
+    def confirm(self) -> None:
+        """An answer is about to be called wrong: see whether the calls that counted as waiting go on waiting.
+
+        Raises:
+            SpecError: one has returned meanwhile.
+        """
+        until = time.monotonic() + _LATER
+        for thread, watch in self._given_up:
+            thread.join(max(0.0, until - time.monotonic()))
+            if not thread.is_alive():
+                raise SpecError(
+                    f"{_told(watch.calls[-1])} returns only after {self._patience:g} s or more if one thread calls it "
+                    "alone, so that it cannot be told from one that waits for others: a specification must say"
+                )
 
     def _compare(self, calls: Calls, answers: Sequence[Any], again: Sequence[Any]) -> None:
         for at, (one, other) in enumerate(zip(answers, again, strict=False)):
@@ -157,17 +187,30 @@ class Sequential(Spec):
                 target=context.run, args=(_work, work, watch, done), daemon=True, name="stress-alone"
             )
             thread.start()
-            while thread.is_alive() and not watch.is_given_up:
-                thread.join(self._patience)
-                since = watch.since
-                if since is not None and time.monotonic() - since > self._patience and thread.is_alive():
-                    watch.is_given_up = True
+            self._attend(thread, watch)
             if done:
                 result, error = done[0]
                 if error is not None:
                     raise error
                 return result  # type: ignore[no-any-return]
+            self._given_up.append((thread, watch))
             self._gave_up(watch.calls)
+
+    def _attend(self, thread: threading.Thread, watch: _Watch) -> None:
+        """Return when the thread has ended, or is given up."""
+        since, looks, began = watch.since, 0, 0.0
+        while thread.is_alive():
+            thread.join(self._patience / _LOOKS)
+            sleeps, busy = _rest(thread)
+            if watch.since is None or watch.since != since:  # another call
+                since, looks, began = watch.since, 0, busy
+                continue
+            looks = looks + 1 if sleeps else 0
+            seconds = time.monotonic() - since
+            has_slept = looks >= _LOOKS and seconds > (self._patience if watch.calls else _TO_MAKE)
+            if has_slept or busy - began > _BUSY * self._patience or seconds > _STARVED:
+                watch.is_given_up = thread.is_alive()
+                return
 
     def _gave_up(self, calls: Calls) -> None:
         if not calls:
@@ -190,6 +233,18 @@ class _Watch:
         self.calls: Calls = ()
         self.since: float | None = None
         self.is_given_up = False
+
+
+def _rest(thread: threading.Thread) -> tuple[bool, float]:
+    """Whether a thread sleeps at this moment, and the seconds that it has taken of a processor. Where the system does
+    not tell, it looks asleep.
+    """
+    try:
+        with open(f"/proc/self/task/{thread.native_id}/stat", encoding="utf-8") as told:
+            state, *fields = told.read().rpartition(")")[2].split()
+    except OSError:  # it has ended, or this is another system
+        return True, 0.0
+    return state == "S", (int(fields[10]) + int(fields[11])) / _TICKS
 
 
 class _GivenUp(BaseException):

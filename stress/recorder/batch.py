@@ -187,7 +187,10 @@ class Batch:
             judgements.append(check(its, spec, budget=budget))
             if judgements[-1].verdict is Verdict.ILLEGAL:
                 spec.doubt()
-                return its, check(its, spec, budget=budget)
+                again = check(its, spec, budget=budget)
+                if again.verdict is Verdict.ILLEGAL:
+                    spec.confirm()
+                return its, again
         undecided = [each for each in judgements if each.verdict is Verdict.UNKNOWN]
         return history, (undecided or judgements)[0]
 

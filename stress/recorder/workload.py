@@ -232,8 +232,8 @@ class Workload:
         if not any(made for plan in plans for made in plan):
             names = ", ".join(sorted({op for op, *_ in self.everything}))
             raise ValueError(
-                f"there is nothing to call: {names} would wait from the start. If calls wait for one another, such as "
-                "a put for its take, give a specification with `meetings`"
+                f"there is nothing to call: {names} would wait from the start, or take long. If calls wait for one "
+                "another, such as a put for its take, give a specification with `meetings`"
             )
         return plans
 

@@ -193,3 +193,62 @@ def test_answers_are_those_of_the_object() -> None:
     assert spec.step(calls[:1], *calls[1]) == (calls, 7)
     assert spec.step(calls, "pop", ())[1] == Raised(IndexError)
     assert spec.describe(calls) == "append(7); pop()"
+
+
+class Slow(Locked):
+    """Takes some time to be made, and sleeps a little without waiting for others."""
+
+    def __init__(self) -> None:
+        time.sleep(0.2)
+        super().__init__()
+
+    def increment(self) -> int:
+        time.sleep(0.01)
+        return super().increment()
+
+
+class Slower(Locked):
+    """Sleeps for long if it is called first, which looks as if it waited for the other call."""
+
+    def open(self) -> bool:
+        with self.lock:
+            self.n += 1
+            is_first = self.n == 1
+        if is_first:
+            time.sleep(0.8)
+        return is_first
+
+
+def test_a_call_that_sleeps_does_not_wait_for_others() -> None:
+    outcome = run(Slow, [("increment",)], threads=2, length=2, rounds=2, duration=60)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+    with pytest.raises(SpecError, match=r"open\(\) returns only after 0.5 s or more if one thread calls it alone"):
+        run(Slower, [], roles=[[("open",)], [("increment",)]], threads=2, length=1, duration=60)
+
+
+def test_a_thread_without_a_processor_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is one where a millisecond is long."""
+    monkeypatch.setattr(stress.sequential, "PATIENCE", (0.001, 0.5))
+    outcome = run(Locked, [("increment",), ("value",)], threads=3, rounds=40, duration=60)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+
+
+class Spinning:
+    """A taker goes round and round until something is there."""
+
+    def __init__(self) -> None:
+        self.items: deque[Any] = deque()
+
+    def put(self, item: Any) -> None:
+        self.items.append(item)
+
+    def take(self) -> Any:
+        while True:
+            try:
+                return self.items.popleft()
+            except IndexError:
+                continue
+
+
+def test_who_goes_round_and_round_waits() -> None:
+    assert Sequential(Spinning).step((), "take", ()) is WAITS
