@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from ctrie._arrays cimport inserted, removed, replaced, settle
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None
-from subtrie.fields.criteria cimport BOXES, Criterion, NUMBERS, Within, exact_double, order_of
+from subtrie.fields.criteria cimport BOUNDS, BOXES, Criterion, NUMBERS, Within, exact_double, order_of
 from subtrie.fields.intervals cimport exchanged
 from subtrie.fields.maps cimport crowd_size
 
@@ -48,7 +48,7 @@ cdef extern from *:
 
 
 cdef inline bint has_bounds(Within span) noexcept:
-    return span.has_numbers
+    return span.noted == BOUNDS
 
 
 cdef inline double lowest_in(Within span) noexcept:

@@ -79,10 +79,15 @@ cdef class NotIn(Criterion):
     cdef bint is_found_exactly(self) except -1
 
 
+# What the numbers of C say that are noted of a range: nothing; what is within, exactly; or the first bytes of its
+# bounds, which are texts or bytes, so that numbers which differ say which comes first.
+cdef enum:
+    NOTHING_NOTED, BOUNDS, HEADS
+
 cdef class Within(Criterion):
     cdef readonly int order
-    cdef bint has_numbers       # whether both bounds are numbers of C
-    cdef double lowest, highest # the least number within, and the largest one
+    cdef int noted
+    cdef double lowest, highest # the least number within, and the largest one; or heads of the bounds
     cdef readonly object low, high
     cdef readonly bint low_open, high_open
 
@@ -112,8 +117,42 @@ cdef extern from *:
         }
         return 0;
     }
+
+    /* The first six bytes of a text as UTF-8 has them (lone surrogates, too), or of bytes: as many as a double holds.
+     * Heads are in the order of what they are of, but for equal ones. 0: it is neither, or of a subclass. */
+    static inline int head_of(PyObject *text, double *head)
+    {
+        uint64_t bytes = 0;
+        int count = 0;
+        if (PyUnicode_CheckExact(text)) {
+            int kind = PyUnicode_KIND(text);
+            const void *data = PyUnicode_DATA(text);
+            Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+            for (Py_ssize_t i = 0; i < length && count < 6; i++) {
+                Py_UCS4 c = PyUnicode_READ(kind, data, i);
+                int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+                uint64_t first = more == 0 ? c : ((0xFF00u >> (more + 1)) & 0xFF) | (c >> (6 * more));
+                bytes = bytes << 8 | first;
+                count++;
+                for (; more > 0 && count < 6; count++) {
+                    more--;
+                    bytes = bytes << 8 | 0x80 | ((c >> (6 * more)) & 0x3F);
+                }
+            }
+        } else if (PyBytes_CheckExact(text)) {
+            const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(text);
+            for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(text) && count < 6; i++, count++) {
+                bytes = bytes << 8 | data[i];
+            }
+        } else {
+            return 0;
+        }
+        *head = (double)(bytes << 8 * (6 - count));
+        return 1;
+    }
     """
     bint exact_double(PyObject *number, double *value) noexcept
+    bint head_of(PyObject *text, double *head) noexcept
 
 
 cdef inline bint outermost(object bound, bint is_open, double inwards, double *number) noexcept:
@@ -128,17 +167,28 @@ cdef inline bint outermost(object bound, bint is_open, double inwards, double *n
     return True
 
 
+cdef inline bint head(object bound, double without, double *number) noexcept:
+    if bound is None:
+        number[0] = without
+        return True
+    return head_of(<PyObject *>bound, number)
+
+
 cdef inline void note_numbers(Within span) noexcept:
-    span.has_numbers = (
-        not (span.low is None and span.high is None)
-        and outermost(span.low, span.low_open, INFINITY, &span.lowest)
-        and outermost(span.high, span.high_open, -INFINITY, &span.highest)
-    )
+    span.noted = NOTHING_NOTED
+    if span.low is None and span.high is None:
+        return
+    if outermost(span.low, span.low_open, INFINITY, &span.lowest):
+        if outermost(span.high, span.high_open, -INFINITY, &span.highest):
+            span.noted = BOUNDS
+            return
+    if head(span.low, -INFINITY, &span.lowest) and head(span.high, INFINITY, &span.highest):
+        span.noted = HEADS
 
 
 cdef inline int is_within_by_number(Within span, object value) noexcept:
     cdef double number
-    if not span.has_numbers or not exact_double(<PyObject *>value, &number):
+    if span.noted != BOUNDS or not exact_double(<PyObject *>value, &number):
         return -1
     return span.lowest <= number <= span.highest
 

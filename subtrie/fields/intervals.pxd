@@ -4,7 +4,7 @@ from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 
 from ctrie._arrays cimport inserted, removed, replaced, settle
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
-from subtrie.fields.criteria cimport Within, exact_double
+from subtrie.fields.criteria cimport BOUNDS, HEADS, NOTHING_NOTED, Within, exact_double, head_of
 from subtrie.fields.maps cimport crowd_size
 
 cdef enum:
@@ -14,13 +14,13 @@ cdef int LEAST
 
 cdef class Ranges:
     cdef int size               # the number of entries
-    cdef bint has_numbers       # whether all bounds at and below the node are numbers
+    cdef int noted              # what the numbers say that are noted of all ranges at and below the node (criteria.pxd)
     cdef double lowest, highest
     cdef readonly tuple below
     cdef readonly tuple spans
     cdef readonly Within first
     cdef readonly Within reach
-    cdef double lows[MOST]      # of each entry the least number that is not below it, and the largest not above it
+    cdef double lows[MOST]      # of each entry the least number that is not below it, and the largest not above it, or heads
     cdef double highs[MOST]
     cdef PyObject *entries[MOST]    # what `below` holds, one step nearer
 
@@ -28,7 +28,7 @@ cdef class Ranges:
 cdef struct Point:              # a value to search for
     PyObject *value
     double number
-    bint is_number
+    int noted                   # what the number says: BOUNDS, that it is the value
 
 
 cdef extern from *:
@@ -39,23 +39,25 @@ cdef extern from *:
 cdef inline void note_entries(Ranges node) noexcept:
     cdef Py_ssize_t i
     cdef PyObject *entry
+    cdef int known, noted = NOTHING_NOTED
     node.size = len(node.below)
-    node.has_numbers = False
+    node.noted = NOTHING_NOTED
     for i in range(node.size):
         node.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
     for i in range(node.size):
         if node.spans is not None:
             entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.spans, i)
-            if not (<Within>entry).has_numbers:
-                return
+            known = (<Within>entry).noted
             node.lows[i], node.highs[i] = (<Within>entry).lowest, (<Within>entry).highest
         else:
             entry = node.entries[i]
-            if not (<Ranges>entry).has_numbers:
-                return
+            known = (<Ranges>entry).noted
             node.lows[i], node.highs[i] = (<Ranges>entry).lowest, (<Ranges>entry).highest
+        if i > 0 and known != noted:
+            return
+        noted = known
     node.lowest, node.highest = node.lows[0], node.reach.highest
-    node.has_numbers = True
+    node.noted = noted
 
 
 cdef inline int sign(double one, double other) noexcept:
@@ -63,22 +65,25 @@ cdef inline int sign(double one, double other) noexcept:
 
 
 cdef inline int order_by_number(Ranges node, Py_ssize_t i, Within span) noexcept:
-    return sign(node.lows[i], span.lowest) if node.has_numbers and span.has_numbers else 0
+    return sign(node.lows[i], span.lowest) if node.noted and node.noted == span.noted else 0
 
 
 cdef inline int order_of_starts(Within a, Within b) noexcept:
-    return sign(a.lowest, b.lowest) if a.has_numbers and b.has_numbers else 0
+    return sign(a.lowest, b.lowest) if a.noted and a.noted == b.noted else 0
 
 
 cdef inline int order_of_ends(Within a, Within b) noexcept:
-    return sign(a.highest, b.highest) if a.has_numbers and b.has_numbers else 0
+    return sign(a.highest, b.highest) if a.noted and a.noted == b.noted else 0
 
 
 cdef inline Point point_at(object value) noexcept:
     cdef Point point
     point.number = 0
     point.value = <PyObject *>value
-    point.is_number = exact_double(point.value, &point.number)
+    if exact_double(point.value, &point.number):
+        point.noted = BOUNDS
+    else:
+        point.noted = HEADS if head_of(point.value, &point.number) else NOTHING_NOTED
     return point
 
 
@@ -103,16 +108,22 @@ cdef inline void prefetch_node(Borrowed node) noexcept:
 
 
 cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
-    if point.is_number and (<Ranges>node).has_numbers:
-        return (<Ranges>node).lows[i] <= point.number
+    if point.noted and point.noted == (<Ranges>node).noted:
+        if (<Ranges>node).lows[i] != point.number:
+            return (<Ranges>node).lows[i] < point.number
+        if point.noted == BOUNDS:
+            return True
     if is_leaf(node):
         return begins_by(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
     return begins_by(<PyObject *>(<Ranges>below_at(node, i)).first, point.value)
 
 
 cdef inline bint lasts_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
-    if point.is_number and (<Ranges>node).has_numbers:
-        return (<Ranges>node).highs[i] >= point.number
+    if point.noted and point.noted == (<Ranges>node).noted:
+        if (<Ranges>node).highs[i] != point.number:
+            return (<Ranges>node).highs[i] > point.number
+        if point.noted == BOUNDS:
+            return True
     if is_leaf(node):
         return lasts_to(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
     return lasts_to(<PyObject *>(<Ranges>below_at(node, i)).reach, point.value)

@@ -14,7 +14,8 @@ change copies one node of each level, O(log n) of them. k ranges around a value 
 where k is 0.
 
 A compiled node has its bounds once more, as C numbers side by side, if these are exactly what the bounds are. A search
-for a number then looks at no range.
+for a number then looks at no range. Of texts and bytes, the numbers are their first bytes; a search looks at those
+ranges only whose first bytes are those of the value.
 """
 
 from __future__ import annotations
