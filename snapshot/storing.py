@@ -5,8 +5,8 @@ all are JSON. A value of another type also has a readable text there, so that an
 tagged text beside it (`subtrie.tagged`), from which it is rebuilt:
 
 * an option ``n`` of another type: the tagged text is a second option, ``~n``
-* an option whose name begins with ``~``, or cannot be encoded as UTF-8: only the second option, which is named ``~~``
-  and the name as JSON
+* an option whose name begins with ``~``, cannot be encoded as UTF-8, is longer than `MOST_NAME` or comes when
+  `MOST_NAMES` others have columns already: only the second option, which is named ``~~`` and the name as JSON
 * a subscriber of another type, or one that begins with ``~``: its text is ``~`` and its tagged text
 
 So no two subscribers have the same text, and each row says by itself what it means.
@@ -16,11 +16,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from snapshot.texts import option_value
 from subtrie import Subscription
 from subtrie.tagged import MARK, form_of, has_surrogates, rebuilds, require_storable, untagged
+
+MOST_NAME: Final = 256
+"""The longest name of an option that has a column of its own, in characters."""
+
+MOST_NAMES: Final = 4096
+"""How many options have columns of their own. Each manifest lists their names, and must stay short."""
 
 
 class Kinds(NamedTuple):
@@ -34,6 +40,15 @@ class Kinds(NamedTuple):
     integers: bool | None = None
     json_options: frozenset[str] = frozenset()
     string_options: frozenset[str] = frozenset()
+
+    def names(self) -> frozenset[str]:
+        """The names of the options that have columns of their own."""
+        return self.json_options | self.string_options
+
+    def are_few(self) -> bool:
+        """Whether a manifest may list these names, and more."""
+        names = self.names()
+        return len(names) < MOST_NAMES and all(len(name) <= MOST_NAME for name in names)
 
 
 class Storing:
@@ -61,7 +76,7 @@ class Storing:
             if self._given.integers is None and self.integers is not False and isinstance(each.subscriber, str | int):
                 self.integers = not isinstance(each.subscriber, str) and not isinstance(each.subscriber, bool)
             for name, value in each.options.items():
-                if name in given:
+                if name in given or self._is_apart(name):
                     continue
                 if isinstance(value, str) or (name not in self._is_json and value is not None and rebuilds(value)):
                     self._is_json[name] = not isinstance(value, str)
@@ -106,7 +121,7 @@ class Storing:
                 stored[name] = value
             elif not self._tags:
                 raise TypeError(self._option_refusal(name, value))
-            elif name.startswith(MARK) or has_surrogates(name):
+            elif self._is_apart(name):
                 stored[f"{MARK}{MARK}{json.dumps(name)}"] = _tagged_option(name, value)
             else:
                 stored[MARK + name] = _tagged_option(name, value)
@@ -115,7 +130,7 @@ class Storing:
 
     def _fits(self, name: str, value: Any) -> bool:
         """Whether the column's own text gives the value back."""
-        if self._tags and (name.startswith(MARK) or has_surrogates(name)):
+        if self._tags and self._is_apart(name):
             return False
         if value is None:
             return True
@@ -126,6 +141,12 @@ class Storing:
             return False
         self._is_json[name] = not is_string
         return True
+
+    def _is_apart(self, name: str) -> bool:
+        """Whether an option with this name has no column of its own."""
+        if name.startswith(MARK) or has_surrogates(name):
+            return True
+        return name not in self._is_json and (len(name) > MOST_NAME or len(self._is_json) >= MOST_NAMES)
 
     def _option_refusal(self, name: str, value: Any) -> str:
         if self._is_json.get(name, not isinstance(value, str)) is isinstance(value, str):

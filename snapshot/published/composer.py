@@ -129,7 +129,9 @@ class Composer:
         subscriptions = last.version.subscriptions + content.growth
         if full is None and _outweighs(last.manifests + 1, last.rows + content.changes, subscriptions):
             full, kinds = self._full(cut, number, sieve, ledger, written)
-            if not agree(kinds, storing.kinds()):  # the same text must name the same subscriber as in the feeds before
+            # The same text must name the same subscriber as in the feeds before, and the same options have columns as
+            # in this version's own feed.
+            if not agree(kinds, storing.kinds()) or not (self._strict or kinds.are_few()):
                 self.discard([written.pop(written.index(full))])
                 full, kinds = self._full(cut, number, sieve, ledger, written, storing.kinds())
         fields = {
@@ -217,12 +219,15 @@ class Composer:
                 return
             try:
                 texts.append(write_plain(cut, path, key))
+                found.append(kinds_in(path))
+                if found[0][1].are_few() or self._strict:
+                    return
             except (OSError, MemoryError):
                 raise
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-                texts.append(write_stored(cut, path, rows))
+            texts[:], found[:] = [write_stored(cut, path, rows)], []
             found.append(kinds_in(path))
 
         name = self._name(FULL, number)

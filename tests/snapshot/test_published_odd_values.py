@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
+from snapshot import storing
 from snapshot.published import composer, open_directory
 from snapshot.storing import Kinds, Storing, options_of, subscriber_of
 from snapshot.texts import option_text
@@ -284,6 +285,45 @@ class TestColumns:
         assert {version.integers for version in published} == {True}
         assert {version.json_options for version in published} == {("n",)}
         assert sum(version.full is not None for version in published) > 2
+
+
+class TestNames:
+    """Each manifest lists the options that have columns, so a client that makes up names must not make it long."""
+
+    @pytest.mark.parametrize("full", [True, False])
+    @pytest.mark.parametrize("names", [["n" * 17_000_000], [f"{number}{'é' * 700}" for number in range(6000)]], ids=len)
+    def test_that_fit_into_no_manifest_stop_nobody(self, tmp_path: Path, names: list[str], full: bool) -> None:
+        trie = SubscriptionTrie()
+        publisher = snapshot.Publisher(trie, tmp_path)
+        if not full:
+            publisher.publish()
+        trie.subscribe("evil", "s", **dict.fromkeys(names, 1))
+        trie.subscribe("a", "s", **{names[0]: "x"})
+        publisher.publish()
+        assert publisher.refused == ()
+        assert snapshot.restore(tmp_path) == trie
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_that_are_too_many_come_back(self, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(composer, "FEWEST_FEEDS", 3)
+        monkeypatch.setattr(storing, "MOST_NAMES", 5)
+        chance = random.Random(seed)
+        trie = SubscriptionTrie()
+        publisher = snapshot.Publisher(trie, tmp_path)
+        publisher.publish()
+        follower = snapshot.follow(tmp_path)
+        for step in range(30):
+            for _ in range(6):
+                numbers = [chance.randrange(12 if step % 10 < 7 else 4) for _ in range(2)]
+                options: dict[str, Any] = {f"n{each}": each if each % 2 else str(each) for each in numbers}
+                place = chance.choice("abcdef"), "s"
+                trie.unsubscribe(*place)
+                if chance.random() < 0.7:
+                    trie.subscribe(*place, **options)
+            publisher.publish()
+            follower.poll()
+            assert held_by(follower.trie) == held_by(snapshot.restore(tmp_path)) == held_by(trie)
+        assert max(len(each.json_options + each.string_options) for each in snapshot.versions(tmp_path)) == 5
 
 
 class TestKeys:
