@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import snapshot
-from subtrie import MQTT
+from subtrie import MQTT, NATS, Dialect
 from tests.snippets import snippets
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-readers.md"
@@ -58,3 +59,34 @@ def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> Non
     files = [str(file) for file in tmp_path.rglob("*.parquet")]
     with pytest.raises(polars.exceptions.PolarsError, match="_change_type"):
         polars.read_parquet(sorted(files, reverse=True))
+
+
+@pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_sql_alone_finds_what_the_trie_holds(tmp_path: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statements of the page on published directories."""
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra `readers`")
+    page = (PAGE.parents[1] / "published.md").read_text(encoding="utf-8")
+    script, whole = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+
+    def in_duckdb() -> list[tuple[str, str]]:
+        duck = duckdb.connect()
+        *settings, question = filter(str.strip, script.split(";"))
+        for each in settings:
+            duck.execute(each)
+        feeds = duck.execute("SELECT getvariable('feeds')").fetchone()[0]
+        return sorted(row[:2] for row in duck.execute(question if feeds else whole).fetchall())
+
+    trie, publisher = snapshot.take_over("subscriptions", dialect)
+    for step in range(6):
+        trie.subscribe_many((f"a{number}", f"s{step}", {"n": number}) for number in range(5))
+        trie.unsubscribe(f"a{step}", "s0")
+        if dialect.queue_groups:
+            trie.subscribe("jobs", "s", queue=f"q{step}")
+            trie.unsubscribe("jobs", "s", queue=f"q{step - 1}")
+        publisher.publish()
+        assert in_duckdb() == sorted((held.filter, held.subscriber) for held in trie.subscriptions())
+        if step == 3:
+            publisher.close()
+            trie, publisher = snapshot.take_over("subscriptions")
+            assert len(in_duckdb()) == len(trie)
