@@ -7,6 +7,7 @@ import datetime
 import itertools
 from collections import deque
 from collections.abc import Iterable
+from time import monotonic
 from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
@@ -21,9 +22,16 @@ REMOVALS: Final = 64
 
 
 class _Kept(NamedTuple):
+    """A version that is kept, and when this process got to know it, by a clock that nobody sets."""
+
     number: int
     time: datetime.datetime
     base: int
+    noted: float
+
+    def age(self, time: datetime.datetime, now: float) -> datetime.timedelta:
+        """How long ago it was published, as far as times of versions and this process tell."""
+        return max(time - self.time, datetime.timedelta(seconds=now - self.noted))
 
 
 class Retention:
@@ -85,14 +93,16 @@ class Retention:
             return 0
         if isinstance(self._keep, int):
             return max(0, len(self._kept) + 1 - self._keep)
-        start = time - self._keep  # the version that was the newest then is kept
-        later = itertools.chain((each.time for each in itertools.islice(self._kept, 1, None)), (time,))
-        return sum(1 for _ in itertools.takewhile(lambda each: each <= start, later)) if self._kept else 0
+        keep, now = self._keep, monotonic()
+        # The version that was the newest so long ago is kept, so one expires when the next one is as old. If the clock
+        # ran ahead and was put right, times tell nothing for long: then this process's own clock does.
+        later = itertools.islice(self._kept, 1, None)
+        return sum(1 for _ in itertools.takewhile(lambda each: each.age(time, now) >= keep, later))
 
 
 def _kept(version: Version) -> _Kept:
     assert version.base is not None
-    return _Kept(version.version, version.time, version.base)
+    return _Kept(version.version, version.time, version.base, monotonic())
 
 
 def _found(directory: Directory, number: int) -> Version | None:

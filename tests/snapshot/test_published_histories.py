@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import datetime
 import json
 import os
 import shutil
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot.published import open_directory, retention, store, taking_over
+from snapshot.published import composer, open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.manifest import FOLDERS, Version, _checksum_of, from_json, sealed, trial_name
 from subtrie import MQTT, SubscriptionTrie, TopicStore
@@ -474,6 +476,28 @@ class TestManifests:
         trie.unsubscribe("long", "s")
         trie.subscribe("b", "s")
         assert publisher.publish() == 5
+
+
+class TestClocks:
+    def test_that_ran_ahead_do_not_stop_retention(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The times of versions tell nothing until the clock is there again, so what else could end their growth?"""
+        passed = [0.0]
+        monkeypatch.setattr(retention, "monotonic", lambda: passed[0])
+        monkeypatch.setattr(composer, "FEWEST_FEEDS", 2)
+        trie, publisher = published(tmp_path, 0)
+        ahead = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=3650)
+        publisher._writer._previous = dataclasses.replace(publisher._writer._previous, time=ahead)
+        trie.subscribe("a", "s")
+        publisher.publish()
+        publisher = snapshot.Publisher(trie, tmp_path, keep=datetime.timedelta(hours=1))
+        for number in range(200):
+            passed[0] += 600
+            trie.subscribe("a", "s", n=number)
+            publisher.publish()
+        kept = snapshot.versions(tmp_path)
+        assert kept[0].time > ahead
+        assert len(kept) == 7
+        assert len(manifests(tmp_path)) < 20
 
 
 class TestClaims:
