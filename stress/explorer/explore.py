@@ -360,11 +360,15 @@ class _Exploration:
             self._machine.observe = None if races is None else races.observe
             try:
                 outcome = self._round(plan)
+                if outcome is None:
+                    self._begin_again()
+            except TimeIsUp:  # to find the functions of new code takes long where an interpreter must look everywhere
+                missing = "time was up while steps were given to code that ran"
+                outcome = replace(self._outcome(f"{plan}, but {missing}", 0, Verdict.UNKNOWN), missing=(missing,))
             finally:
                 self._machine.observe = None
             if outcome is not None:
                 return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
-            self._begin_again()
         raise AssertionError("what is known of the program grows for ever")
 
     def _begin_again(self) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 import stress
 from stress import Verdict, explore
+from stress.explorer import plain_state
+from stress.explorer.entered import functions_of
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
@@ -474,3 +476,37 @@ class TestInterruption:
                 signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.03, 0.2))
                 with pytest.raises(Late):
                     explore(Hits, stress.Counter(), [[("increment",)] * 4] * 4)
+
+
+def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A free-threaded build must look everywhere, which takes seconds in a process full of objects."""
+    looked: list[bool] = []
+
+    def without_end(codes: Any, roots: Any = ()) -> list[Any]:
+        while len(looked) >= BEFORE_THE_FIRST_ROUND:
+            pass
+        looked.append(True)
+        return functions_of(codes, roots)
+
+    monkeypatch.setattr(plain_state, "functions_of", without_end)
+    outcome = explore(made(FOUND_LATE), stress.Counter(), TWICE, duration=0.1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "time was up while steps were given" in outcome.summary
+    monkeypatch.undo()
+    assert explore(Hits, stress.Counter(), TWICE).verdict is Verdict.LINEARIZABLE
+
+
+BEFORE_THE_FIRST_ROUND = 2
+FOUND_LATE = """
+class Object:
+    def __init__(self):
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self):
+        return {0: self._add}[0]()
+
+    def _add(self):
+        with self.lock:
+            self.n += 1
+            return self.n
+"""
