@@ -44,7 +44,7 @@ class Watch:
         if self._thread is not None:
             self._thread.join()
             with suppress(TimeIsUp):  # one that the watch has set and the interpreter has not raised yet
-                for _ in range(2):  # it does so at a jump
+                for _each in range(2):  # it does so at a jump
                     pass
 
     def _look(self, caller: int, until: float) -> None:
