@@ -75,7 +75,10 @@ class Mark(NamedTuple):
         """Read what `to_text` wrote.
 
         :raises ValueError: the text is no mark
+        :raises TypeError: it is no text
         """
+        if not isinstance(text, str):
+            raise TypeError(f"the mark of a version is a text, not {text!r}")
         found = re.fullmatch(r"([0-9]{1,20})\.([0-9a-f]+)\.([0-9a-f]{64})", text)
         if found is None:
             raise ValueError(f"{text!r} is not the mark of a published version")

@@ -159,7 +159,8 @@ class Publisher:
     ) -> None:
         self._source = trie  # whose mirror goes with it
         self._trie: SubscriptionTrie = mirrored(trie)
-        require_arguments(self._trie, every, changes, keep)
+        require_trie(self._trie)
+        require_arguments(key, every, changes, keep, strict)
         self._where, self._process = where, os.getpid()
         self._every = None if every is None else seconds_of(every)
         self._changes = changes
@@ -317,18 +318,26 @@ def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
     return claimed(directory, store, trie.dialect, require)
 
 
-def require_arguments(
-    trie: SubscriptionTrie | None, every: float | datetime.timedelta | None, changes: int | None, keep: Keep
-) -> None:
-    """Check the arguments, before anything is done."""
-    extra("pyarrow.parquet")
-    if trie is not None and not isinstance(trie, SubscriptionTrie):
+def require_trie(trie: object) -> None:
+    """Check the trie, before anything is done."""
+    if not isinstance(trie, SubscriptionTrie):
         raise TypeError(f"the trie must be a SubscriptionTrie or a snapshot of one, not {type(trie).__name__}")
-    if trie is not None and trie.weak:
+    if trie.weak:
         raise ValueError(
             "a trie with weak=True is not published: its subscribers can vanish without a change that could be "
             "published; use a trie that holds its subscribers"
         )
+
+
+def require_arguments(
+    key: object, every: float | datetime.timedelta | None, changes: int | None, keep: Keep, strict: object
+) -> None:
+    """Check the other arguments, before anything is done."""
+    extra("pyarrow.parquet")
+    if key is not None and not callable(key):
+        raise TypeError(f"key must be a function that turns a subscriber into a string, not {key!r}")
+    if not isinstance(strict, bool):
+        raise TypeError(f"strict must be True or False, not {strict!r}")
     if every is not None:
         seconds_of(every)
     if changes is not None:

@@ -14,7 +14,7 @@ from snapshot.published.errors import NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version
 from snapshot.published.origin import note_origin
-from snapshot.published.publisher import Publisher, Taken, require_arguments
+from snapshot.published.publisher import Publisher, Taken, require_arguments, require_trie
 from snapshot.published.restoring import rebuild, restored
 from snapshot.published.retention import Keep
 from snapshot.published.store import store_of
@@ -106,7 +106,9 @@ def take_over(
     """
     _require_empty(into)
     given = None if into is None else mirrored(into)
-    require_arguments(given, every, changes, keep)
+    if given is not None:
+        require_trie(given)
+    require_arguments(key, every, changes, keep, strict)
     if into is not None and dialect is not None and into.dialect != dialect:
         raise ValueError(f"into= is of the dialect {into.dialect.name}, not {dialect.name}")
     store = store_of(where)

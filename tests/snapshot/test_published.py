@@ -728,6 +728,8 @@ class TestByItself:
             ({"changes": 1.5}, TypeError, "changes must be a number"),
             ({"keep": 0}, ValueError, "keep must be at least 1"),
             ({"keep": datetime.timedelta(0)}, ValueError, "keep must be a positive time"),
+            ({"key": 5}, TypeError, "key must be a function"),
+            ({"strict": "no"}, TypeError, "strict must be True or False"),
         ],
     )
     def test_refuses_what_makes_no_sense(
@@ -735,6 +737,21 @@ class TestByItself:
     ) -> None:
         with pytest.raises(error, match=says):
             snapshot.Publisher(SubscriptionTrie(), tmp_path / "x", **arguments)
+        with pytest.raises(error, match=says):
+            snapshot.take_over(tmp_path / "x", **arguments)
+        assert not (tmp_path / "x").exists()
+
+    @pytest.mark.parametrize("source", [None, 5, [], {}])
+    def test_refuses_what_is_no_trie(self, tmp_path: Path, source: Any) -> None:
+        with pytest.raises(TypeError, match="the trie must be"):
+            snapshot.Publisher(source, tmp_path / "x")
+        assert not (tmp_path / "x").exists()
+
+    @pytest.mark.parametrize("known", [5, b"1", True])
+    def test_refuses_a_mark_that_is_no_text(self, tmp_path: Path, known: Any) -> None:
+        for call in (snapshot.restore, snapshot.follow, snapshot.take_over):
+            with pytest.raises(TypeError, match="the mark of a version is a text"):
+                call(tmp_path / "x", known=known)
         assert not (tmp_path / "x").exists()
 
     def test_in_many_threads_publishes_each_change_once(self, tmp_path: Path) -> None:
