@@ -32,13 +32,14 @@ _MOST_DIGITS = 38
 def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = False) -> Column:
     """Whether a row satisfies criteria, by the rules of `subtrie.fields.FieldMatcher`.
 
-    :param frame: the data frame; a criterion's field is the column of exactly that name
-    :param criteria: criteria of `subtrie.fields`
+    :param frame: the data frame; a criterion's field is the column of exactly that name, or what a column of type
+        struct has under the rest of the name: ``detail.state``
+    :param criteria: criteria of `subtrie.fields`, of an event router's pattern too, say (`subtrie.fields.from_pattern`)
     :param any: True if one criterion is enough (``match_any``), False if all have to hold (``match_all``)
     :returns: a boolean column that is never null, for ``where`` and anything else that takes columns
     :raises ValueError: there are no criteria, or a column is missing
-    :raises TypeError: a criterion has no predicate (networks of IP version 6 have none), or the column's type has no
-        comparison
+    :raises TypeError: a criterion has no predicate (networks of IP version 6 have none), the column's type has no
+        comparison, or the field lies in an array or a map
 
     ``frame.where(field_predicate(frame, [Within("price", low=10), Equals("currency", "EUR")]))``
     """
@@ -73,16 +74,48 @@ def _is(criterion: Any, name: str) -> bool:
     return any(kind.__name__ == name and kind.__module__.startswith("subtrie.fields") for kind in kinds)
 
 
+def _found_in(frame: DataFrame, name: str) -> tuple[Column, Any] | None:
+    """The column of a field, or what a struct has under the rest of its name, and its type; None if there is none."""
+    for field in frame.schema.fields:
+        if field.name == name:
+            return frame[_quoted(name)], field.dataType
+    for field in frame.schema.fields:
+        found = _found_below(frame[_quoted(field.name)], field, name) if name.startswith(f"{field.name}.") else None
+        if found is not None:
+            return found
+    return None
+
+
+def _found_below(column: Column, parent: Any, name: str) -> tuple[Column, Any] | None:
+    types, rest = extra("pyspark.sql.types"), name[len(parent.name) + 1 :]
+    if isinstance(parent.dataType, types.ArrayType | types.MapType):
+        kind = parent.dataType.simpleString()
+        raise TypeError(f"field {name!r} is below {parent.name!r} of type {kind}, which Spark alone cannot look into")
+    if not isinstance(parent.dataType, types.StructType):
+        return None
+    for field in parent.dataType.fields:
+        inner = column.getField(field.name)
+        if field.name == rest:
+            return inner, field.dataType
+        found = _found_below(inner, field, rest) if rest.startswith(f"{field.name}.") else None
+        if found is not None:
+            return found
+    return None
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
 class _Field:
     """A column, with comparisons that have Python's meaning."""
 
     def __init__(self, frame: DataFrame, name: Any) -> None:
-        fields = [field for field in frame.schema.fields if field.name == name]
-        if not fields:
+        found = _found_in(frame, name)
+        if found is None:
             raise ValueError(f"the data frame has no column {name!r}, only {frame.columns}")
         self.name = name
-        self.column = frame[f"`{name.replace('`', '``')}`"]
-        self.kind = fields[0].dataType
+        self.column, self.kind = found
 
     def is_text(self) -> bool:
         return isinstance(self.kind, extra("pyspark.sql.types").StringType)

@@ -49,6 +49,8 @@ cdef extern from *:
     """
     object room_for_three(PyObject *type)
     object PyDictProxy_New(object mapping)
+    bint PyObject_GC_IsTracked(PyObject *thing) noexcept
+    void PyObject_GC_UnTrack(PyObject *thing) noexcept
 
 
 cdef inline object new_delivery(object subscriber, dict options):
@@ -60,6 +62,10 @@ cdef inline object new_delivery(object subscriber, dict options):
     PyTuple_SET_ITEM(delivery, 1, proxy)
     Py_INCREF(None)
     PyTuple_SET_ITEM(delivery, 2, None)
+    # No part of a cycle if subscriber and options lead to nothing that the collector looks at.
+    if not PyObject_GC_IsTracked(<PyObject *>subscriber):
+        if options is None or not PyObject_GC_IsTracked(<PyObject *>options):
+            PyObject_GC_UnTrack(<PyObject *>delivery)
     return delivery
 
 

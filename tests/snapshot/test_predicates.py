@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapshot import field_predicate
+from snapshot.fields import fields_to_arrow
 from subtrie import fields
 from subtrie.fields import Equals, OneOf, Present, Within
 
@@ -137,3 +138,65 @@ def test_refuses_what_it_cannot_evaluate(spark: SparkSession, frame: DataFrame) 
     ):
         field_predicate(frame, [fields.InNetwork("string", "::/0")])
     assert arrays.where(field_predicate(arrays, [Present("x")])).count() == 1
+
+
+PATTERNS_OF_ROUTERS: list[dict[str, Any]] = [
+    {"detail": {"file": {"name": [{"suffix": ".png"}]}}},
+    {"detail": {"file": {"name": [{"wildcard": "*im*.p*g"}]}}},
+    {"detail": {"file": {"name": [{"equals-ignore-case": "IMG.PNG"}]}}},
+    {"detail": {"file": {"name": [{"prefix": {"equals-ignore-case": "IM"}}]}}},
+    {"detail": {"file": {"name": [{"suffix": {"equals-ignore-case": "G"}}]}}},
+    {"detail": {"file": {"name": [{"anything-but": ["img.png"]}]}}},
+    {"detail": {"file": {"name": [{"anything-but": {"prefix": "i"}}]}}},
+    {"detail": {"file": {"name": [{"anything-but": {"suffix": [".png", ".PNG"]}}]}}},
+    {"detail": {"file": {"name": [{"anything-but": {"wildcard": "*.*"}}]}}},
+    {"detail": {"file": {"name": [{"anything-but": {"equals-ignore-case": ["img.png", "a"]}}]}}},
+    {"detail": {"file": {"name": [{"exists": False}]}}},
+    {"detail": {"file": {"name": [{"exists": True}]}}},
+    {"detail": {"file": {"name": ["a", {"prefix": "IMG"}, {"exists": False}]}}},
+    {"detail": {"ip": [{"cidr": "10.0.0.0/8"}], "n": [{"numeric": [">", 0, "<=", 5]}]}},
+    {"detail": {"n": [1, {"numeric": [">=", 5]}]}},
+    {"detail": {"$or": [{"n": [1]}, {"file": {"name": ["a"]}, "ip": [{"exists": True}]}]}},
+    {"a.b": [1], "$or": [{"detail": {"n": [5]}}, {"$or": [{"a.b": [2]}, {"detail": {"ip": ["10.1.1.1"]}}]}]},
+]
+
+
+@pytest.mark.once
+def test_patterns_of_routers_hold_in_spark_as_they_do_here_and_in_an_export(spark: SparkSession) -> None:
+    names, addresses, numbers = ["img.png", "IMG.PNG", "a", "", None], ["10.1.1.1", "11.1.1.1", None], [1, 5, None]
+    rows = [((None if n is None else (n,), ip, k), 1) for n in names for ip in addresses for k in numbers]
+    frame = spark.createDataFrame(
+        [*rows, (None, 1), (None, 2)], "detail struct<file struct<name string>,ip string,n int>, `a.b` int"
+    )
+    matcher = fields.FieldMatcher()
+    for number, pattern in enumerate(PATTERNS_OF_ROUTERS):
+        matcher.subscribe(fields.from_pattern(pattern), number)
+    exported = fields_to_arrow(matcher).to_pylist()
+    read = {int(row["subscriber"]): fields.from_pattern(row["pattern"]) for row in exported}
+    predicates = [field_predicate(frame, read[n]).alias(f"p{n}") for n in range(len(PATTERNS_OF_ROUTERS))]
+    answers: set[tuple[int, bool]] = set()
+    for row in frame.select("*", *predicates).collect():
+        event = without_nulls(
+            {"detail": row["detail"] and row["detail"].asDict(recursive=True), "a": {"b": row["a.b"]}}
+        )
+        wanted = set(matcher.match_all(event))
+        assert {n for n in read if row[f"p{n}"]} == wanted, event
+        answers |= {(n, n in wanted) for n in read}
+    assert len(answers) == 2 * len(read)
+
+
+def without_nulls(event: Any) -> Any:
+    if not isinstance(event, dict):
+        return event
+    return {name: without_nulls(value) for name, value in event.items() if value is not None}
+
+
+def test_fields_in_arrays_are_refused_by_name(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([([(1,)], (1,))], "items array<struct<id int>>, detail struct<`x.y` int>")
+    with pytest.raises(
+        TypeError, match=r"field 'items.id' is below 'items' of type array<.*>, which Spark alone cannot"
+    ):
+        field_predicate(frame, [Equals("items.id", 1)])
+    assert frame.where(field_predicate(frame, [Equals("detail.x.y", 1)])).count() == 1
+    with pytest.raises(ValueError, match=r"has no column 'detail.z', only \['items', 'detail'\]"):
+        field_predicate(frame, [Equals("detail.z", 1)])

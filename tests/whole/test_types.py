@@ -14,14 +14,13 @@ import pytest
 
 import ctrie
 import subtrie
+import subtrie.fields
 from ctrie import AtomicReference, Ctrie, CtrieSet
 from subtrie import MQTT, Delivery, Subscription, SubscriptionTrie, TopicStore
+from subtrie.fields import Equals, FieldDelivery, FieldMatcher, FieldSubscription, Route, RoutingMatcher
 
-PACKAGES = (ctrie, subtrie)
-STUBS = {
-    package: ast.parse((Path(__file__).parents[2] / package.__name__ / "__init__.pyi").read_text())
-    for package in PACKAGES
-}
+PACKAGES = (ctrie, subtrie, subtrie.fields)
+STUBS = {package: ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text()) for package in PACKAGES}
 CLASSES = [
     (package, node)
     for package in PACKAGES
@@ -97,6 +96,38 @@ def test_a_trie_of_its_subscribers() -> None:
     trie.check()
 
 
+def test_a_matcher_by_fields_of_its_subscribers() -> None:
+    fields = FieldMatcher[str]()
+    fields.subscribe([Equals("a", 1)], "ann", qos=1)
+    fields.subscribe([Equals("a", 1)], 5)  # type: ignore[arg-type]
+    fields.unsubscribe_all(5)  # type: ignore[arg-type]
+    assert_type(fields.match_all({"a": 1}), tuple[str, ...])
+    assert_type(fields.match_any({"a": 1}), tuple[str, ...])
+    assert_type(fields.match_many([{"a": 1}]), list[tuple[str, ...]])
+    assert_type(fields.deliveries({"a": 1}), tuple[FieldDelivery[str], ...])
+    assert_type(fields.deliveries({"a": 1})[0].subscriber, str)
+    assert_type(fields.hits({"a": 1}), dict[FieldSubscription[str], int])
+    assert_type(next(fields.overlapping([Equals("a", 1)])).subscriber, str)
+    assert_type([change.subscription.subscriber for change in fields.diff(fields.fork())], list[str])
+    assert_type(fields.snapshot(), "FieldMatcher[str]")
+    anybody = FieldMatcher()
+    anybody.subscribe([Equals("a", 1)], object())  # without an annotation, nothing is required
+    fields.check()
+
+
+def test_routes_of_their_subscribers() -> None:
+    routes = RoutingMatcher[int](MQTT)
+    routes.subscribe("a/+", [Equals("f", 1)], 7)
+    routes.subscribe("a/+", [], "ann")  # type: ignore[arg-type]
+    routes.unsubscribe("a/+", [], "ann")  # type: ignore[arg-type]
+    assert_type(routes.match("a/b", {"f": 1}), tuple[int, ...])
+    assert_type(routes.match_many([("a/b", {"f": 1})]), list[tuple[int, ...]])
+    assert_type(routes.deliveries("a/b", {"f": 1})[0], FieldDelivery[int])
+    assert_type(list(routes), list[Route[int]])
+    assert_type(routes.fork(), "RoutingMatcher[int]")
+    routes.check()
+
+
 def test_a_store_of_its_values() -> None:
     store = TopicStore[int](MQTT, {"a": 1})
     assert_type(store["a"], int)
@@ -122,6 +153,7 @@ def test_all_that_the_package_has_is_declared(package: ModuleType) -> None:
     body = STUBS[package].body
     declared = {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     declared |= {name.asname or name.name for node in body if isinstance(node, ast.ImportFrom) for name in node.names}
+    declared |= {ast.unparse(node.target) for node in body if isinstance(node, ast.AnnAssign)}
     assert set(package.__all__) - {"twin"} <= declared
 
 
