@@ -15,7 +15,7 @@ from snapshot.sparks import table_from
 from snapshot.storing import subscriber_of
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, strings_in, text_column
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
-from subtrie.columns import RowError, build
+from subtrie.columns import EXCLUSIONS, RowError, build
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,8 +119,10 @@ class Meaning(NamedTuple):
 
 
 def _meaning_of_texts(dialect: Dialect) -> Meaning:
-    """The meaning of texts that come without one: strings, except options to which the dialect gives another type."""
-    return Meaning(json_options=frozenset(name for name, allowed in dialect.options if not _is_text(allowed)))
+    """The meaning of texts that come without one: strings, except exclusions, and options to which the dialect gives
+    another type."""
+    typed = (name for name, allowed in dialect.options if not _is_text(allowed))
+    return Meaning(json_options=frozenset([EXCLUSIONS, *typed]))
 
 
 def _is_text(allowed: Any) -> bool:

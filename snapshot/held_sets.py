@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
@@ -20,6 +21,8 @@ from snapshot.collection import staying_objects
 from snapshot.columns import sums
 from snapshot.option_numbers import OptionMap, numbered
 from subtrie import Dialect, SubscriptionTrie
+from subtrie.columns import EXCLUSIONS
+from subtrie.tagged import untagged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,13 +137,23 @@ def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
     for batch in batches:
         if batch.num_rows:
             filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
+            numbers = range(end, end + batch.num_rows)
             with staying_objects():
-                held.rows.subscribe_many(zip(filters, range(end, end + batch.num_rows), strict=False))
-            numbers, options = numbered(batch.column("options"), options)
-            parts.append(Part(end, batch.append_column(NUMBER, numbers)))
+                held.rows.subscribe_many(zip(filters, numbers, _exclusions(batch), strict=False))
+            of_options, options = numbered(batch.column("options"), options)
+            parts.append(Part(end, batch.append_column(NUMBER, of_options)))
             sizes.append(_sizes(batch).to_numpy())
             end += batch.num_rows
     return held._replace(parts=_merged(parts), sizes=np.concatenate(sizes), options=options)
+
+
+def _exclusions(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """What each row has of its options in the trie: its exclusions, if it has any."""
+    pc = extra("pyarrow.compute")
+    texts = pc.map_lookup(batch.column("options"), EXCLUSIONS, "first")
+    if texts.null_count == len(texts):
+        return repeat({}, len(texts))
+    return ({} if text is None else {EXCLUSIONS: untagged(text)} for text in texts.to_pylist())
 
 
 def _merged(parts: list[Part]) -> tuple[Part, ...]:

@@ -30,6 +30,7 @@ from snapshot.sparks import binary_text
 from snapshot.texts import Key
 from snapshot.worker import Job
 from subtrie import Dialect, SubscriptionTrie
+from subtrie.columns import EXCLUSIONS
 
 if TYPE_CHECKING:
     import datetime
@@ -179,6 +180,8 @@ def _cheaper(spark: SparkSession, held: SetSource) -> _Choice:
     )
     if trie <= join:
         return _Choice("trie", "it should take less time", facts)
+    if not held.rows(spark).where(f"options['{EXCLUSIONS}'] is not null").isEmpty():
+        return _Choice("trie", "some subscriptions have exclusions, which the join does not know", facts)
     return _Choice("join", "it should take less time", facts)
 
 
@@ -264,6 +267,7 @@ def _by_join(spark: SparkSession, messages: Messages, held: SetSource) -> DataFr
     subscriptions, found = held.keyed(spark)
     small = held.subscriptions <= BROADCAST
     joined = signatures.joined(frame, "t", TOPIC_ERROR, subscriptions, found, dialect, small=small)
+    joined = joined.where(f"if(options['{EXCLUSIONS}'] is null, true, raise_error({catalyst.text(NO_EXCLUSIONS)}))")
     if messages.key is not None:
         joined = _one_of_each_group(joined, f"c{messages.key}", dialect)
     columns = [*(f"c{number}" for number in range(len(messages.names))), *JOINED]
@@ -271,6 +275,8 @@ def _by_join(spark: SparkSession, messages: Messages, held: SetSource) -> DataFr
         columns.append(TOPIC_ERROR)
     return joined.select(*columns).toDF(*messages.result_names)
 
+
+NO_EXCLUSIONS = 'a subscription has exclusions (but=), which the join does not know: take plan="trie"'
 
 BROADCAST = 250_000
 """Up to so many subscriptions, the set is sent to all executors. A larger one would not fit into a driver with Spark's

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from subtrie._trie.exclusions import BUT
 from subtrie._trie.queries import buffers
 from subtrie._trie.queries.buffers import (
     INTEGER_TEXTS,
@@ -38,6 +39,8 @@ from subtrie.errors import RowError
 
 if TYPE_CHECKING:
     from subtrie import SubscriptionTrie
+
+EXCLUSIONS = BUT  # the name of the option that holds them
 
 __all__ = [
     "INTEGERS",

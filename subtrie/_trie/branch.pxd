@@ -13,7 +13,7 @@ from subtrie._trie.packed_key cimport (
     TextNode, copy_key, drop_texts, key_begins, set_key, words_followed, words_followed_in,
 )
 from subtrie._trie.keyed cimport find_keyed, with_keyed, without_keyed
-from subtrie._trie.subscribers cimport Entry, may_be_tracked, new_entry
+from subtrie._trie.subscribers cimport Entry, entry_of, may_be_tracked, new_entry
 
 cdef class Branch(TextNode):
     cdef readonly INode next

@@ -54,7 +54,7 @@ if not cython.compiled:
         words_followed,
         words_followed_in,
     )
-    from subtrie._trie.subscribers import Entry, may_be_tracked, new_entry
+    from subtrie._trie.subscribers import Entry, entry_of, may_be_tracked, new_entry
 
 
 class Branch(TextNode):
@@ -292,8 +292,8 @@ class Subscribe(FilterEdit):
         if present is not None:
             if present.options is None and entry.options is None:
                 return sn
-            entry = new_entry(present.key, entry.hash, entry.options)  # as in a dict, the first object stays
-        grown = with_members(audience, self.group, with_keyed(members, entry, present), entry)
+            entry = entry_of(present.key, entry)  # as in a dict, the first object stays
+        grown = with_members(audience, self.group, with_keyed(members, entry, present), entry, present)
         return changed_branch(branch, grown, branch.next)
 
     def _parted(self, branch: Branch, end: int) -> Branch:
@@ -302,7 +302,7 @@ class Subscribe(FilterEdit):
         lower_hash = borrowed(self.plan).hash_in_filter(rest[0])
         lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
-            here = with_members(None, self.group, self.entry, self.entry)
+            here = with_members(None, self.group, self.entry, self.entry, None)
             return self._branch(self.depth, end, here, _level_of(lower, self.inode.gen))
         gen = self.inode.gen
         both = new_inode(two_snodes(lower, self._path_from(end), 0, gen), gen)
@@ -310,7 +310,8 @@ class Subscribe(FilterEdit):
 
     def _path_from(self, depth: int) -> Branch:
         """Make the branch for the words from `depth` on."""
-        return self._branch(depth, len(self.words), with_members(None, self.group, self.entry, self.entry), None)
+        audience = with_members(None, self.group, self.entry, self.entry, None)
+        return self._branch(depth, len(self.words), audience, None)
 
 
 class Unsubscribe(FilterEdit):
@@ -339,7 +340,7 @@ class Unsubscribe(FilterEdit):
         self.present = present
         if present is None:
             return sn
-        left = with_members(audience, self.group, without_keyed(members, present))
+        left = with_members(audience, self.group, without_keyed(members, present), None, present)
         self.crossed = left is None
         if left is None and branch.next is None:
             return None

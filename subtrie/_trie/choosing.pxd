@@ -5,10 +5,11 @@ from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Slot, compare_and_set, load
 from ctrie._nodes cimport mix
-from subtrie._trie.draws cimport draw
+from subtrie._trie.draws cimport draw, draw_again
 from subtrie._trie.groups cimport Group, weight_of
 from subtrie._trie.keyed cimport branches_of, find_keyed, set_size
-from subtrie._trie.subscribers cimport Entry, living, subscriber_hash
+from subtrie._trie.match.reading cimport Query, hash_of_topic, is_excluded
+from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
 
 cdef uint64_t LAST
 cdef int TRIES
@@ -20,10 +21,14 @@ cdef class Choice:
     cdef bint spares
     cdef object sender
     cdef uint64_t sender_hash
+    cdef Query query
 
 
 @cython.locals(choice=Choice)
 cpdef Choice new_choice(object key, object sender)
+@cython.locals(other=Choice)
+cpdef Choice choice_for(Choice choice, Query query)
+cdef Choice _with_sender(Choice choice)
 @cython.locals(size=Py_ssize_t, key=uint64_t, turn=uint64_t, place=uint64_t, entry=Entry)
 cpdef Entry choose(Group group, uint64_t asker, bint take_turn, Choice choice)
 @cython.locals(
@@ -37,6 +42,7 @@ cdef uint64_t _key(uint64_t asker) noexcept
 cdef uint64_t _stamps(list groups, Choice choice) except? 0
 @cython.locals(at=Py_ssize_t, group=Group)
 cdef bint _is_member(list groups, Choice choice) except -1
+cdef bint _is_excluded(Entry entry, Choice choice) except -1
 @cython.locals(able=Entry)
 cdef Entry _is_able(Entry entry, Choice choice)
 @cython.locals(_tries=uint64_t, entry=Entry, able=Entry, left=list)

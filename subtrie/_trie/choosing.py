@@ -17,6 +17,10 @@ where a place was drawn, another one is drawn.
 With weights, a member has as many places as its weight says, spread over the round (`_Wheel`). Groups of one name that
 are one group, with members on several filters (NATS), have the places of all, one filter after the other.
 
+A member whose exclusions have the topic is passed over like a dead one. If a group has, or had, a member with
+exclusions, the topic counts among what `key` stands for. So topics for which different members are left out cannot
+pass each other's turns on, which could leave out one member for ever; where topics alternate, places are drawn by lot.
+
 By the hash of a key: the member whose hash, mixed with that of the key, is the greatest gets the message (rendezvous
 hashing: Thaler, Ravishankar, "Using name-based mappings to increase hit rates", 1998). So a member that leaves gives
 up its own keys, and a new one takes a fair part of everyone's; all other keys stay where they are.
@@ -39,10 +43,11 @@ if not cython.compiled:
 
     from ctrie._nodes import mix
     from ctrie._slot import Slot, compare_and_set, load
-    from subtrie._trie.draws import draw
+    from subtrie._trie.draws import draw, draw_again
     from subtrie._trie.groups import Group, weight_of
     from subtrie._trie.keyed import branches_of, find_keyed, set_size
-    from subtrie._trie.subscribers import Entry, living, subscriber_hash
+    from subtrie._trie.match.reading import Query, hash_of_topic, is_excluded
+    from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
 
 from subtrie._trie.keyed import iter_keyed
 
@@ -51,14 +56,15 @@ TRIES = 32  # draws before those who can take the message are counted
 
 
 class Choice:
-    """What is asked for besides a member: by the hash of a key, or not the sender."""
+    """What is asked for besides a member: by a key's hash, not the sender, nobody whose exclusions have the topic."""
 
-    __slots__ = ("by_key", "key_hash", "sender", "sender_hash", "spares")
+    __slots__ = ("by_key", "key_hash", "query", "sender", "sender_hash", "spares")
     by_key: bool
     key_hash: int
     spares: bool  # there is a sender, who gets the message only if nobody else can
     sender: Any
     sender_hash: int
+    query: Query | None  # the topic, if a member may have exclusions
 
 
 def new_choice(key: Any, sender: Any) -> Choice | None:
@@ -71,15 +77,35 @@ def new_choice(key: Any, sender: Any) -> Choice | None:
     choice.spares = sender is not None
     choice.sender = sender
     choice.sender_hash = subscriber_hash(sender)
+    choice.query = None
     return choice
+
+
+def choice_for(choice: Choice | None, query: Query) -> Choice:
+    """Return what is asked for of groups in which a member may have exclusions."""
+    other: Choice = Choice.__new__(Choice)
+    other.by_key = choice is not None and choice.by_key
+    other.key_hash = 0 if choice is None else choice.key_hash
+    other.spares = choice is not None and choice.spares
+    other.sender = None if choice is None else choice.sender
+    other.sender_hash = 0 if choice is None else choice.sender_hash
+    other.query = query
+    return other
+
+
+def _with_sender(choice: Choice) -> Choice | None:
+    """Return what is asked for if the sender is as good as any other."""
+    if choice.query is None:
+        return None
+    return choice_for(None, choice.query)
 
 
 def choose(group: Group, asker: int, take_turn: bool, choice: Choice | None) -> Entry | None:
     """Return the member of a group that gets a message from `asker`, a number for the trie that is asked; None if none
     is alive. O(log n)."""
     if isinstance(group.members, Entry):
-        return living(group.members)
-    if choice is None and not group.weighted:
+        return None if _is_excluded(group.members, choice) else living(group.members)
+    if choice is None and not group.weighted:  # and without exclusions: then there is a choice
         size = set_size(group.members)
         key = _key(asker)
         # Progress: a round that does not return found that another thread has taken a turn.
@@ -103,8 +129,8 @@ def choose_among(groups: list[Group], asker: int, take_turn: bool, choice: Choic
         return _by_key(groups, choice)
     sizes = _places_of(groups)
     total = sum(sizes)
-    if choice is not None and not _is_member(groups, choice):
-        choice = None
+    if choice is not None and choice.spares and not _is_member(groups, choice):
+        choice = _with_sender(choice)
     key = _key(asker ^ _stamps(groups, choice))
     first: Group = groups[0]
     turn = first.turn
@@ -115,8 +141,8 @@ def choose_among(groups: list[Group], asker: int, take_turn: bool, choice: Choic
         follows = state >> 32 == key and total <= LAST
         place = state & LAST if follows else draw(total)
         place, at, entry = _first_able(groups, sizes, total, place, follows, choice)
-        if entry is None and choice is not None:
-            choice = None  # nobody but the sender
+        if entry is None and choice is not None and choice.spares:
+            choice = _with_sender(choice)  # nobody but the sender
         elif entry is None or not take_turn or _takes(turn, number, key, (place + 1) % total & LAST):
             return at, entry
 
@@ -133,8 +159,12 @@ def _key(asker: int) -> int:
 
 def _stamps(groups: list[Group], choice: Choice | None) -> int:
     """Return a number for those among whom is chosen, besides the members of the first group, to whom the turn belongs:
-    the other groups, in this order, and a sender who is left out."""
-    stamps = 0 if choice is None else choice.sender_hash
+    the other groups, in this order, a sender who is left out, and the topic, if that may leave members out."""
+    stamps = 0
+    if choice is not None and choice.spares:
+        stamps = choice.sender_hash
+    if choice is not None and choice.query is not None:
+        stamps = mix(stamps ^ hash_of_topic(choice.query))
     for at in range(1, len(groups)):
         group: Group = groups[at]
         stamps = mix(stamps ^ group.stamp)
@@ -149,10 +179,21 @@ def _is_member(groups: list[Group], choice: Choice) -> bool:
     return False
 
 
+def _is_excluded(entry: Entry, choice: Choice | None) -> bool:
+    """Return whether the exclusions of a member have the topic."""
+    if choice is None or choice.query is None or not isinstance(entry, Excepting):
+        return False
+    return is_excluded(entry, choice.query)
+
+
 def _is_able(entry: Entry, choice: Choice | None) -> Entry | None:
     """Return the member if it can get the message: it is alive, and is not the sender."""
     able = living(entry)
     if able is None or choice is None:
+        return able
+    if _is_excluded(entry, choice):
+        return None
+    if not choice.spares:
         return able
     return None if find_keyed(able, choice.sender, choice.sender_hash) is not None else able
 
@@ -167,13 +208,13 @@ def _first_able(
         able = _is_able(entry, choice)
         if able is not None:
             return place, at, able
-        place = (place + 1) % total if follows else draw(total)
+        place = (place + 1) % total if follows else draw_again(total)
     if follows:
         return place, 0, None
     left = [place for place in range(total) if _is_able(_member_at(groups, sizes, total, place)[1], choice) is not None]
     if not left:
         return place, 0, None
-    place = left[draw(len(left))]
+    place = left[draw_again(len(left))]
     at, entry = _member_at(groups, sizes, total, place)
     return place, at, _is_able(entry, choice)
 
@@ -303,6 +344,8 @@ class _Best:
             return
         able = living(entry)
         if able is None:
+            return
+        if _is_excluded(entry, self.choice):
             return
         spared = self.choice.spares and find_keyed(able, self.choice.sender, self.choice.sender_hash) is not None
         if self.entry is None or (self.spared and not spared):

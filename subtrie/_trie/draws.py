@@ -37,6 +37,12 @@ def draw_word() -> int:
     return _deck.random.getrandbits(64)
 
 
+def draw_again(size: int) -> int:
+    """Return a number from 0 to `size` - 1 for one that cannot be taken, out of no deck: otherwise messages that some
+    members cannot take would use up these members' cards, and leave too few to other messages. O(1)."""
+    return draw_word() * size >> 64
+
+
 def draw(size: int) -> int:
     """Return a number from 0 to `size` - 1. O(1)."""
     if not _deck.round:

@@ -17,7 +17,7 @@ from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filte
 from subtrie._trie.match.walk cimport MOST_WORDS
 from subtrie._trie.keyed cimport Keyed, find_keyed, with_keyed
 from subtrie._trie.packed_key cimport characters, packed_characters, set_characters, set_key, text_of
-from subtrie._trie.subscribers cimport Entry, new_entry, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, checked_entry, entry_of, subscriber_hash
 from subtrie._trie.words cimport word
 
 cdef extern from "interpreter.h":
@@ -317,7 +317,7 @@ cdef inline Py_ssize_t shared_in_place(Branch branch, FilterRow row, Py_ssize_t 
 cdef int fill(Filling filling) except -1
 @cython.locals(key=str, text=str, part=str, start=Py_ssize_t, end=Py_ssize_t)
 cdef Py_ssize_t shared_until(Branch branch, FilterRow row, Py_ssize_t depth, str separator) except -1000000
-cdef Entry _entry_of(FilterRow row)
+cdef Entry _entry_of(FilterRow row, object dialect)
 cdef Py_ssize_t _agree_until(FilterRow row, FilterRow other, Py_ssize_t start, Py_ssize_t end) noexcept
 @cython.locals(filling=Filling)
 cdef Filling new_filling(

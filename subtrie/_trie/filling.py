@@ -25,7 +25,9 @@ except ModuleNotFoundError:
 from collections.abc import Callable
 from typing import Any
 
+from subtrie._trie.exclusions import BUT, checked
 from subtrie._trie.options import one_of_equals
+from subtrie.dialects import Dialect
 from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
@@ -38,7 +40,7 @@ if not cython.compiled:
     from subtrie._trie.keyed import find_keyed, with_keyed
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.packed_key import set_key
-    from subtrie._trie.subscribers import Entry, new_entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, checked_entry, entry_of, subscriber_hash
 
 
 if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C structures
@@ -233,6 +235,8 @@ class Filling:
             self._cut_by_dialect(number, filter, queue)
         if own is not None and (number == 0 or own is not self._options[number - 1]):
             dialect.check_options(own)
+        if own is not None and BUT in own and not self._takes:
+            self._options[number] = own = checked(dialect, filter, own) or None
         put_subscriber(row_at(self._ordered, number), self._subscribers[number], own)
 
     def _cut_by_dialect(self, number: int, filter: str, queue: str | None) -> None:
@@ -302,8 +306,8 @@ class Filling:
         if group is None and options_of(row) is None and row.owner_hash != 0:
             branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash)
         else:
-            entry = _entry_of(row)
-            audience = with_members(None, group, entry, entry)
+            entry = _entry_of(row, self._trie._plan.dialect)
+            audience = with_members(None, group, entry, entry, None)
             branch = filled_branch(blank_branch(is_long, audience, None), row.words[depth].hash, audience, None)
         put_key(branch, row, depth, row.size)
         self.count += 1
@@ -337,7 +341,7 @@ class Filling:
     def joined(self, audience: Any, row: Any) -> Any:
         """Return the subscribers of a filter with that of a row."""
         group = group_of(row)
-        entry = _entry_of(row)
+        entry = _entry_of(row, self._trie._plan.dialect)
         members = members_of(audience, group)
         present: Any = find_keyed(members, entry.key, entry.hash)
         if present is None:
@@ -347,8 +351,8 @@ class Filling:
         elif present.options is None and entry.options is None:
             return audience
         else:  # as in a dict, the first object stays
-            entry = new_entry(present.key, entry.hash, entry.options)
-        return with_members(audience, group, with_keyed(members, entry, present), entry)
+            entry = entry_of(present.key, entry)
+        return with_members(audience, group, with_keyed(members, entry, present), entry, present)
 
 
 def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:
@@ -370,8 +374,8 @@ def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:
     return -end if end > depth else 0
 
 
-def _entry_of(row: Any) -> Entry:
-    return new_entry(subscriber_of(row), row.owner_hash, one_of_equals(options_of(row)))
+def _entry_of(row: Any, dialect: Dialect) -> Entry:
+    return checked_entry(subscriber_of(row), row.owner_hash, one_of_equals(options_of(row)), dialect)
 
 
 def _agree_until(row: Any, other: Any, start: int, end: int) -> int:

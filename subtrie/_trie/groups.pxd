@@ -2,34 +2,50 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Slot, initialise
+from ctrie._native cimport Borrowed, Slot, initialise, is_exactly
 from subtrie._trie.draws cimport draw_word
 from subtrie._trie.keyed cimport Keyed, find_keyed, set_size, with_keyed, without_keyed
-from subtrie._trie.subscribers cimport Entry, living, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
 
 
 cdef class Shared:
     cdef object plain
     cdef object groups
+    cdef Py_ssize_t excepting
 
 
 cdef class Group(Keyed):
     cdef object members
     cdef Slot turn
     cdef uint64_t stamp
+    cdef bint excepting
     cdef bint weighted
     cdef object wheel
 
 
 @cython.locals(shared=Shared)
 cdef object members_of(object value, object group)
-cdef object with_members(object value, object group, object members, Entry newest=*)
+cpdef bint may_be_excluded(object value) except -1
+
+
+# A view of a borrowed value.
+cdef inline bint may_be_excluded_from(Borrowed value) noexcept:
+    return is_exactly(value, Shared) and (<Shared>value).excepting > 0
+
+
+@cython.locals(excepting=Py_ssize_t, changed=Group)
+cdef object with_members(object value, object group, object members, Entry newest, Entry gone)
+cdef object _with_groups(object plain, object groups, Py_ssize_t excepting)
+@cython.locals(shared=Shared)
+cdef Py_ssize_t _excepting_in(object value) except -1
+@cython.locals(group=Group)
+cpdef bint _is_excepting(object entry) except -1
 @cython.locals(shared=Shared)
 cdef object _groups_of(object value)
 @cython.locals(group=Group)
 cdef object _members(object entry)
 @cython.locals(shared=Shared)
-cdef Shared _new_shared(object plain, object groups)
+cdef Shared _new_shared(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(group=Group)
 cdef Group _new_group(object name, object members, Group present, Entry newest)
 @cython.locals(slot=Slot)

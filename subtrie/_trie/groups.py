@@ -4,8 +4,11 @@ As long as a filter has no groups, like most filters, the value of its branch (`
 (keyed.py). Such a filter takes no more time or memory than without this module. With a group, the value is
 
     Shared(plain, groups)             plain: the set of subscribers in no group, or None
-                                      groups: a set of Groups, by name
+                                      groups: a set of Groups, by name, or None
     Group(name, members, turn)        an entry, like that of a subscriber; members: a set, never empty
+
+A subscription with exclusions (exclusions.py) gets messages on some topics of its filter only, as a group's member gets
+some messages only. So the value is a Shared as long as there is one, whether or not there are groups.
 
 The turn is the only place in a trie that matching writes to. It belongs to these members: a change of the members
 makes another Group, with a turn of its own that says nothing yet. So a turn never meets another number of members than
@@ -26,7 +29,7 @@ if not cython.compiled:
     from ctrie._slot import Slot, initialise
     from subtrie._trie.draws import draw_word
     from subtrie._trie.keyed import Keyed, find_keyed, set_size, with_keyed, without_keyed
-    from subtrie._trie.subscribers import Entry, living, subscriber_hash
+    from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
 
 from subtrie._trie.keyed import changed_keyed, check_set, iter_keyed
 
@@ -35,20 +38,22 @@ MOST_WEIGHT = 1_000
 
 
 class Shared:
-    """The subscribers of a filter that has groups."""
+    """The subscribers of a filter that has groups, or subscriptions with exclusions."""
 
-    __slots__ = ("groups", "plain")
+    __slots__ = ("excepting", "groups", "plain")
     plain: Any
     groups: Any
+    excepting: int  # how many in `plain` have exclusions, and in how many groups somebody has, or had
 
 
 class Group(Keyed):
     """A group of one filter. Its key is its name."""
 
-    __slots__ = ("members", "stamp", "turn", "weighted", "wheel")
+    __slots__ = ("excepting", "members", "stamp", "turn", "weighted", "wheel")
     members: Any
     turn: Slot  # choosing.py
     stamp: int  # drawn at random: no other group has it, nor this one with other members
+    excepting: bool  # a member has, or had, exclusions
     weighted: bool  # a member has, or had, a weight other than 1
     wheel: Any  # if so, a slot with their weights, or with None until they are first needed
 
@@ -64,19 +69,51 @@ def members_of(value: Any, group: str | None) -> Any:
     return value if group is None else None
 
 
-def with_members(value: Any, group: str | None, members: Any, newest: Entry | None = None) -> Any:
+def with_members(value: Any, group: str | None, members: Any, newest: Entry | None, gone: Entry | None) -> Any:
     """Return the value of a branch with `members` instead of `members_of(value, group)`. `newest` is the entry that
-    has come to them, if one has."""
+    has come to them, if one has, and `gone` the one that has left them."""
     if group is None:
-        return _new_shared(members, _groups_of(value)) if isinstance(value, Shared) else members
+        if not isinstance(value, Shared) and not isinstance(newest, Excepting):
+            return members
+        excepting = _excepting_in(value) + isinstance(newest, Excepting) - isinstance(gone, Excepting)
+        return _with_groups(members, _groups_of(value), excepting)
     groups = _groups_of(value)
+    excepting = _excepting_in(value)
     found: Any = find_keyed(groups, group, subscriber_hash(group))
+    if found is not None:
+        excepting -= _is_excepting(found)
     if members is not None:
-        groups = with_keyed(groups, _new_group(group, members, found, newest), found)
+        changed = _new_group(group, members, found, newest)
+        excepting += changed.excepting
+        groups = with_keyed(groups, changed, found)
     elif found is not None:
         groups = without_keyed(groups, found)
-    plain = members_of(value, None)
-    return plain if groups is None else _new_shared(plain, groups)
+    return _with_groups(members_of(value, None), groups, excepting)
+
+
+def may_be_excluded(value: Any) -> bool:
+    """Return whether a topic of the filter may be among the exclusions of subscribers."""
+    return _excepting_in(value) > 0
+
+
+if not cython.compiled:  # the compiled one (groups.pxd) counts no references
+    may_be_excluded_from = may_be_excluded
+
+
+def _with_groups(plain: Any, groups: Any, excepting: int) -> Any:
+    return plain if groups is None and excepting == 0 else _new_shared(plain, groups, excepting)
+
+
+def _excepting_in(value: Any) -> int:
+    if isinstance(value, Shared):
+        shared: Shared = value
+        return shared.excepting
+    return 0
+
+
+def _is_excepting(entry: Any) -> bool:
+    group: Group = entry
+    return group.excepting
 
 
 def _groups_of(value: Any) -> Any:
@@ -91,10 +128,11 @@ def _members(entry: Any) -> Any:
     return group.members
 
 
-def _new_shared(plain: Any, groups: Any) -> Shared:
+def _new_shared(plain: Any, groups: Any, excepting: int) -> Shared:
     shared: Shared = Shared.__new__(Shared)
     shared.plain = plain
     shared.groups = groups
+    shared.excepting = excepting
     return shared
 
 
@@ -105,6 +143,7 @@ def _new_group(name: str, members: Any, present: Group | None, newest: Entry | N
     group.members = members
     group.stamp = draw_word()
     group.turn = _new_slot(0)
+    group.excepting = (present is not None and present.excepting) or isinstance(newest, Excepting)
     group.weighted = (present is not None and present.weighted) or (newest is not None and weight_of(newest) != 1)
     group.wheel = _new_slot(None) if group.weighted else None
     return group
@@ -168,8 +207,15 @@ def check_value(value: Any) -> None:
     """Raise AssertionError if the subscribers of a filter are ill-formed."""
     check_set(members_of(value, None))
     if isinstance(value, Shared):
-        assert _groups_of(value) is not None, "shared, without a group"
+        excepting = sum(isinstance(entry, Excepting) for entry in iter_keyed(members_of(value, None)))
+        excepting += sum(map(_is_excepting, iter_keyed(_groups_of(value))))
+        assert _excepting_in(value) == excepting, f"{_excepting_in(value)} with exclusions, not {excepting}"
+        assert _groups_of(value) is not None or excepting, "shared, without a group or exclusions"
+    else:
+        assert not any(isinstance(entry, Excepting) for entry in iter_keyed(value)), "exclusions, but not shared"
     check_set(_groups_of(value))
     for group in iter_keyed(_groups_of(value)):
         assert _members(group) is not None, f"nobody is in the group {group.key!r}"
         check_set(_members(group))
+        some = any(isinstance(entry, Excepting) for entry in iter_keyed(_members(group)))
+        assert _is_excepting(group) or not some, f"exclusions in the group {group.key!r}, which does not know of them"

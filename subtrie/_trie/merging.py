@@ -251,7 +251,7 @@ def _without(f: Filling, audience: Any, row: Any) -> Any:
     if present is None:
         return audience
     f.count += 1
-    return with_members(audience, group, without_keyed(members, present))
+    return with_members(audience, group, without_keyed(members, present), None, present)
 
 
 def _present(f: Filling, inode: INode) -> INode:

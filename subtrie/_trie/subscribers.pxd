@@ -15,6 +15,10 @@ cdef class Entry(Keyed):
     cdef readonly dict options
 
 
+cdef class Excepting(Entry):
+    cdef tuple parts
+
+
 cdef inline dict may_be_tracked(dict options):
     cdef Py_ssize_t at = 0
     cdef PyObject *name
@@ -28,6 +32,11 @@ cdef inline dict may_be_tracked(dict options):
 
 @cython.locals(entry=Entry)
 cpdef Entry new_entry(object subscriber, uint64_t hash, dict options)
+cpdef Entry checked_entry(object subscriber, uint64_t hash, dict options, object dialect)
+@cython.locals(entry=Excepting)
+cdef Excepting _excepting(object subscriber, uint64_t hash, dict options, tuple parts)
+@cython.locals(excepting=Excepting)
+cpdef Entry entry_of(object subscriber, Entry entry)
 cpdef uint64_t subscriber_hash(object subscriber) except? 0
 cpdef bint is_held(object subscriber) except -1
 cpdef Entry living(Entry entry)

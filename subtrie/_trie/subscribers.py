@@ -20,7 +20,9 @@ if not cython.compiled:
     from ctrie._stack import check_stack
     from subtrie._trie.keyed import Keyed
 
+from subtrie._trie.exclusions import BUT, words_of
 from subtrie._trie.weak_subscribers import Held, HeldMethod
+from subtrie.dialects import Dialect
 
 
 class Entry(Keyed):
@@ -28,6 +30,13 @@ class Entry(Keyed):
 
     __slots__ = ("options",)
     options: dict[str, Any] | None
+
+
+class Excepting(Entry):
+    """A subscription with exclusions (exclusions.py), which are among its options, too."""
+
+    __slots__ = ("parts",)
+    parts: tuple[tuple[str, ...], ...]  # the words of each
 
 
 leaf_after(Entry.__new__(Entry))
@@ -49,6 +58,32 @@ def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> 
     return entry
 
 
+def checked_entry(subscriber: object, hash: int, options: dict[str, Any] | None, dialect: Dialect) -> Entry:
+    """Return the entry for options that have been checked."""
+    if options is None or BUT not in options:
+        return new_entry(subscriber, hash, options)
+    return _excepting(subscriber, hash, options, words_of(dialect, options[BUT]))
+
+
+def _excepting(
+    subscriber: object, hash: int, options: dict[str, Any] | None, parts: tuple[tuple[str, ...], ...]
+) -> Excepting:
+    entry: Excepting = Excepting.__new__(Excepting)
+    entry.key = subscriber
+    entry.hash = hash
+    entry.options = options
+    entry.parts = parts
+    return entry
+
+
+def entry_of(subscriber: object, entry: Entry) -> Entry:
+    """Return the same entry for an equal subscriber, or for the one that a weak reference leads to."""
+    if isinstance(entry, Excepting):
+        excepting: Excepting = entry
+        return _excepting(subscriber, entry.hash, entry.options, excepting.parts)
+    return new_entry(subscriber, entry.hash, entry.options)
+
+
 def subscriber_hash(subscriber: object) -> int:
     """Return the mixed hash of a subscriber; raises what its `__hash__` raises (TypeError if it has none)."""
     check_stack()
@@ -67,4 +102,4 @@ def living(entry: Entry) -> Entry | None:
     if not is_held(entry.key):
         return entry
     subscriber = entry.key()
-    return None if subscriber is None else new_entry(subscriber, entry.hash, entry.options)
+    return None if subscriber is None else entry_of(subscriber, entry)

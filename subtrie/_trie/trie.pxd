@@ -19,7 +19,7 @@ from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.reverse_index cimport Filing, Index, new_index
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.lookup cimport find_branch
-from subtrie._trie.subscribers cimport Entry, living, new_entry, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, checked_entry, living, subscriber_hash
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN
@@ -44,6 +44,7 @@ cdef class SubscriptionTrie(Matchable):
     @cython.locals(changed=Py_ssize_t, doubts=int)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint takes) except -1
     cdef tuple _checked(self, object subscription)
+    cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
     @cython.locals(edit=Subscribe, made=bint)
     cdef bint _put(self, tuple place, Entry entry) except -1

@@ -54,7 +54,7 @@ if not cython.compiled:
     from subtrie._trie.match.deliveries import check_merge, merged
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
     from subtrie._trie.reverse_index import Filing, Index, new_index
-    from subtrie._trie.subscribers import Entry, living, new_entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, checked_entry, living, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from subtrie._trie.match.plan import hash_in_filter, word_hash
@@ -66,6 +66,8 @@ from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
+from subtrie._trie.exclusions import BUT
+from subtrie._trie.exclusions import checked as checked_exclusions
 from subtrie._trie.groups import check_value, sets_of
 from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
@@ -227,19 +229,27 @@ class SubscriptionTrie(Matchable):
     def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
         """Subscribe `subscriber` to `filter`; return whether this is a new subscription. Options replace earlier ones.
 
-        Errors change nothing. TopicError: the dialect refuses the filter. TypeError: the subscriber has no hash, or the
-        trie is `weak` and it does not support weak references (an int, a str or a tuple, say). TypeError or ValueError:
-        the dialect refuses an option (see `Dialect.check_options`), or the trie is `storable` and this is not.
-        O(words + log n). Linearizes at the commit of one compare-and-set.
+        One option means the same in all dialects: `but`, a tuple of up to 64 filters, its exclusions. The subscription
+        then gets what matches `filter` and none of them. It counts for no question about another topic, nor for
+        `overlapping` with a filter all of whose common topics are excluded. A subscribe without `but` ends them.
+
+        Errors change nothing. TopicError: the dialect refuses the filter or an exclusion. TypeError: the subscriber has
+        no hash, or the trie is `weak` and it does not support weak references (an int, a str or a tuple, say).
+        TypeError or ValueError: the dialect refuses an option (see `Dialect.check_options`), or the trie is `storable`
+        and this is not; `but` is no tuple of texts; an exclusion names a group, or takes nothing out of the filter; or
+        they take out all of it. O(words + log n), and O(words of the filter x words) for each exclusion. Linearizes at
+        the commit of one compare-and-set.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("a.*", 1, qos=2), len(t)
         (True, False, 1)
+        >>> t.subscribe("b.#", 3, but=("b.secret.#",)), t.match("b.x"), t.match("b.secret.x")
+        (True, (3,), ())
         """
         self._writable()
         place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
         if options:
-            self.dialect.check_options(options)
+            options = self._checked_options(filter, options)
         if self._storable:
             _require_storable(filter, subscriber, options)
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
@@ -495,7 +505,7 @@ class SubscriptionTrie(Matchable):
         """
         check_merge(merge, by)
         if self._home is not None:
-            return held_later(questions.all_found(self, topic), self.dialect, merge, by)  # type: ignore[return-value]
+            return held_later(questions.all_found(self, topic), self, topic, merge, by)  # type: ignore[return-value]
         return iter(merged(questions.all_held(self, topic), merge, by))  # type: ignore[arg-type]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
@@ -503,8 +513,10 @@ class SubscriptionTrie(Matchable):
         call.
 
         This is the reverse of `match`: it finds the subscriptions that messages on topics of a filter could reach.
-        `dialect.overlaps` tells whether two filters share a topic. TopicError for a text that is not a filter. The trie
-        is walked along `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
+        `dialect.overlaps` tells whether two filters share a topic. A subscription with exclusions is among them if one
+        of these topics is outside of them. (If there are so many wildcards in its exclusions that this takes more than
+        20,000 steps, it is among them, too.) TopicError for a text that is not a filter. The trie is walked along
+        `filter`: O(levels whose path shares the beginning of a topic with it). Lock-free.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("*.stock", 1), t.subscribe("eur.#", 2), t.subscribe("usd.bond", 3)
@@ -514,10 +526,11 @@ class SubscriptionTrie(Matchable):
         """
         dialect = self.dialect
         words = dialect.split_filter(filter) if self._plan.exact or not filter else filter_path(self, filter)[0]
-        given = Given(dialect, dialect.unshare(words)[1], hash_in_filter)
+        given_words = dialect.unshare(words)[1]
+        given = Given(dialect, given_words, hash_in_filter)
         root = freeze_root(self._root)
         found = overlapping_paths(root, rdcss_read_root(root), self._plan.exact, given)
-        return shown_all(found, dialect)
+        return shown_all(found, dialect, given_words)
 
     # ------------------------------------------------------------------------------------------------------- to list
 
@@ -847,13 +860,17 @@ class SubscriptionTrie(Matchable):
         """Return place, subscriber, hash and options of one given subscription."""
         filter, subscriber, options = _fields(subscription)
         place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
+        return place, subscriber, subscriber_hash(subscriber), self._checked_options(filter, dict(options)) or None
+
+    def _checked_options(self, filter: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Return options as they are kept. Errors as `subscribe`."""
         self.dialect.check_options(options)
-        return place, subscriber, subscriber_hash(subscriber), dict(options) or None
+        return checked_exclusions(self.dialect, filter, options) if BUT in options else options
 
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
         if self._home is not None:
             subscriber = hold(subscriber, hash, _filing_key(place), self._home)
-        return new_entry(subscriber, hash, one_of_equals(options))
+        return checked_entry(subscriber, hash, one_of_equals(options), self.dialect)
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place

@@ -30,6 +30,7 @@ if not cython.compiled:
 
 from ctrie._signatures import LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
+from subtrie._trie.exclusions import BUT
 from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
@@ -296,6 +297,10 @@ class RoutingMatcher:
         if not options:
             return
         self.dialect.check_options(options)
+        if BUT in options:
+            raise ValueError(
+                f"but={short(options[BUT])}: a RoutingMatcher has no exclusions; subscribe other criteria instead"
+            )
         if self.dialect.queue_groups and options.get("queue") is not None:
             raise ValueError(
                 f"queue={short(options['queue'])}: a RoutingMatcher has no queue groups, since a group's turn would go "

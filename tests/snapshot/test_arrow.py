@@ -7,6 +7,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -252,3 +253,16 @@ class TestExtras:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         with pytest.raises(ImportError, match=r"pyarrow.*pip install 'subtrie\[arrow\]'"):
             snapshot.to_arrow(SubscriptionTrie())
+
+
+@pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_exclusions_come_back(dialect: Dialect, tmp_path: Path) -> None:
+    trie = SubscriptionTrie(dialect)
+    first, second = (dialect.join(("a", word)) for word in ("b", "c"))
+    trie.subscribe(dialect.join(("a", str(dialect.many_words))), "ann", but=(first, second))
+    trie.subscribe(dialect.join(("a", dialect.one_word)), "bob", but=(first,), weight=2)
+    snapshot.write(trie, tmp_path / "one.parquet")
+    for again in (snapshot.from_arrow(snapshot.to_arrow(trie)), snapshot.load(tmp_path / "one.parquet")):
+        assert again == trie
+        assert again.match(first) == ()
+        again.check()

@@ -241,6 +241,29 @@ class TestPlans:
         trie.check()
 
 
+def test_exclusions_are_known_to_the_trie_and_an_error_of_the_join(spark: SparkSession, tmp_path: Path) -> None:
+    trie = SubscriptionTrie(MQTT)
+    trie.subscribe_many([("a/#", n, {"but": (f"a/{n}/#", "a/x")}) for n in range(3)])
+    trie.subscribe("$share/g/a/+", 4, but=("a/1",), qos=1)
+    trie.subscribe("b/#", 5)
+    topics = ["a/0", "a/1/b", "a/x", "a", "b/c"]
+    frame = spark.createDataFrame([(topic,) for topic in topics], "topic string")
+    expected = Counter((topic, one.filter, str(one.subscriber)) for topic in topics for one in trie.entries(topic))
+    with snapshot.Publisher(trie, tmp_path) as publisher:
+        publisher.publish()
+        trie.subscribe("a/#", 0)
+        trie.subscribe("a/#", 0, but=("a/0/#", "a/x"))
+        publisher.publish()
+    for source in (trie, tmp_path):
+        for plan in ("trie", None):
+            found = snapshot.match_spark(frame, source, "topic", plan=plan).collect()
+            assert Counter((row["topic"], row["filter"], row["subscriber"]) for row in found) == expected
+        with pytest.raises(Exception, match='take plan="trie"'):
+            snapshot.match_spark(frame, source, "topic", plan="join").collect()
+        others = snapshot.match_spark(frame.where("topic = 'b/c'"), source, "topic", plan="join").collect()
+        assert [row["subscriber"] for row in others] == ["5"]
+
+
 class TestExplain:
     def test_says_which_plan_and_why(self, spark: SparkSession) -> None:
         frame = spark.createDataFrame([("a",)], "topic string")

@@ -41,6 +41,14 @@ static inline uint64_t draw_word(void)
     return x ^ x >> 31;
 }
 
+static inline uint64_t draw_again(uint64_t size)
+{
+#ifdef CTRIE_EXPLORED
+    return 0 * size;
+#endif
+    return (uint64_t)((unsigned __int128)draw_word() * size >> 64);
+}
+
 static inline uint64_t draw(uint64_t size)
 {
 #ifdef CTRIE_EXPLORED

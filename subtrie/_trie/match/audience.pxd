@@ -3,12 +3,13 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from subtrie._trie.branch cimport Branch, subscribers_of
-from subtrie._trie.choosing cimport Choice, choose, choose_among
+from subtrie._trie.choosing cimport Choice, choice_for, choose, choose_among
 from subtrie._trie.groups cimport Group, Shared
-from subtrie._trie.match.plan cimport Matchable, asker_of, joins_groups
+from subtrie._trie.match.plan cimport Matchable, asker_of, joins_groups, plan_of, query_of
+from subtrie._trie.match.reading cimport Query, is_excluded
 from subtrie._trie.match.scratch cimport Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
 from subtrie._trie.keyed cimport branches_of
-from subtrie._trie.subscribers cimport Entry, living
+from subtrie._trie.subscribers cimport Entry, Excepting, living
 
 
 cdef class Audience:
@@ -16,23 +17,32 @@ cdef class Audience:
     cdef bint take_turns
     cdef Choice choice
     cdef dict joined
+    cdef Matchable trie
+    cdef object topic
+    cdef Query _query
+    cdef Choice _excepting_choice
 
     @cython.locals(shared=Shared, found=list)
     cpdef list receivers(self, object value, object by)
     @cython.locals(found=list, same=list, group=Group, groups=list, entry=Entry)
     cpdef list joined_receivers(self)
+    cpdef bint excludes(self, Entry entry) except -1
+    @cython.locals(query=Query)
+    cdef Query _asked(self)
+    @cython.locals(at=Py_ssize_t, group=Group)
+    cdef Choice _choice_in(self, list groups)
     @cython.locals(alive=Entry)
     cdef object _add_plain(self, list found, object subscribers, object by)
-    @cython.locals(group=Group, entry=Entry)
+    @cython.locals(group=Group, entry=Entry, choice=Choice)
     cdef object _add_groups(self, list found, object groups, object by)
 
 
 @cython.locals(audience=Audience)
-cpdef Audience new_audience(Matchable trie, bint take_turns, Choice choice, Py_ssize_t filters)
-@cython.locals(asker=uint64_t, joined=Audience, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t, shared=Shared)
-cdef int put_receivers(Scratch *s, Matchable trie, bint take_turns) except -1
+cpdef Audience new_audience(Matchable trie, object topic, bint take_turns, Choice choice, Py_ssize_t filters)
+@cython.locals(asker=uint64_t, joined=Audience, excepting=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t, shared=Shared)
+cdef int put_receivers(Scratch *s, Matchable trie, object topic, bint take_turns) except -1
 cdef int _put(Scratch *s, Entry entry) except -1
 cdef int _put_plain(Scratch *s, object subscribers) except -1
 @cython.locals(entry=Entry)
 cdef int _put_chosen(Scratch *s, object groups, uint64_t asker, bint take_turns) except -1
-cpdef tuple distinct_subscribers(list found, Matchable trie, bint take_turns)
+cpdef tuple distinct_subscribers(list found, Matchable trie, object topic, bint take_turns)

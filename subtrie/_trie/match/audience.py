@@ -1,7 +1,10 @@
 """The receivers of a message: all subscribers in no group, and from each group the member that is chosen (choosing.py).
 
-What a question has taken of a filter with groups is the value of its branch, a Shared (groups.py), which never changes.
-After the pin has ended, the receivers are put in its place: here for `match`, in deliveries.py for deliveries.
+Not those, in either case, whose exclusions have the topic (exclusions.py).
+
+What a question has taken of a filter with groups or exclusions is the value of its branch, a Shared (groups.py), which
+never changes. After the pin has ended, the receivers are put in its place: here for `match`, in deliveries.py for
+deliveries.
 
 In a dialect with queue groups, groups of one name are one group, whatever their filters. Then a member is chosen only
 when all filters are known.
@@ -19,12 +22,13 @@ from typing import Any
 
 if not cython.compiled:
     from subtrie._trie.branch import Branch, subscribers_of
-    from subtrie._trie.choosing import Choice, choose, choose_among
+    from subtrie._trie.choosing import Choice, choice_for, choose, choose_among
     from subtrie._trie.groups import Group, Shared
     from subtrie._trie.keyed import branches_of
-    from subtrie._trie.match.plan import Matchable, asker_of, joins_groups
+    from subtrie._trie.match.plan import Matchable, asker_of, joins_groups, plan_of, query_of
+    from subtrie._trie.match.reading import Query, is_excluded
     from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
-    from subtrie._trie.subscribers import Entry, living
+    from subtrie._trie.subscribers import Entry, Excepting, living
 
 from subtrie._trie.keyed import iter_keyed
 
@@ -32,7 +36,11 @@ from subtrie._trie.keyed import iter_keyed
 class Audience:
     """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns."""
 
-    __slots__ = ("asker", "choice", "joined", "take_turns")
+    __slots__ = ("_excepting_choice", "_query", "asker", "choice", "joined", "take_turns", "topic", "trie")
+    trie: Matchable
+    topic: Any
+    _query: Query | None  # made when exclusions are met
+    _excepting_choice: Choice | None  # the same
     asker: int
     take_turns: bool
     choice: Choice | None
@@ -56,25 +64,47 @@ class Audience:
             for name, same in self.joined.items():
                 if len(same) == 1:
                     group, by = same[0]
-                    entry = choose(group, self.asker, self.take_turns, self.choice)
+                    entry = choose(group, self.asker, self.take_turns, self._choice_in([group]))
                 else:
                     groups = [group for group, _ in same]
-                    at, entry = choose_among(groups, self.asker, self.take_turns, self.choice)
+                    at, entry = choose_among(groups, self.asker, self.take_turns, self._choice_in(groups))
                     by = same[at][1]
                 if entry is not None:
                     found.append((entry, name, by))
         return found
 
+    def excludes(self, entry: Entry) -> bool:
+        """Return whether the exclusions of a subscription have the topic."""
+        return isinstance(entry, Excepting) and is_excluded(entry, self._asked())
+
+    def _asked(self) -> Query:
+        query = self._query
+        if query is None:
+            query = self._query = query_of(plan_of(self.trie), self.topic)
+        return query
+
+    def _choice_in(self, groups: list[Group]) -> Choice | None:
+        """Return what is asked for of these groups together."""
+        for at in range(len(groups)):
+            group: Group = groups[at]
+            if group.excepting:
+                if self._excepting_choice is None:
+                    self._excepting_choice = choice_for(self.choice, self._asked())
+                return self._excepting_choice
+        return self.choice
+
     def _add_plain(self, found: list[tuple[Entry, str | None, Any]], subscribers: Any, by: Any) -> None:
         if isinstance(subscribers, Entry):
             alive = living(subscribers)
-            if alive is not None:
+            if alive is not None and not self.excludes(alive):
                 found.append((alive, None, by))
         elif subscribers is not None:
             for branch in branches_of(subscribers):
                 self._add_plain(found, branch, by)
 
     def _add_groups(self, found: list[tuple[Entry, str | None, Any]], groups: Any, by: Any) -> None:
+        if groups is None:
+            return
         if not isinstance(groups, Group):
             for branch in branches_of(groups):
                 self._add_groups(found, branch, by)
@@ -83,14 +113,19 @@ class Audience:
         if self.joined is not None:
             self.joined.setdefault(group.key, []).append((group, by))
             return
-        entry = choose(group, self.asker, self.take_turns, self.choice)
+        choice = self._choice_in([group]) if group.excepting else self.choice
+        entry = choose(group, self.asker, self.take_turns, choice)
         if entry is not None:
             found.append((entry, group.key, by))
 
 
-def new_audience(trie: Matchable, take_turns: bool, choice: Choice | None, filters: int) -> Audience:
-    """Make one for a message that reaches so many filters."""
+def new_audience(trie: Matchable, topic: Any, take_turns: bool, choice: Choice | None, filters: int) -> Audience:
+    """Make one for a message on a topic, which reaches so many filters."""
     audience: Audience = Audience.__new__(Audience)
+    audience.trie = trie
+    audience.topic = topic
+    audience._query = None
+    audience._excepting_choice = None
     audience.asker = asker_of(trie)
     audience.take_turns = take_turns
     audience.choice = choice
@@ -101,7 +136,7 @@ def new_audience(trie: Matchable, take_turns: bool, choice: Choice | None, filte
 # ------------------------------------------------------------------------------------------------------------ in place
 
 
-def put_receivers(s: Scratch, trie: Matchable, take_turns: bool) -> int:
+def put_receivers(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> int:
     """Put the receivers in the places of the Shared among the subscribers taken."""
     asker = asker_of(trie)
     joined = None
@@ -110,10 +145,17 @@ def put_receivers(s: Scratch, trie: Matchable, take_turns: bool) -> int:
     for i in range(0, count, 2):
         filters += is_shared_at(s, i)
     if filters > 1 and joins_groups(trie):
-        joined = new_audience(trie, take_turns, None, filters)
+        joined = new_audience(trie, topic, take_turns, None, filters)
+    excepting = joined  # for filters with exclusions
     for i in range(0, count, 2):
         if is_shared_at(s, i):
             shared: Shared = subscriber_at(s, i)
+            if shared.excepting:
+                if excepting is None:
+                    excepting = new_audience(trie, topic, take_turns, None, filters)
+                for entry, _, _ in excepting.receivers(shared, None):
+                    _put(s, entry)
+                continue
             _put_plain(s, shared.plain)
             if joined is not None:
                 joined._add_groups([], shared.groups, None)
@@ -192,7 +234,9 @@ class Distinct:
         return True
 
 
-def distinct_subscribers(found: list[tuple[Branch, Any]], trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
+def distinct_subscribers(
+    found: list[tuple[Branch, Any]], trie: Matchable, topic: Any, take_turns: bool
+) -> tuple[Any, ...]:
     """Return every subscriber of the branches that a reading has found, once; of each group, one member."""
-    distinct = Distinct(new_audience(trie, take_turns, None, len(found)))
+    distinct = Distinct(new_audience(trie, topic, take_turns, None, len(found)))
     return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in found]))

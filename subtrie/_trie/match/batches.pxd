@@ -45,7 +45,8 @@ cdef bint _number_or_repeat(
 ) except -1
 @cython.locals(query=Query)
 cdef int _add_numbers(Scratch *s, Matchable trie, object topic, buffer *numbers) except -1
-cdef inline int _add_noted(Scratch *s, buffer *numbers) except -1
+cdef int _add_noted(Scratch *s, Matchable trie, object topic, buffer *numbers) except -1
+cdef int _push_all(buffer *words, tuple several) except -1
 @cython.locals(start=Py_ssize_t)
 cdef int _repeat(buffer *offsets, buffer *numbers, Py_ssize_t answer) except -1
 cdef inline int _push(buffer *words, uint64_t word) except -1

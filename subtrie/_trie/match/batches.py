@@ -101,7 +101,7 @@ def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(w.group, i).size > 0:
-                    answers.append(answer_of(scratch_at(w.group, i), trie, True))
+                    answers.append(answer_of(scratch_at(w.group, i), trie, block[at + i], True))
                 else:
                     answers.append(match_asked(trie, block[at + i], True, address(asked)))
         finally:
@@ -202,7 +202,7 @@ def _number_block(w: Gate, s: Scratch, trie: Matchable, block: list[Any], offset
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(w.group, i).size > 0:
-                    _add_noted(scratch_at(w.group, i), numbers)
+                    _add_noted(scratch_at(w.group, i), trie, block[at + i], numbers)
                 else:
                     _add_numbers(s, trie, block[at + i], numbers)
                 _push(offsets, numbers.count)
@@ -232,20 +232,25 @@ def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> in
     """Add the numbers that the subscribers of one topic are."""
     query = prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
-        for number in distinct_subscribers(read_matches(trie._root, query).found, trie, False):
-            _push(numbers, number)
-        return 0
+        return _push_all(numbers, distinct_subscribers(read_matches(trie._root, query).found, trie, topic, False))
     read_at_last(s, root_of(trie))
-    return _add_noted(s, numbers)
+    return _add_noted(s, trie, topic, numbers)
 
 
-def _add_noted(s: Scratch, numbers: Buffer) -> int:
-    """Add the numbers that the subscribers noted are."""
-    if s.shared:
+def _add_noted(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> int:
+    """Add the numbers that the subscribers noted for a topic are."""
+    if s.shared:  # some have exclusions
         forget(address(s.subscribers))
-        raise ValueError("a group among the subscribers, which has no number")
+        s.shared = False
+        return _push_all(numbers, match(trie, topic, False))
     if not add_numbers(s, numbers):
         raise MemoryError
+    return 0
+
+
+def _push_all(words: Buffer, several: tuple[Any, ...]) -> int:
+    for word in several:
+        _push(words, word)
     return 0
 
 

@@ -304,10 +304,10 @@ def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, deli
     return tuple(answer)
 
 
-def delivered(found: tuple[Told, ...], trie: Matchable, choice: Choice | None) -> tuple[Told, ...]:
+def delivered(found: tuple[Told, ...], trie: Matchable, topic: Any, choice: Choice | None) -> tuple[Told, ...]:
     """Return the deliveries of the message, without subscribers that have died."""
     dialect = trie._plan.dialect
-    audience = new_audience(trie, True, choice, len(found))
+    audience = new_audience(trie, topic, True, choice, len(found))
     answer: list[Told] = []
     for one in found:
         if isinstance(one._who, Shared) or holds_weakly(trie):
@@ -320,19 +320,22 @@ def delivered(found: tuple[Told, ...], trie: Matchable, choice: Choice | None) -
     return tuple(answer)
 
 
-def held(found: tuple[Told, ...], dialect: Dialect) -> tuple[Told, ...]:
-    """Return all subscriptions, without subscribers that have died."""
+def held(found: tuple[Told, ...], trie: Matchable, topic: Any) -> tuple[Told, ...]:
+    """Return all subscriptions to a topic, without subscribers that have died."""
+    dialect = trie._plan.dialect
+    audience = new_audience(trie, topic, False, None, len(found))
     answer: list[Told] = []
     for one in found:
         for group, entry in everybody(_value(one)):
-            answer.append(_given(False, entry, group, one, dialect))
+            if not audience.excludes(entry):
+                answer.append(_given(False, entry, group, one, dialect))
     return tuple(answer)
 
 
-def held_later(found: tuple[Told, ...], dialect: Dialect, merge: str, by: str) -> Iterator[Told]:
+def held_later(found: tuple[Told, ...], trie: Matchable, topic: Any, merge: str, by: str) -> Iterator[Told]:
     """Iterate over the same, merged. A subscriber that dies before the first is asked for is left out, and is not kept
     alive."""
-    yield from merged(held(found, dialect), merge, by)
+    yield from merged(held(found, trie, topic), merge, by)
 
 
 def _value(one: Told) -> Any:

@@ -6,7 +6,7 @@ from ctrie._native cimport Borrowed, borrow, is_exactly, unpin
 from ctrie._nodes cimport Root, freeze_root, hash_of, root_of, value_of
 from subtrie._trie.branch cimport Chain, sole_hash_of
 from subtrie._trie.choosing cimport Choice
-from subtrie._trie.groups cimport Shared
+from subtrie._trie.groups cimport Shared, may_be_excluded, may_be_excluded_from
 from subtrie._trie.match.answer_cache cimport (
     DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_place,
 )
@@ -63,11 +63,11 @@ cdef tuple _match_now(Matchable trie, object topic, Table table, bint take_turns
 cdef inline tuple _match_in_place(
     Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint take_turns, Asked *asked
 )
-cdef tuple answer_of(Scratch *s, Matchable trie, bint take_turns)
+cdef tuple answer_of(Scratch *s, Matchable trie, object topic, bint take_turns)
 @cython.locals(scratch=Scratch, s=Scratched, i=Py_ssize_t)
 cpdef list taken_at(Matchable trie, Root root, object topic)
-cdef inline tuple _answer_of(Scratch *s, Matchable trie, bint take_turns)
-@cython.locals(scratch=Scratch, s=Scratched, query=Query)
+cdef inline tuple _answer_of(Scratch *s, Matchable trie, object topic, bint take_turns)
+@cython.locals(scratch=Scratch, s=Scratched, query=Query, whole=bint, found=list, doubtful=bint)
 cpdef bint has_match(Matchable trie, topic) except -1
 cdef inline bint _finds(Scratch *s, Matchable trie) except -1
 @cython.locals(asked=Asked, stripe=int, table=Table, answer=object, found=tuple)

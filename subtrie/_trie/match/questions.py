@@ -23,7 +23,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, unpin
     from subtrie._trie.branch import Chain, sole_hash_of
     from subtrie._trie.choosing import Choice
-    from subtrie._trie.groups import Shared
+    from subtrie._trie.groups import Shared, may_be_excluded, may_be_excluded_from
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.answer_cache import (
         DELIVERIES,
@@ -212,7 +212,9 @@ def _read(s: Scratch, root: Any) -> int:
     to write where all threads read."""
     taken = True
     outcome = read_pinned(address(s.walk), root)
-    if outcome == THROUGH and not s.walk.only_first:
+    if s.walk.only_first:
+        s.shared = s.walk.found.count > 0 and may_be_excluded_from(value_of(as_node(s.walk.found.items[0])))
+    elif outcome == THROUGH:
         taken = _take_found(s)
         if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
             take_seen(s)
@@ -285,7 +287,7 @@ def _match_now(trie: Matchable, topic: Any, table: Any, take_turns: bool, asked:
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
-        return distinct_subscribers(read_matches(trie._root, query).found, trie, take_turns)
+        return distinct_subscribers(read_matches(trie._root, query).found, trie, topic, take_turns)
     place = -1 if table is None else wanted_place(table, topic)
     return _match_in_place(s, trie, topic, table, place, take_turns, asked)
 
@@ -300,7 +302,7 @@ def _match_in_place(
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:
             return None
-        answer = _answer_of(s, trie, take_turns)
+        answer = _answer_of(s, trie, topic, take_turns)
         asked.by_turns = s.shared
         if s.seen_taken and not s.shared:
             remember(table, place, remembered(s, borrow(topic), borrow(answer), root_of(trie)))
@@ -309,14 +311,14 @@ def _match_in_place(
         release(s)
 
 
-def answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
-    """Return the subscribers taken, each once."""
-    return _answer_of(s, trie, take_turns)
+def answer_of(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> tuple[Any, ...]:
+    """Return the subscribers taken for a topic, each once."""
+    return _answer_of(s, trie, topic, take_turns)
 
 
-def _answer_of(s: Scratch, trie: Matchable, take_turns: bool) -> tuple[Any, ...]:
+def _answer_of(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> tuple[Any, ...]:
     if s.shared:
-        put_receivers(s, trie, take_turns)
+        put_receivers(s, trie, topic, take_turns)
     if s.weak:
         keep_living(address(s.subscribers))
     if s.walk.found.count > 1 or s.shared:
@@ -345,12 +347,17 @@ def has_match(trie: Matchable, topic: Any) -> bool:
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)
-    if is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic)) and _finds(s, trie):
+    whole = is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic))
+    if whole and _finds(s, trie) and not s.shared:
         return True
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
-        return bool(read_matches(trie._root, query, True).found)
-    return _finds(s, trie)
+        found = read_matches(trie._root, query, True).found
+        doubtful = len(found) > 0 and may_be_excluded(found[0][0].value)
+        return len(match(trie, topic, False)) > 0 if doubtful else len(found) > 0
+    if not _finds(s, trie):
+        return False
+    return not s.shared or len(match(trie, topic, False)) > 0  # the first that was found may have exclusions
 
 
 def _finds(s: Scratch, trie: Matchable) -> bool:
@@ -379,13 +386,13 @@ def deliveries(trie: Matchable, topic: Any, choice: Choice | None = None) -> tup
         if table.misses == 0:
             table.misses = 1  # there was no table yet to count it in
     found = _found_now(trie, topic, table, True, address(asked))
-    return delivered(found, trie, choice) if asked.by_turns else found
+    return delivered(found, trie, topic, choice) if asked.by_turns else found
 
 
 def deliveries_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """Return the deliveries of the entries taken for a topic, whose words were read in place."""
     found = _told(s, trie, True, topic)
-    return delivered(found, trie, None) if s.shared else found
+    return delivered(found, trie, topic, None) if s.shared else found
 
 
 def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
@@ -393,7 +400,7 @@ def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
     if not cython.compiled:
         asked = Asked()
     found = _found_now(trie, topic, None, False, address(asked))
-    return held(found, trie._plan.dialect) if asked.by_turns else found
+    return held(found, trie, topic) if asked.by_turns else found
 
 
 def all_found(trie: Matchable, topic: Any) -> tuple[Told, ...]:

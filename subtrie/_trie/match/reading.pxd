@@ -5,9 +5,10 @@ from libc.stdint cimport uint32_t, uint64_t
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
 from ctrie._native cimport load
-from ctrie._nodes cimport INode, Root, SNode, TNode, branches, find_below, freeze_root, gcas_read, rdcss_read_root
+from ctrie._nodes cimport INode, Root, SNode, TNode, branches, find_below, freeze_root, gcas_read, mix, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
 from subtrie._trie.packed_key cimport key_begins
+from subtrie._trie.subscribers cimport Excepting
 from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -41,11 +42,6 @@ cdef class Reading:
     @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
     cdef list _reached(self, INode level, object positions, bint first_level)
     cdef object _reach(self, list reached, Branch branch, object positions)
-    @cython.locals(query=Query)
-    cdef object _along(self, Branch chain, object positions)
-    cdef object _after_one(self, object positions)
-    @cython.locals(size=Py_ssize_t)
-    cdef object _after_many(self, object positions)
     @cython.locals(query=Query, after=dict)
     cdef dict _words_at(self, object positions)
     @cython.locals(flag=uint64_t)
@@ -54,6 +50,14 @@ cdef class Reading:
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
+@cython.locals(words=tuple, size=Py_ssize_t)
+cpdef bint is_excluded(Excepting entry, Query query) except -1
+cdef object _after_words(Query query, tuple words, object positions)
+cdef object _after_one(Query query, object positions)
+@cython.locals(size=Py_ssize_t)
+cdef object _after_many(Query query, object positions)
+@cython.locals(h=uint64_t, hash=uint64_t)
+cdef uint64_t hash_of_topic(Query query) except? 0
 cdef dict _places(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)

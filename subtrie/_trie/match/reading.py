@@ -28,11 +28,13 @@ if not cython.compiled:
         find_below,
         freeze_root,
         gcas_read,
+        mix,
         rdcss_read_root,
     )
     from ctrie._slot import load
     from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
     from subtrie._trie.packed_key import key_begins
+    from subtrie._trie.subscribers import Excepting
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 
     def PyErr_CheckSignals() -> int:
@@ -77,6 +79,56 @@ def new_query(
     query.whole = whole
     query.whole_hash = whole_hash
     return query
+
+
+def hash_of_topic(query: Query) -> int:
+    """Return a hash of all words of a topic."""
+    h = 0
+    for hash in query.hashes:
+        h = mix(h ^ hash)
+    return h
+
+
+def is_excluded(entry: Excepting, query: Query) -> bool:
+    """Return whether a topic is among the exclusions of a subscription (exclusions.py)."""
+    dialect = query.dialect
+    size = len(query.words)
+    for words in entry.parts:
+        if query.reserved and words and (words[0] == dialect.one_word or words[0] == dialect.many_words):
+            continue
+        if _after_words(query, words, _BIT) >> size & 1:
+            return True
+    return False
+
+
+def _after_words(query: Query, words: tuple[str, ...], positions: Any) -> Any:
+    """Return the positions after some words of a filter."""
+    dialect = query.dialect
+    if query.places is None:
+        query.places = _places(query.words)
+    for word in words:
+        PyErr_CheckSignals()
+        if not positions:
+            break
+        if word == dialect.one_word:
+            positions = _after_one(query, positions)
+        elif word == dialect.many_words:
+            positions = _after_many(query, positions)
+        else:
+            positions = (positions & query.places.get(word, 0)) << 1
+    return positions
+
+
+def _after_one(query: Query, positions: Any) -> Any:
+    """Return the positions after the wildcard for one word."""
+    return positions << 1 & (_BIT << len(query.words) + 1) - 1
+
+
+def _after_many(query: Query, positions: Any) -> Any:
+    """Return the positions after the wildcard for many words."""
+    size = len(query.words)
+    fewest = ((positions & -positions).bit_length() - 1) + query.many_min
+    return (_BIT << size + 1) - (_BIT << fewest) if fewest <= size else 0
 
 
 def _places(words: tuple[str, ...]) -> dict[str, Any]:
@@ -132,8 +184,8 @@ class Reading:
         self.seen.append(main)
         cn: CNode = main if isinstance(main, CNode) else _alone(main)  # type: ignore[arg-type]
         if not (first_level and query.reserved):
-            self._reach(reached, self._wild(cn, MANY_WORDS), self._after_many(positions))
-            self._reach(reached, self._wild(cn, ONE_WORD), self._after_one(positions))
+            self._reach(reached, self._wild(cn, MANY_WORDS), _after_many(query, positions))
+            self._reach(reached, self._wild(cn, ONE_WORD), _after_one(query, positions))
         if first_level and query.whole is not None:
             self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))
             self._reach(reached, self._wild(cn, MARKED), positions)
@@ -149,37 +201,9 @@ class Reading:
     def _reach(self, reached: list[Any], branch: Branch | None, positions: Any) -> None:
         """Add `branch`, if there is one, unless no `positions` after its first word lead through the others."""
         if isinstance(branch, Chain):
-            positions = self._along(branch, positions)
+            positions = _after_words(self.query, words_in(branch, self.query.dialect.separator)[1:], positions)
         if branch is not None and positions:
             reached.append((branch, positions))
-
-    def _along(self, chain: Branch, positions: Any) -> Any:
-        """Return the positions after a chain, given those after its first word."""
-        query = self.query
-        dialect = query.dialect
-        if query.places is None:
-            query.places = _places(query.words)
-        for word in words_in(chain, dialect.separator)[1:]:
-            PyErr_CheckSignals()
-            if not positions:
-                break
-            if word == dialect.one_word:
-                positions = self._after_one(positions)
-            elif word == dialect.many_words:
-                positions = self._after_many(positions)
-            else:
-                positions = (positions & query.places.get(word, 0)) << 1
-        return positions
-
-    def _after_one(self, positions: Any) -> Any:
-        """Return the positions after the wildcard for one word."""
-        return positions << 1 & (_BIT << len(self.query.words) + 1) - 1
-
-    def _after_many(self, positions: Any) -> Any:
-        """Return the positions after the wildcard for many words."""
-        size = len(self.query.words)
-        fewest = ((positions & -positions).bit_length() - 1) + self.query.many_min
-        return (_BIT << size + 1) - (_BIT << fewest) if fewest <= size else 0
 
     def _words_at(self, positions: Any) -> dict[str, Any]:
         """Return the positions after each word that the topic has at one of `positions`."""

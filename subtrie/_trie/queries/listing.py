@@ -21,16 +21,17 @@ if not cython.compiled:
     from subtrie._trie.match.deliveries import new_told
     from subtrie._trie.match.reading import extended
     from subtrie._trie.packed_key import words_followed
-    from subtrie._trie.subscribers import Entry, living
+    from subtrie._trie.subscribers import Entry, Excepting, living
     from subtrie._trie.words import MARKED
 
 from ctrie._nodes import differences, snodes
 from subtrie._trie.exact_layout import filter_words
+from subtrie._trie.exclusions import leave_a_topic
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import branch_in, words_of
-from subtrie.dialects import Dialect
+from subtrie.dialects import Dialect, Words
 
 
 class Change(NamedTuple):
@@ -132,8 +133,9 @@ def shown(found: Iterable[Spelled]) -> Iterator[Subscription]:
         yield _subscription(filter, entry)
 
 
-def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Any]:
-    """Yield every subscription of these branches in the form that users get."""
+def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect, given: Words | None = None) -> Iterator[Any]:
+    """Yield every subscription of these branches in the form that users get. With a `given` filter, leave out those
+    whose exclusions have all topics that both share."""
     for branch, path in found:
         audience = subscribers_of(branch)
         words = words_of(path)
@@ -143,7 +145,14 @@ def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[An
                 yield new_told(False, alive, 0, None, dialect.join(words), 0)
         else:
             for group, entry in everybody(audience):
-                yield new_told(False, entry, 0, None, _text(dialect, group, words), 0)
+                if given is None or not isinstance(entry, Excepting) or _leaves(dialect, words, given, entry):
+                    yield new_told(False, entry, 0, None, _text(dialect, group, words), 0)
+
+
+def _leaves(dialect: Dialect, texts: tuple[str, ...], given: Words, entry: Any) -> bool:
+    excepting: Excepting = entry
+    words = tuple(dialect.separator.join(texts).split(dialect.separator))
+    return leave_a_topic(dialect, [words, given], excepting.parts)
 
 
 def _subscription(filter: str, entry: Any) -> Any:
