@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, Final, Protocol
 
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
-from stress.explorer.outside import handlers, interruption
+from stress.explorer.outside import Outside
 from stress.explorer.places import meet
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
@@ -170,7 +170,7 @@ class Machine:
         self.clock = 0.0
         """Seconds that have passed for the threads in this execution."""
         self._escaped: BaseException | None = None
-        self._handlers = handlers()
+        self.outside = Outside()
         self._decide: Callable[[int], int] = lambda me: MAIN
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
@@ -217,6 +217,8 @@ class Machine:
             self.coroutines.abandon()
         if forks() != before:
             os._exit(0)  # a call has forked, and the child has come back from it
+        if self.outside.raised is not None:
+            raise self.outside.raised
         if self._escaped is not None:
             raise self._escaped
         execution.cut = self.enabled != 0 and not execution.trouble
@@ -251,7 +253,7 @@ class Machine:
                 try:
                     answer = method(*args)
                 except ANSWERS as error:
-                    if interruption(error, self._handlers) is not None:
+                    if self.outside.behind(error) is not None:
                         raise
                     answer = error
                 if self.seam.before is None:
@@ -267,12 +269,12 @@ class Machine:
             self.enabled &= ~(1 << me)
         except _Livelock as error:
             self.execution.trouble = "livelock"
-            self._escaped = interruption(error, self._handlers) or self._escaped
+            self._escaped = self.outside.behind(error) or self._escaped
         except Abandoned as error:
-            self._escaped = interruption(error, self._handlers) or self._escaped
+            self._escaped = self.outside.behind(error) or self._escaped
             raise
         except BaseException as error:  # noqa: BLE001 - not an answer: re-raised for the caller of the machine
-            self._escaped, self.enabled = interruption(error, self._handlers) or error, 0
+            self._escaped, self.enabled = self.outside.behind(error) or error, 0
 
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: ask for the next decision, unless it was already made in favour of this

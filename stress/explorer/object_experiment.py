@@ -121,7 +121,9 @@ def explored_references() -> Iterator[ObjectMachine]:
         exchanged(late),
         switching(seam),
     ):
-        yield ObjectMachine(seam, primitives, (*native, *primitives.instances))
+        machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
+        with machine.outside:
+            yield machine
 
 
 class _Maker:
@@ -172,7 +174,7 @@ def subject_of(
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
     """The subject within the block, including its plain state and primitives that were made before."""
-    plain = PlainState(machine.seam, machine.primitives.instead_of, machine.primitives.modules)
+    plain = PlainState(machine.seam, machine.primitives.instead_of, machine.primitives.modules, machine.outside)
     outliving = Outliving(machine, plain)
     with plain.stepping(), outliving:
         machine.plain = plain

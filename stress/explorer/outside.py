@@ -1,50 +1,79 @@
 """Signal handlers are no part of the object: they run in the middle of whatever the main thread does, and what they
 raise is for the caller of the exploration.
+
+It may be raised anywhere: in a call of the object, which may catch it, in a `with` block, which is left by a step, or
+in the explorer's own code, where an exception has a meaning. So it is kept when the handler raises it, by a handler
+around the handler, and raised again where an execution ends, and at the end of all.
 """
 
 from __future__ import annotations
 
-import functools
 import signal
-from types import CodeType, FrameType, TracebackType
+import threading
+from types import TracebackType
+from typing import Any
 
-__all__ = ["handlers", "interruption", "is_handling"]
-
-
-def handlers() -> frozenset[CodeType]:
-    """The code of each signal handler in Python."""
-    found = set()
-    for number in signal.valid_signals():
-        handler = signal.getsignal(number)
-        while isinstance(handler, functools.partial):
-            handler = handler.func
-        for each in (handler, getattr(type(handler), "__call__", None)):  # noqa: B004 - the function itself
-            code = getattr(getattr(each, "__func__", each), "__code__", None)
-            if isinstance(code, CodeType):
-                found.add(code)
-    return frozenset(found)
+__all__ = ["Outside"]
 
 
-def is_handling(frame: FrameType | None, codes: frozenset[CodeType]) -> bool:
-    """Whether a frame is that of one of these handlers, or of a function that one of them calls."""
-    while frame is not None and frame.f_code not in codes:
-        frame = frame.f_back
-    return frame is not None
-
-
-def interruption(error: BaseException, codes: frozenset[CodeType]) -> BaseException | None:
-    """Return the exception from outside by which a call was about to end when `error` ended it: Ctrl-C, or what one of
-    these handlers raised. None if there is none.
-
-    To leave a `with` block is a step, at which the others go on and the execution may come to its end.
+class Outside:
+    """Within the block, what a handler of a signal raises is kept in `raised`, and raised again at its end if it was
+    lost on the way. Only the main thread has signals; in any other one nothing happens.
     """
-    each: BaseException | None = error
-    while each is not None and not (isinstance(each, KeyboardInterrupt) or _is_raised_in(each.__traceback__, codes)):
-        each = each.__context__
-    return each
+
+    def __init__(self) -> None:
+        self.raised: BaseException | None = None
+        self._handling = 0
+        self._main = threading.main_thread()
+        self._instead: list[tuple[int, Any, Any]] = []
+
+    def __enter__(self) -> Outside:
+        self.raised = None
+        if threading.current_thread() is self._main:
+            for number in signal.valid_signals():
+                handler = signal.getsignal(number)
+                if callable(handler):  # and not one of C's, or none
+                    around = _Around(self, handler)
+                    self._instead.append((number, handler, around))
+                    signal.signal(number, around)
+        return self
+
+    def __exit__(self, _: Any, error: BaseException | None, __: TracebackType | None) -> None:
+        while self._instead:
+            number, handler, around = self._instead.pop()
+            if signal.getsignal(number) is around:
+                signal.signal(number, handler)
+        if self.raised is not None and self.raised is not error:
+            raise self.raised
+
+    @property
+    def is_handling(self) -> bool:
+        """Whether this thread runs a handler."""
+        return self._handling > 0 and threading.get_ident() == self._main.ident
+
+    def behind(self, error: BaseException) -> BaseException | None:
+        """What was raised from outside, if it was, when `error` ended a call: by a handler, or by Ctrl-C."""
+        each: BaseException | None = error
+        while self.raised is None and each is not None:
+            if isinstance(each, KeyboardInterrupt):
+                return each
+            each = each.__context__
+        return self.raised
 
 
-def _is_raised_in(traceback: TracebackType | None, codes: frozenset[CodeType]) -> bool:
-    while traceback is not None and traceback.tb_frame.f_code not in codes:
-        traceback = traceback.tb_next
-    return traceback is not None
+class _Around:
+    """A handler, of which it is seen when it runs and what it raises."""
+
+    def __init__(self, outside: Outside, handler: Any) -> None:
+        self._outside, self._handler = outside, handler
+
+    def __call__(self, number: int, frame: Any) -> Any:
+        outside = self._outside
+        outside._handling += 1
+        try:
+            return self._handler(number, frame)
+        except BaseException as error:
+            outside.raised = error
+            raise
+        finally:
+            outside._handling -= 1

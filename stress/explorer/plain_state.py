@@ -38,7 +38,7 @@ from stress.explorer.entered import Entered, functions_of, reachable
 from stress.explorer.instrumentation import with_steps
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
-from stress.explorer.outside import handlers, is_handling
+from stress.explorer.outside import Outside
 from stress.explorer.places import Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
@@ -97,7 +97,13 @@ class PlainState:
     modules for real ones.
     """
 
-    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], modules: Mapping[ModuleType, ModuleType]) -> None:
+    def __init__(
+        self,
+        seam: Seam,
+        make_twin: Callable[[Any], Any],
+        modules: Mapping[ModuleType, ModuleType],
+        outside: Outside,
+    ) -> None:
         self._seam = seam
         self.knowledge = Knowledge()
         self.names: Any = self.knowledge.names
@@ -137,7 +143,7 @@ class PlainState:
         self._roots: list[Any] = []
         self._classes: list[type] = []
         self._before = Snapshot()
-        self._handlers = handlers()
+        self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
 
@@ -164,7 +170,7 @@ class PlainState:
             return
         if frame is not None and (is_deaf(frame.f_back) or is_ours(frame.f_globals.get("__name__"))):
             return
-        if self._handlers and is_handling(frame, self._handlers):
+        if self._outside.is_handling:
             return
         knowledge = self.knowledge
         alike = knowledge.alike.get(code, 0)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.explorer.outliving import Snapshot
+from stress.explorer.outside import Outside
 from stress.explorer.scenario import Around, Program
 from stress.history import ANSWERS, Call, History, Operation, freeze
 from stress.recorder.record import Stuck, record
@@ -30,8 +31,15 @@ _BUDGET: Final = Budget(steps=200_000, seconds=1.0)
 def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int) -> str:
     """What speaks against the verdict that every schedule is right; empty if nothing does, or nothing can be told."""
     calls = [*around.at_start, *(call for calls in program for call in calls), *around.at_end]
-    if may_wait(spec, calls) or not _is_right(factory, spec, calls):
-        return ""
+    with Outside():
+        if may_wait(spec, calls) or not _is_right(factory, spec, calls):
+            return ""
+        return _contradiction(factory, spec, program, around, seed, calls)
+
+
+def _contradiction(
+    factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int, calls: list[Call]
+) -> str:
     until, before = time.monotonic() + _SECONDS, Snapshot()
     try:
         for number in range(_MOST):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import signal
 import threading
@@ -430,7 +431,27 @@ class InterruptedWithin(Hits):
             return super().increment()
 
 
+class InterruptedAndDeaf(Hits):
+    """The same, and catches what the handler raises."""
+
+    def increment(self) -> int:
+        try:
+            if not interrupted:
+                interrupted.append(True)
+                signal.raise_signal(signal.SIGALRM)
+        except BaseException:  # noqa: BLE001 - as careless code does
+            return 7
+        return super().increment()
+
+
 interrupted: list[bool] = []
+
+
+class Alarm:
+    def ring(self, *_: object) -> None:
+        raise TooLong
+
+    __call__ = ring
 
 
 @contextmanager
@@ -464,10 +485,43 @@ class TestInterruption:
                 assert explore(Hits, stress.Counter(), [[("increment",)]] * 2).verdict is Verdict.LINEARIZABLE
 
     @pytest.mark.parametrize("raised", [Late, TooLong, KeyboardInterrupt])
-    @pytest.mark.parametrize("factory", [Interrupted, InterruptedWithin])
+    @pytest.mark.parametrize("factory", [Interrupted, InterruptedWithin, InterruptedAndDeaf])
     def test_a_handler_is_no_part_of_the_object(self, factory: Any, raised: type[BaseException]) -> None:
         with alarms(raised), pytest.raises(raised):
             explore(factory, stress.Counter(), [[("increment",)]] * 3)
+
+    @pytest.mark.parametrize("kind", ["method", "object", "partial"])
+    def test_a_handler_may_be_any_callable(self, kind: str) -> None:
+        handler: Any = {"method": Alarm().ring, "object": Alarm(), "partial": functools.partial(Alarm().ring)}[kind]
+        with alarms(Late):
+            signal.signal(signal.SIGALRM, handler)
+            with pytest.raises(TooLong):
+                explore(InterruptedAndDeaf, stress.Counter(), [[("increment",)]] * 3)
+            assert signal.getsignal(signal.SIGALRM) == handler
+
+    def test_is_not_lost_in_the_specification(self) -> None:
+        """Where an exception of its steps has a meaning."""
+
+        class Interrupting(stress.Counter):
+            def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+                if not interrupted:
+                    interrupted.append(True)
+                    signal.raise_signal(signal.SIGALRM)
+                return super().step(state, op, args)
+
+        with alarms(TooLong), pytest.raises(TooLong):
+            explore(Hits, Interrupting(), [[("increment",)]] * 2)
+
+    def test_a_handler_that_raises_nothing_changes_nothing(self) -> None:
+        def quiet(*_: object) -> None:
+            heard.append(len(heard))
+
+        heard: list[int] = []
+        with alarms(Late):
+            signal.signal(signal.SIGALRM, quiet)
+            outcome = explore(Interrupted, stress.Counter(), [[("increment",)]] * 2)
+        assert heard
+        assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
 
     def test_is_seen_wherever_it_comes(self) -> None:
         drawn = random.Random(20)
