@@ -50,17 +50,16 @@ class _Bodies:
 
     def __init__(self) -> None:
         self._body: Body | None = None
-        self._running: set[int] = set()
 
-    def _run(self, number: int) -> None:
-        self._running.add(number)
+    def _run(self, number: int, running: set[int]) -> None:
+        running.add(number)
         try:
             assert self._body is not None
             Context().run(self._body, number)  # a thread begins with no variables of a context
         except Abandoned:
             pass
         finally:
-            self._running.discard(number)
+            running.discard(number)
 
 
 class Greenlets(_Bodies):
@@ -70,6 +69,7 @@ class Greenlets(_Bodies):
 
     def __init__(self) -> None:
         super().__init__()
+        self._running: set[int] = set()
         greenlet: Any = import_module("greenlet")
         self._make = greenlet.greenlet
         self._main = greenlet.getcurrent
@@ -89,7 +89,7 @@ class Greenlets(_Bodies):
 
     def _work(self, number: int) -> None:
         while True:
-            self._run(number)
+            self._run(number, self._running)
             number = self._greenlets[MAIN].switch()
 
     def resume(self, to: int) -> None:
@@ -114,53 +114,76 @@ class Greenlets(_Bodies):
 
 
 class Threads(_Bodies):
-    """Coroutines made of operating-system threads. Each waits for its turn on its own lock."""
+    """Coroutines made of operating-system threads. Each waits for its turn on its own lock.
+
+    An exception from outside, such as Ctrl-C, reaches `MAIN` while a body runs. That one is asked to end: it does so
+    before its next switch. If it makes none in time, it is left alone with its turns, which nobody else has then.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._turns: list[Any] = []
-        self._main = _Turn()
-        self._abandoned = False
+        self._crew = _Crew()
+        self._mine = threading.local()
         self._current = 0
         self._process = os.getpid()
 
     def start(self, body: Body, size: int) -> None:
         """As `Coroutines.start`."""
-        if self._process != os.getpid():  # a forked process does not have the threads
-            self._turns, self._main, self._process = [], _Turn(), os.getpid()
-        self._body, self._running = body, set()
-        while len(self._turns) < size:
-            number = len(self._turns)
-            self._turns.append(_Turn())
-            args = (self._turns[number], self._main, number)
-            threading.Thread(target=self._work, args=args, name=f"explored-{number}", daemon=True).start()
+        if self._process != os.getpid() or self._crew.running:  # a forked process does not have the threads, and
+            self._crew, self._process = _Crew(), os.getpid()  # an interruption may have left a body unfinished
+        self._body = body
+        turns = self._crew.turns
+        while len(turns) < size:
+            turns.append(_Turn())
+            args = (self._crew, len(turns) - 1)
+            threading.Thread(target=self._work, args=args, name=f"explored-{len(turns) - 1}", daemon=True).start()
 
-    def _work(self, turn: _Turn, main: _Turn, number: int) -> None:
+    def _work(self, crew: _Crew, number: int) -> None:
+        self._mine.crew = crew
         while True:
-            turn.wait()
+            crew.turns[number].wait()
             self._current = threading.get_ident()
             try:
-                self._run(number)
+                self._run(number, crew.running)
             finally:
-                main.give()
+                crew.main.give()
+            if crew is not self._crew:
+                return
 
     def resume(self, to: int) -> None:
         """As `Coroutines.resume`."""
-        self._turns[to].give()
+        crew, is_given = self._crew, False
         try:
-            self._main.wait()
-        except BaseException:  # Ctrl-C, or another signal: a body goes on, and nobody waits for it any more
-            self._turns, self._main, self._running = [], _Turn(), set()
+            is_given = True
+            crew.turns[to].give()
+            crew.main.wait()
+        except BaseException:
+            self._interrupted(crew, is_given)
             raise
         self._current = 0
 
+    def _interrupted(self, crew: _Crew, is_given: bool) -> None:
+        """Wait for the body that runs to end."""
+        crew.abandoned = True
+        is_back = False
+        try:
+            is_back = is_given and crew.main.wait(True, _PATIENCE)
+        finally:
+            self._current = 0
+            if not is_back:
+                self._crew = _Crew()
+        crew.abandoned = not is_back
+
     def switch(self, me: int, to: int) -> None:
         """As `Coroutines.switch`."""
-        turns = self._turns
-        (self._main if to < 0 else turns[to]).give()
-        turns[me].wait()
-        self._current = threading.get_ident()
-        if self._abandoned:
+        crew = self._mine.crew
+        if crew.abandoned:
+            raise Abandoned
+        (crew.main if to < 0 else crew.turns[to]).give()
+        crew.turns[me].wait()
+        if crew is self._crew:
+            self._current = threading.get_ident()
+        if crew.abandoned:
             raise Abandoned
 
     def thread_of_the_running(self, main: int) -> int:
@@ -169,10 +192,25 @@ class Threads(_Bodies):
 
     def abandon(self) -> None:
         """As `Coroutines.abandon`."""
-        self._abandoned = True
-        for number in list(self._running):
+        crew = self._crew
+        crew.abandoned = True
+        for number in list(crew.running):
             self.resume(number)
-        self._abandoned = False
+        crew.abandoned = False
+
+
+class _Crew:
+    """Threads that take turns, and those turns."""
+
+    def __init__(self) -> None:
+        self.turns: list[_Turn] = []
+        self.main = _Turn()
+        self.running: set[int] = set()
+        self.abandoned = False
+
+
+_PATIENCE: Final = 1.0
+"""Seconds in which a body must come to its next switch after an interruption."""
 
 
 class _Turn:
@@ -182,7 +220,7 @@ class _Turn:
         self._lock = threading.Lock()
         self._lock.acquire()
         self.give: Callable[[], None] = self._lock.release
-        self.wait: Callable[[], bool] = self._lock.acquire
+        self.wait: Callable[..., bool] = self._lock.acquire
 
 
 def new_coroutines() -> Coroutines:

@@ -14,7 +14,7 @@ import pytest
 
 import stress
 from stress import Verdict, explore
-from stress.explorer import plain_state
+from stress.explorer import coroutines, plain_state
 from stress.explorer.entered import functions_of
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
@@ -530,6 +530,30 @@ class TestInterruption:
                 signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.03, 0.2))
                 with pytest.raises(Late):
                     explore(Hits, stress.Counter(), [[("increment",)] * 4] * 4)
+
+    def test_leaves_no_thread_of_the_system_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without greenlets, a body may run on in its thread: it has no turn among later ones."""
+        monkeypatch.setattr(coroutines, "_PATIENCE", 0.05)
+        threads, may_go_on, ran = coroutines.Threads(), threading.Event(), list[int]()
+
+        def late(me: int) -> None:
+            may_go_on.wait()
+            threads.switch(me, 1)
+
+        with alarms(Late):
+            threads.start(late, 2)
+            left = [each for each in threading.enumerate() if each.name == "explored-0"][-1]
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(Late):
+                threads.resume(0)
+        threads.start(ran.append, 2)
+        may_go_on.set()
+        left.join(5)
+        assert ran == []
+        threads.resume(0)
+        threads.resume(1)
+        assert ran == [0, 1]
+        threads.abandon()
 
 
 def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
