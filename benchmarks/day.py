@@ -130,6 +130,15 @@ def ratios(size: int) -> dict[str, str]:
     hot = SubscriptionTrie[int](MQTT)
     hot.subscribe_many([("hot", number, {"qos": number % 3}) for number in range(100_000)])
     said["deliveries of 100,000"] = f"{best(lambda: hot.deliveries('hot'), 1) / 100_000 * 1e6:.2f} us each"
+    few = SubscriptionTrie[int](MQTT)
+    few.subscribe_many([("a/+/#", 1), ("a/b/#", 2), ("a/b/c", 3)])
+    without = best(lambda: few.match("a/b/c"))
+    few.subscribe("a/+/#", 1, but=("a/secret/#",))
+    said["match, one of three has an exclusion"] = f"{best(lambda: few.match('a/b/c')) / without:.1f} x none has"
+    few.subscribe("a/+/#", 1)
+    plain = best(lambda: few.deliveries("a/b/c"))
+    told = best(lambda: [one.words for one in few.deliveries("a/b/c")])
+    said["the words of three deliveries"] = f"{told / plain:.1f} x the deliveries"
     store = TopicStore[int](MQTT)
     before_store = time.process_time()
     for number in range(size):
@@ -143,7 +152,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=200_000)
     size = parser.parse_args().size
     for name, cost in ratios(size).items():
-        print(f"{name:34} {cost}")
+        print(f"{name:38} {cost}")
     calls = long_calls(size)
     gc.disable()
     for name, call in calls.items():

@@ -21,7 +21,7 @@ from stress.specs import Map, Subscriptions
 from stress.tries.fields import Fields
 from stress.tries.names import TrieNames
 from stress.tries.scenarios import STARTS, Start
-from stress.tries.specs import KNOWN_AS, Shares
+from stress.tries.specs import KNOWN_AS, Exclusions, Shares
 from stress.tries.structure import fingerprint, shape
 from stress.tries.trie_copy import TrieCopy
 
@@ -29,11 +29,11 @@ __all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
 
 _SPECS: Final[dict[str, Callable[..., Spec]]] = {
     "map": Map, "subscriptions": Subscriptions, "shares": Shares, "topics": Map,
-    "fields": Fields, "routes": Fields,
+    "exclusions": Exclusions, "fields": Fields, "routes": Fields,
 }  # fmt: skip
 CONTENT: Final = {
     "map": "items", "subscriptions": "subscriptions", "shares": "subscriptions", "topics": "items",
-    "fields": "subscriptions", "routes": "subscriptions",
+    "exclusions": "subscriptions", "fields": "subscriptions", "routes": "subscriptions",
 }  # fmt: skip
 """The operation that reads the content in the end."""
 _BY_FIELDS: Final = frozenset({"fields", "routes"})

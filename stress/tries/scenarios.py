@@ -242,6 +242,34 @@ _SHARE_OPERATIONS: Final[dict[str, _Arguments]] = {
     "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "deliveries": _topic, "has_match": _topic,
 }  # fmt: skip
 
+# ------------------------------------------------------------------------------------------- the exclusions of a filter
+
+
+def _exclusions(members: str, *places: str) -> Start:
+    """`x!b` is a subscriber to `a.*` without `a.b`."""
+    calls: tuple[Call, ...] = tuple(("subscribe", _without(each)) for each in members.split())
+    return Start(calls, tuple(tuple((*_without(each), "a.b") for each in place.split()) for place in places))
+
+
+def _without(text: str) -> tuple[str, str, str]:
+    subscriber, _, word = text.partition("!")
+    return "a.*", subscriber, word and f"a.{word}"
+
+
+_EXCLUSIONS: Final = {
+    "nobody on the filter": _exclusions("", "x!b y x", "x x!b y"),
+    "one without exclusions": _exclusions("x", "x!b x y!b", "x!c x!b x"),
+    "one with exclusions": _exclusions("x!b", "x x!c y", "y!b x x!b"),
+    "one of each": _exclusions("x!b y", "x y!b z", "y!b x!c x"),
+}
+
+_EXCLUSION_OPERATIONS: Final[dict[str, _Arguments]] = {
+    "subscribe": lambda place, fresh: place[:3], "unsubscribe": _filter, "match": lambda place, fresh: place[3:],
+    "has_match": lambda place, fresh: place[3:], "deliveries": lambda place, fresh: place[3:],
+    "match_iter": lambda place, fresh: place[3:], "match_many": lambda place, fresh: place[3:],
+    "subscriptions": _nothing, "snapshot": _nothing, "clear": _nothing,
+}  # fmt: skip
+
 # --------------------------------------------------------------------------------------------- the values of topics
 
 
@@ -313,13 +341,14 @@ _FIELD_OPERATIONS: Final[dict[str, _Arguments]] = {
 _ROUTE_OPERATIONS: Final = {op: made for op, made in _FIELD_OPERATIONS.items() if op not in {"match_any", "hits"}}
 
 STARTS: Final[Mapping[str, Mapping[str, Start]]] = {
-    "map": _MAPS, "subscriptions": _SUBSCRIPTIONS, "shares": _SHARES, "topics": _TOPICS, "fields": _FIELDS,
-    "routes": _ROUTES,
+    "map": _MAPS, "subscriptions": _SUBSCRIPTIONS, "shares": _SHARES, "exclusions": _EXCLUSIONS,
+    "topics": _TOPICS, "fields": _FIELDS, "routes": _ROUTES,
 }  # fmt: skip
 OPERATIONS: Final[Mapping[str, Mapping[str, _Arguments]]] = {
     "map": _MAP_OPERATIONS,
     "subscriptions": _SUBSCRIPTION_OPERATIONS,
     "shares": _SHARE_OPERATIONS,
+    "exclusions": _EXCLUSION_OPERATIONS,
     "topics": _TOPIC_OPERATIONS,
     "fields": _FIELD_OPERATIONS,
     "routes": _ROUTE_OPERATIONS,
@@ -328,6 +357,7 @@ CORE: Final[Mapping[str, Sequence[str]]] = {
     "map": ("get", "__setitem__", "pop", "compute", "clear", "items", "readonly_snapshot", "snapshot"),
     "subscriptions": ("subscribe", "unsubscribe", "match", "has_match", "clear", "snapshot"),
     "shares": ("subscribe", "unsubscribe", "match"),
+    "exclusions": ("subscribe", "unsubscribe", "match", "has_match", "snapshot"),
     "topics": ("get", "__setitem__", "pop", "clear", "snapshot"),
     "fields": ("subscribe", "unsubscribe", "match", "hits", "clear", "snapshot"),
     "routes": ("subscribe", "unsubscribe", "match", "snapshot"),
@@ -342,6 +372,7 @@ _THREE: Final = {
     "map": (("__setitem__", "pop", "clear"), ("get", "items", "snapshot")),
     "subscriptions": (("subscribe", "unsubscribe"), ("match", "snapshot")),
     "shares": (("match",), ()),
+    "exclusions": (("subscribe", "unsubscribe"), ("match", "snapshot")),
     "topics": (("__setitem__", "pop"), ("matching",)),
     "fields": (("subscribe", "unsubscribe"), ("match", "hits", "snapshot")),
     "routes": (("subscribe", "unsubscribe"), ("match",)),
@@ -366,6 +397,7 @@ _ON_ITS_WAY: Final = {
         ),
     ),
     "shares": ((), ()),
+    "exclusions": (("subscribe",), ((("snapshot", 0), ("match", 0)), (("match", 0), ("has_match", 0)))),
     "topics": (
         ("__setitem__", "pop"),
         (

@@ -1,4 +1,4 @@
-"""Specifications of what is particular to the tries: queue groups, and operations under other names."""
+"""Specifications of what is particular to the tries: queue groups, exclusions, and operations under other names."""
 
 # ruff: noqa: D102 - the methods are those of Spec, and are explained there
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from stress.history import freeze
 from stress.spec import Spec, State
 
-__all__ = ["KNOWN_AS", "Shares"]
+__all__ = ["KNOWN_AS", "Exclusions", "Shares"]
 
 KNOWN_AS: Final = {
     "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "match_iter": "match",
@@ -65,3 +65,39 @@ class Shares(Spec):
 
     def normalise(self, op: str, result: Any) -> Hashable:
         return frozenset(map(freeze, result)) if op == "subscriptions" else freeze(result)
+
+
+class Exclusions(Spec):
+    """Subscriptions to one filter, each with the topic that it does without ("": none).
+
+    >>> spec = Exclusions()
+    >>> state, _ = spec.step(frozenset(), "subscribe", ("a.*", "x", "a.b"))
+    >>> spec.step(state, "match", ("a.b",))[1], spec.step(state, "match", ("a.c",))[1]
+    (frozenset(), frozenset({'x'}))
+    """
+
+    name = "exclusions"
+    initial: Any = frozenset()
+
+    def __init__(self, initial: Any = frozenset()) -> None:
+        self.initial = initial
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        others = frozenset(each for each in state if each[:2] != args[:2])
+        match op:
+            case "subscribe":
+                return others | {args}, len(others) == len(state)
+            case "unsubscribe":
+                return others, len(others) < len(state)
+            case "clear":
+                return frozenset(), None
+            case "match":
+                return state, frozenset(who for _, who, without in state if without != args[0])
+            case "has_match":
+                return state, any(without != args[0] for *_, without in state)
+            case "subscriptions" | "snapshot":
+                return state, state
+        return super().step(state, op, args)
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        return frozenset(map(freeze, result)) if op in {"subscriptions", "snapshot", "match"} else freeze(result)

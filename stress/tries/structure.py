@@ -26,6 +26,8 @@ def fingerprint(value: Any) -> Any:
             return tuple([print_of(item) for item in value])
         if kind is frozenset:
             return frozenset([print_of(item) for item in value])
+        if kind is dict:  # options
+            return kind.__name__, *[(name, print_of(item)) for name, item in value.items()]
         fields = _fields_of(kind)
         if not fields:
             return kind.__name__, bare.setdefault(value, len(bare))
@@ -36,7 +38,7 @@ def fingerprint(value: Any) -> Any:
 
 @cache
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """The attributes of a node's class. A dictionary counts as a class without any."""
+    """The attributes of a node's class."""
     names = [name for base in kind.__mro__ for name in base.__dict__.get("__slots__", ())]
     return tuple([name for name in names if not name.startswith("__")] + ["_value"] * hasattr(kind, "_value"))
 

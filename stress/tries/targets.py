@@ -14,6 +14,7 @@ from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
 from stress.tries.field_subjects import FIELDS
+from stress.tries.specs import Exclusions
 from stress.tries.topics import Topics
 from stress.tries.under_test import UnderTest, beside_a_fork, check
 
@@ -93,6 +94,28 @@ class SubscriptionsUnderTest(UnderTest):
         """A snapshot, read later."""
         taken = self.trie.snapshot()
         return Deferred(lambda: [(entry.filter, entry.subscriber) for entry in taken.subscriptions()])
+
+
+class ExclusionsUnderTest(SubscriptionsUnderTest):
+    """The calls of the specification of exclusions, on a subscription trie."""
+
+    def subscribe(self, filter: str, subscriber: Any, without: str = "") -> bool:
+        """Subscribe to the filter without a topic, or without none."""
+        new: bool = self.trie.subscribe(filter, subscriber, but=(without,) if without else ())
+        return new
+
+    def subscriptions(self) -> list[tuple[str, Any, str]]:  # type: ignore[override]
+        """Filter, subscriber and topic left out, of every entry."""
+        return _left_out(self.trie)
+
+    def snapshot(self) -> Deferred:
+        """A snapshot, read later."""
+        taken = self.trie.snapshot()
+        return Deferred(lambda: _left_out(taken))
+
+
+def _left_out(trie: Any) -> list[tuple[str, Any, str]]:
+    return [(entry.filter, entry.subscriber, entry.options.get("but", ("",))[0]) for entry in trie.subscriptions()]
 
 
 class TopicsUnderTest(UnderTest):
@@ -194,7 +217,22 @@ def _subscription_workloads() -> list[Workload]:
         for filters, topics in ((shallow, ["a.b", "x.b"]), (deep, ["a.b.c.d", "a.b.c", "x.y.z"]))
         for whole in (True, False)
     ]
-    return [Workload(made, spec, each, check, "subscriptions") for made in makers for each in calls]
+    plain = [Workload(made, spec, each, check, "subscriptions") for made in makers for each in calls]
+    excluding = [
+        Workload(
+            lambda each=each: ExclusionsUnderTest(subtrie.SubscriptionTrie(**each)),  # type: ignore[misc]
+            Exclusions(), _exclusion_calls(), check, "subscriptions",
+        )
+        for each in settings
+    ]  # fmt: skip
+    return plain + excluding
+
+
+def _exclusion_calls() -> list[tuple[Any, ...]]:
+    subscriber, without, topic = one_of(1, 2), one_of("", "a.b", "a.c"), one_of("a.b", "a.c", "a.d")
+    calls: list[tuple[Any, ...]] = [("subscribe", "a.*", subscriber, without)] * 4
+    calls += [("unsubscribe", "a.*", subscriber)] * 2 + [("match", topic)] * 4 + [("has_match", topic)] * 2
+    return [*calls, ("subscriptions",), ("snapshot",), ("clear",)]
 
 
 def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bool) -> list[tuple[Any, ...]]:

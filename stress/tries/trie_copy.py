@@ -15,7 +15,7 @@ from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from stress.tries.scenarios import Start
 from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
 from stress.tries.stand_ins import slot_module, threading_module
-from stress.tries.targets import MapUnderTest, StoreUnderTest, SubscriptionsUnderTest
+from stress.tries.targets import ExclusionsUnderTest, MapUnderTest, StoreUnderTest, SubscriptionsUnderTest
 
 __all__ = ["LEVELS", "Listener", "TrieCopy", "explore_waits", "load_copy"]
 
@@ -72,6 +72,8 @@ class TrieCopy:
         if target == "routes":
             fields = self.modules["subtrie.fields"]
             return RoutesUnderTest(fields, fields.RoutingMatcher())
+        if target == "exclusions":
+            return ExclusionsUnderTest(subtrie.SubscriptionTrie(**settings))
         if target == "shares":
             settings["dialect"] = subtrie.MQTT
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))

@@ -81,7 +81,7 @@ def test_the_matrix_has_what_the_manual_says() -> None:
     assert settings == {"cache", "exact", "index", "on_interest"}
     assert {"get_many", "update"} < OPERATIONS["map"].keys()
     assert {"deliveries", "deliveries_many", "match_many"} < OPERATIONS["subscriptions"].keys()
-    assert {"shares", "topics", "fields", "routes"} < STARTS.keys()
+    assert {"shares", "exclusions", "topics", "fields", "routes"} < STARTS.keys()
     assert all(any(snapshots(target)) for target in ("map", "subscriptions", "topics", "fields"))
 
 

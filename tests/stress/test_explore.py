@@ -340,7 +340,7 @@ class TestMatrix:
         for each in Random(SEED).sample(there, min(12, len(there))):
             clean(islice(bounded(TrieExperiment(twin, each), 2), 300))
 
-    @pytest.mark.parametrize("target", ["shares", "topics", "fields", "routes"])
+    @pytest.mark.parametrize("target", ["shares", "exclusions", "topics", "fields", "routes"])
     def test_groups_topic_stores_and_fields(self, twin: TrieCopy, target: str) -> None:
         for each in Random(SEED).sample(list(pairs(target)), 15):
             clean(islice(bounded(TrieExperiment(twin, each), 2), 200))
@@ -517,7 +517,7 @@ class TestCommand:
         assert ran.returncode == 2
         assert (
             ran.stderr
-            == "nothing is called 'maps': there are map, subscriptions, shares, topics, fields, routes, and module:attribute for your own\n"
+            == "nothing is called 'maps': there are map, subscriptions, shares, exclusions, topics, fields, routes, and module:attribute for your own\n"
         )
 
     def test_ctrl_c_leaves_a_report(self) -> None:

@@ -29,6 +29,7 @@ LAYERS = {
     "map": {"model", "explore"},
     "subscriptions": {"model", "explore"},
     "shares": {"model", "explore"},
+    "exclusions": {"model", "explore"},
     "fields": {"model", "explore"},
     "routes": {"model", "explore"},
     "checker": {"verdicts"},

@@ -104,6 +104,10 @@ def _of_map(name: str, text: str, instead: str, module: str = _NODES, **needs: A
     return Mutant(name, "map", ((module, text, instead),), **needs)
 
 
+def _of_exclusions(name: str, module: str, text: str, instead: str) -> Mutant:
+    return Mutant(name, "exclusions", ((f"subtrie._trie.{module}", text, instead),))
+
+
 def _of_subscriptions(name: str, module: str, text: str, instead: str, **needs: Any) -> Mutant:
     return Mutant(name, "subscriptions", ((module, text, instead),), **needs)
 
@@ -770,6 +774,30 @@ _OBSERVERS: Final = (
         "        if present is None:\n",
         starts=_INDEXED,
         shown_by=_COMES_AND_GOES,
+    ),
+    _of_exclusions(
+        "exclusions that are gone are counted on",
+        "groups",
+        " - isinstance(gone, Excepting)",
+        "",
+    ),
+    _of_exclusions(
+        "new exclusions of a subscriber that is there get lost",
+        "branch",
+        "entry = entry_of(present.key, entry)",
+        "entry = new_entry(present.key, entry.hash, entry.options)",
+    ),
+    _of_exclusions(
+        "exclusions are not asked for",
+        "match.audience",
+        " and not self.excludes(alive)",
+        "",
+    ),
+    _of_exclusions(
+        "the first subscribers that a topic reaches are taken to get it",
+        "match.questions",
+        "return not s.shared or len(match(trie, topic, False)) > 0",
+        "return True",
     ),
     Mutant(
         "two get the same turn",

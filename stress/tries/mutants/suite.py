@@ -29,7 +29,7 @@ _MOST_SECONDS_IN_LOCK: Final = 5.0
 
 CONTROLS: Final = tuple(
     Mutant("unmutated", of, ())
-    for of in ("map", "subscriptions", "shares", "topics", "fields", "routes", "checker", "reclaimer")
+    for of in ("map", "subscriptions", "shares", "exclusions", "topics", "fields", "routes", "checker", "reclaimer")
 )
 """Unmutated code, in which no fault may be found."""
 
