@@ -95,6 +95,7 @@ SEAM = Path("stress", "tries", "seam")
 DIRECTIVES = {
     "language_level": 3,
     "freethreading_compatible": True,
+    "allow_none_for_extension_args": False,  # None has no fields: who passes it gets a TypeError, not a crash
     "auto_pickle": False,  # nodes are not for pickling: from a forged pickle one could be made that is no node
     "annotation_typing": False,  # annotations are for type checkers; C types stand in .pxd files
     "binding": False,  # a bound call would count the shared function and the shared object up and down

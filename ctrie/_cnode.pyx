@@ -5,7 +5,7 @@ S-node never changes, so it is untracked for good or tracked for good. If an I-n
 becomes tracked, too (untracked.h).
 """
 
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject, PyTypeObject, Py_TPFLAGS_BASETYPE
 from libc.stdint cimport uint64_t
 
 from ctrie._memory cimport is_out_of_track, keep_track
@@ -45,6 +45,7 @@ cdef class CNode(MainNode):
 
 
 cnode_prepare(CNODE)
+CNODE.tp_flags &= ~Py_TPFLAGS_BASETYPE    # an instance of a class derived from it would have no place for its branches
 
 
 cdef CNode new_cnode(uint64_t bitmap, tuple array):

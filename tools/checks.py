@@ -101,7 +101,7 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
         part("free-threaded-core", "compiled", CORE, COMPILED),
         part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}", COMPILED),
         part("free-threaded-outside", "compiled", OUTSIDE, COMPILED),
-        part("free-threaded-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
+        part("free-threaded-interpreted", "interpreted", CORE, INTERPRETED),
         *gil[1:],
     ]
 

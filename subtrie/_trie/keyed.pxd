@@ -44,7 +44,7 @@ cpdef Py_ssize_t set_size(object members) except -1
 cpdef Keyed find_keyed(object members, object key, uint64_t hash, Edit edit=*)
 @cython.locals(pos=Py_ssize_t)
 cdef Py_ssize_t _position(tuple several, object key, uint64_t hash, Edit edit) except -2
-cpdef object with_keyed(object members, Keyed member, Keyed found)
+cpdef object with_keyed(object members, Keyed member, Keyed found=*)
 @cython.locals(left=tuple)
 cpdef object without_keyed(object members, Keyed found)
 @cython.locals(pos=Py_ssize_t)

@@ -116,7 +116,7 @@ def _position(several: tuple[Any, ...], key: object, hash: int, edit: Edit | Non
     return -1
 
 
-def with_keyed(members: Any, member: Keyed, found: Keyed | None) -> Any:
+def with_keyed(members: Any, member: Keyed, found: Keyed | None = None) -> Any:
     """Return the set with `member`, which replaces `found`, the one with its key, unless that is None."""
     if members is None:
         return member

@@ -31,7 +31,7 @@ cdef inline dict may_be_tracked(dict options):
 
 
 @cython.locals(entry=Entry)
-cpdef Entry new_entry(object subscriber, uint64_t hash, dict options)
+cpdef Entry new_entry(object subscriber, uint64_t hash, dict options=*)
 cpdef Entry checked_entry(object subscriber, uint64_t hash, dict options, object dialect)
 @cython.locals(entry=Excepting)
 cdef Excepting _excepting(object subscriber, uint64_t hash, dict options, tuple parts)

@@ -50,7 +50,7 @@ if not cython.compiled:  # the compiled body is in subscribers.pxd
         return options
 
 
-def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None) -> Entry:
+def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None = None) -> Entry:
     entry: Entry = new_leaf(Entry, subscriber, may_be_tracked(options))
     entry.key = subscriber
     entry.hash = hash

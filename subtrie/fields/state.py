@@ -118,7 +118,11 @@ def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
 
 
 def with_subscription(
-    state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int, options: dict[str, Any] | None
+    state: State,
+    criteria: frozenset[Criterion],
+    subscriber: object,
+    owner_hash: int,
+    options: dict[str, Any] | None = None,
 ) -> tuple[State, bool]:
     """Return the state with a subscription, and whether it was not there. Options replace the ones it had."""
     owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)

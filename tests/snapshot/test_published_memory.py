@@ -19,6 +19,8 @@ from snapshot.published import open_directory
 from snapshot.published.manifest import manifest_name, sealed
 from subtrie import SubscriptionTrie
 
+pytestmark = pytest.mark.once  # what Arrow unpacks
+
 RESTORE = """
 import resource, sys, pyarrow.parquet, snapshot
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -11,6 +11,8 @@ import pytest
 
 import snapshot
 
+pytestmark = pytest.mark.slow  # each test starts an interpreter that loads Arrow
+
 BEGIN = """
 import os, signal, sys, threading, time
 import snapshot

@@ -38,7 +38,7 @@ cdef class Audience:
 
 
 @cython.locals(audience=Audience)
-cpdef Audience new_audience(Matchable trie, object topic, bint take_turns, Choice choice, Py_ssize_t filters)
+cpdef Audience new_audience(Matchable trie, object topic, bint take_turns, Py_ssize_t filters, Choice choice=*)
 @cython.locals(asker=uint64_t, joined=Audience, excepting=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t, shared=Shared)
 cdef int put_receivers(Scratch *s, Matchable trie, object topic, bint take_turns) except -1
 cdef int _put(Scratch *s, Entry entry) except -1

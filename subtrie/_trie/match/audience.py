@@ -119,7 +119,9 @@ class Audience:
             found.append((entry, group.key, by))
 
 
-def new_audience(trie: Matchable, topic: Any, take_turns: bool, choice: Choice | None, filters: int) -> Audience:
+def new_audience(
+    trie: Matchable, topic: Any, take_turns: bool, filters: int, choice: Choice | None = None
+) -> Audience:
     """Make one for a message on a topic, which reaches so many filters."""
     audience: Audience = Audience.__new__(Audience)
     audience.trie = trie
@@ -145,14 +147,14 @@ def put_receivers(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> 
     for i in range(0, count, 2):
         filters += is_shared_at(s, i)
     if filters > 1 and joins_groups(trie):
-        joined = new_audience(trie, topic, take_turns, None, filters)
+        joined = new_audience(trie, topic, take_turns, filters)
     excepting = joined  # for filters with exclusions
     for i in range(0, count, 2):
         if is_shared_at(s, i):
             shared: Shared = subscriber_at(s, i)
             if shared.excepting:
                 if excepting is None:
-                    excepting = new_audience(trie, topic, take_turns, None, filters)
+                    excepting = new_audience(trie, topic, take_turns, filters)
                 for entry, _, _ in excepting.receivers(shared, None):
                     _put(s, entry)
                 continue
@@ -238,5 +240,5 @@ def distinct_subscribers(
     found: list[tuple[Branch, Any]], trie: Matchable, topic: Any, take_turns: bool
 ) -> tuple[Any, ...]:
     """Return every subscriber of the branches that a reading has found, once; of each group, one member."""
-    distinct = Distinct(new_audience(trie, topic, take_turns, None, len(found)))
+    distinct = Distinct(new_audience(trie, topic, take_turns, len(found)))
     return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in found]))

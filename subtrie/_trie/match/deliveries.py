@@ -304,10 +304,10 @@ def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, deli
     return tuple(answer)
 
 
-def delivered(found: tuple[Told, ...], trie: Matchable, topic: Any, choice: Choice | None) -> tuple[Told, ...]:
+def delivered(found: tuple[Told, ...], trie: Matchable, topic: Any, choice: Choice | None = None) -> tuple[Told, ...]:
     """Return the deliveries of the message, without subscribers that have died."""
     dialect = trie._plan.dialect
-    audience = new_audience(trie, topic, True, choice, len(found))
+    audience = new_audience(trie, topic, True, len(found), choice)
     answer: list[Told] = []
     for one in found:
         if isinstance(one._who, Shared) or holds_weakly(trie):
@@ -323,7 +323,7 @@ def delivered(found: tuple[Told, ...], trie: Matchable, topic: Any, choice: Choi
 def held(found: tuple[Told, ...], trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """Return all subscriptions to a topic, without subscribers that have died."""
     dialect = trie._plan.dialect
-    audience = new_audience(trie, topic, False, None, len(found))
+    audience = new_audience(trie, topic, False, len(found))
     answer: list[Told] = []
     for one in found:
         for group, entry in everybody(_value(one)):

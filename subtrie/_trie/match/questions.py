@@ -392,7 +392,7 @@ def deliveries(trie: Matchable, topic: Any, choice: Choice | None = None) -> tup
 def deliveries_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """Return the deliveries of the entries taken for a topic, whose words were read in place."""
     found = _told(s, trie, True, topic)
-    return delivered(found, trie, topic, None) if s.shared else found
+    return delivered(found, trie, topic) if s.shared else found
 
 
 def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
