@@ -83,7 +83,9 @@ class TestTwin:
 
     def test_every_module_of_the_interpreted_twin_is_its_source(self) -> None:
         sources = {name: source for name, source in COMPILED_MODULES.items() if source.endswith(".py")}
-        code = f"import {', '.join(sources)}, sys; print(ctrie.twin, *(sys.modules[n].__file__ for n in {list(sources)}))"
+        code = (
+            f"import {', '.join(sources)}, sys; print(ctrie.twin, *(sys.modules[n].__file__ for n in {list(sources)}))"
+        )
         printed = subprocess.check_output(
             [sys.executable, "-c", code], cwd=ROOT, text=True, env={**os.environ, "CTRIE_TWIN": "interpreted"}
         )

@@ -119,9 +119,7 @@ class Audience:
             found.append((entry, group.key, by))
 
 
-def new_audience(
-    trie: Matchable, topic: Any, take_turns: bool, filters: int, choice: Choice | None = None
-) -> Audience:
+def new_audience(trie: Matchable, topic: Any, take_turns: bool, filters: int, choice: Choice | None = None) -> Audience:
     """Make one for a message on a topic, which reaches so many filters."""
     audience: Audience = Audience.__new__(Audience)
     audience.trie = trie
