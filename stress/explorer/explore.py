@@ -210,18 +210,28 @@ def explore(
         subject = replace(subject, actions=actions)
         if isinstance(spec, Alone):
             spec.live_in(machine.seam, subject.plain)
+        began = time.monotonic()
+        outcome: Explored | None = None
+        program: Program = ()
         with Watch(machine, duration):
             if scenarios is not None:
                 name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
-                return _generated(machine, subject, target, name, scenarios, plan)
-            program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
-            made = [call for call in chain(*program) if call[0] not in actions]
-            name = _name_of_fitting(factory, (*around.at_start, *made, *around.at_end))
-            _check_program(spec, program, around)
-            exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
-            outcome = exploration.replay(replay) if replay else exploration.run(plan)
+                outcome = _generated(machine, subject, target, name, scenarios, plan)
+            else:
+                program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
+                made = [call for call in chain(*program) if call[0] not in actions]
+                name = _name_of_fitting(factory, (*around.at_start, *made, *around.at_end))
+                _check_program(spec, program, around)
+                exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
+                outcome = exploration.replay(replay) if replay else exploration.run(plan)
     if (
-        actions
+        outcome is None
+    ):  # steps are given to code that ran: long where an interpreter must look for functions everywhere
+        seconds = time.monotonic() - began
+        outcome = Explored(Verdict.UNKNOWN, f"{plan}, but {_BETWEEN}", 0, seconds, missing=(_BETWEEN,))
+    if (
+        scenarios is not None
+        or actions
         or isinstance(spec, (Alone, AnyAnswer))
         or outcome.verdict is not Verdict.LINEARIZABLE
         or not plan.is_all
@@ -334,6 +344,7 @@ _MOST_ROUNDS: Final = 1_000
 _MEETING: Final = 200
 """Executions in which calls may end one another's wait."""
 _REPLAYED: Final = "the schedule of the token"
+_BETWEEN: Final = "time was up between two executions"
 
 
 class _Exploration:
@@ -360,15 +371,11 @@ class _Exploration:
             self._machine.observe = None if races is None else races.observe
             try:
                 outcome = self._round(plan)
-                if outcome is None:
-                    self._begin_again()
-            except TimeIsUp:  # to find the functions of new code takes long where an interpreter must look everywhere
-                missing = "time was up while steps were given to code that ran"
-                outcome = replace(self._outcome(f"{plan}, but {missing}", 0, Verdict.UNKNOWN), missing=(missing,))
             finally:
                 self._machine.observe = None
             if outcome is not None:
                 return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
+            self._begin_again()
         raise AssertionError("what is known of the program grows for ever")
 
     def _begin_again(self) -> None:

@@ -23,7 +23,7 @@ class TimeIsUp(BaseException):
 
 class Watch:
     """Within the block, `TimeIsUp` is raised in the calling thread, or in the thread that makes a step for it, some
-    time after `seconds`; None: never.
+    time after `seconds`; None: never. It ends the block.
     """
 
     def __init__(self, machine: Machine, seconds: float | None) -> None:
@@ -39,13 +39,15 @@ class Watch:
             self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-            with suppress(TimeIsUp):  # one that the watch has set and the interpreter has not raised yet
-                for _each in range(2):  # it does so at a jump
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        while True:  # TimeIsUp may come here, too, but not more than once in some seconds
+            with suppress(TimeIsUp):
+                self._over.set()
+                if self._thread is not None:
+                    self._thread.join()
+                for _each in range(2):  # one that is set and not raised yet is raised at a jump
                     pass
+                return kind is TimeIsUp
 
     def _look(self, caller: int, until: float) -> None:
         while not self._over.wait(_BEAT):

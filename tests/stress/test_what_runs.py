@@ -569,7 +569,7 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(plain_state, "functions_of", without_end)
     outcome = explore(made(FOUND_LATE), stress.Counter(), TWICE, duration=0.1)
     assert outcome.verdict is Verdict.UNKNOWN
-    assert "time was up while steps were given" in outcome.summary
+    assert "time was up between two executions" in outcome.summary
     monkeypatch.undo()
     assert explore(Hits, stress.Counter(), TWICE).verdict is Verdict.LINEARIZABLE
 
