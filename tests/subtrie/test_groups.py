@@ -317,9 +317,13 @@ class Change:
         self.got.update(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_whoever_stays_gets_a_share_whatever_comes_and_goes(seed: int) -> None:
-    """Members come and go at random, or after having been served; topics that reach some, or others, come in between."""
+    """Members come and go at random, or after having been served; topics that reach some, or others, come in between.
+
+    Who gets a message is drawn by lot here: of 4,000 messages, a share was a tenth off once in some hundred runs.
+    """
     random = Random(seed)
     change = Change(SubscriptionTrie(NATS))
     stay = [f"stays {n}" for n in range(random.randint(1, 4))]
@@ -330,7 +334,7 @@ def test_whoever_stays_gets_a_share_whatever_comes_and_goes(seed: int) -> None:
     filters = ["jobs.*", "jobs.x", ">"]
     often = random.choice([0.1, 0.5, 1.0])
     served = random.random() < 0.5
-    for n in range(4_000):
+    for n in range(16_000):
         for who in flap:
             if random.random() < often and (not served or change.got[who] % 2):
                 change.toggle(random.choice(filters[: 1 + seed % 3]), who)
