@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from subtrie._trie.branch cimport Branch, subscribers_of
 from subtrie._trie.choosing cimport Choice, choice_for, choose, choose_among
 from subtrie._trie.groups cimport Group, Shared
-from subtrie._trie.match.plan cimport Matchable, asker_of, joins_groups, plan_of, query_of
+from subtrie._trie.match.plan cimport Matchable, asker_of, joins_groups, plan_of, query_again
 from subtrie._trie.match.reading cimport Query, is_excluded
 from subtrie._trie.match.scratch cimport Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
 from subtrie._trie.keyed cimport branches_of

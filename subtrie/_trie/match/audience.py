@@ -25,7 +25,7 @@ if not cython.compiled:
     from subtrie._trie.choosing import Choice, choice_for, choose, choose_among
     from subtrie._trie.groups import Group, Shared
     from subtrie._trie.keyed import branches_of
-    from subtrie._trie.match.plan import Matchable, asker_of, joins_groups, plan_of, query_of
+    from subtrie._trie.match.plan import Matchable, asker_of, joins_groups, plan_of, query_again
     from subtrie._trie.match.reading import Query, is_excluded
     from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
     from subtrie._trie.subscribers import Entry, Excepting, living
@@ -80,7 +80,7 @@ class Audience:
     def _asked(self) -> Query:
         query = self._query
         if query is None:
-            query = self._query = query_of(plan_of(self.trie), self.topic)
+            query = self._query = query_again(plan_of(self.trie), self.topic)
         return query
 
     def _choice_in(self, groups: list[Group]) -> Choice | None:

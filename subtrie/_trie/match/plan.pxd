@@ -76,3 +76,4 @@ cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept
 cdef void put_query(Traversal *t, PyObject *plan, Query query) noexcept
 cdef void lay_out(Traversal *t, PyObject *plan, PyObject *whole) noexcept
 cdef Query query_of(PyObject *plan, object topic)
+cdef Query query_again(PyObject *plan, object topic)

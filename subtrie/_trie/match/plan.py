@@ -30,6 +30,7 @@ __all__ = [
     "plan_of",
     "prepare_whole",
     "put_query",
+    "query_again",
     "query_of",
     "remembers",
     "split_in_place",
@@ -126,6 +127,14 @@ def query_of(plan: Plan, topic: str) -> Query:
     hashes = tuple(word_hash(word) for word in words or ("",))
     whole = plan.dialect.join(words) if plan.exact else None
     return new_query(words, hashes, plan.dialect, whole, 0 if whole is None else word_hash(whole))
+
+
+def query_again(plan: Plan, topic: str) -> Query:
+    """Return the query of a topic that has been matched, which need not be validated again."""
+    if not plan.splits or type(topic) is not str or not topic.isascii() or topic == "":
+        return query_of(plan, topic)
+    words = tuple(topic.split(plan.separator))
+    return new_query(words, tuple(map(word_hash, words)), plan.dialect, None, 0)
 
 
 def split_in_place(t: Traversal, plan: Plan, topic: str) -> bool:

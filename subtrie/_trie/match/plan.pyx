@@ -260,3 +260,19 @@ cdef Query query_of(PyObject *plan, object topic):
     hashes = tuple([word_hash(w) for w in (words or ("",))])
     whole = dialect.join(words) if (<Plan>plan).exact else None
     return new_query(words, hashes, dialect, whole, 0 if whole is None else word_hash(whole))
+
+
+cdef Query query_again(PyObject *plan, object topic):
+    """Return the query of a topic that has been matched, which need not be validated again."""
+    cdef Query query
+    cdef tuple words
+    if not (<Plan>plan).splits or not is_ascii_in_place(<PyObject *>topic) or length_of(<PyObject *>topic) == 0:
+        return query_of(plan, topic)
+    words = tuple((<str>topic).split((<Plan>plan).separator))
+    query = Query.__new__(Query)
+    query.words = words
+    query.hashes = tuple([word_hash(w) for w in words])
+    query.dialect = (<Plan>plan).dialect
+    query.many_min = (<Plan>plan).many_min
+    query.reserved = (<Plan>plan).reserved >= 0 and ascii_of(<PyObject *>topic)[0] == <char>(<Plan>plan).reserved
+    return query

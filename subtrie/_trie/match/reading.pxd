@@ -50,8 +50,10 @@ cdef class Reading:
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
-@cython.locals(words=tuple, size=Py_ssize_t)
+@cython.locals(words=tuple, one_word=str, many_words=str)
 cpdef bint is_excluded(Excepting entry, Query query) except -1
+@cython.locals(topic=tuple, size=Py_ssize_t, i=Py_ssize_t, word=str, after=object)
+cdef bint _is_matched(Query query, tuple words, str one_word, str many_words) except -1
 cdef object _after_words(Query query, tuple words, object positions)
 cdef object _after_one(Query query, object positions)
 @cython.locals(size=Py_ssize_t)

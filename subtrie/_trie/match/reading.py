@@ -91,28 +91,45 @@ def hash_of_topic(query: Query) -> int:
 
 def is_excluded(entry: Excepting, query: Query) -> bool:
     """Return whether a topic is among the exclusions of a subscription (exclusions.py)."""
-    dialect = query.dialect
-    size = len(query.words)
+    one_word: str | None = query.dialect.one_word
+    many_words: str | None = query.dialect.many_words
     for words in entry.parts:
-        if query.reserved and words and (words[0] == dialect.one_word or words[0] == dialect.many_words):
+        if query.reserved and words and (words[0] == one_word or words[0] == many_words):
             continue
-        if _after_words(query, words, _BIT) >> size & 1:
+        if _is_matched(query, words, one_word, many_words):
             return True
     return False
+
+
+def _is_matched(query: Query, words: tuple[str, ...], one_word: str | None, many_words: str | None) -> bool:
+    """Return whether a filter's words match the topic. Up to the first wildcard for many words there is one way."""
+    topic = query.words
+    size = len(topic)
+    for i in range(len(words)):
+        word = words[i]
+        if word == many_words:
+            if i + 1 == len(words):
+                return size - i >= query.many_min
+            after = _after_words(query, words[i:], _BIT << i)
+            return bool(after >> size & 1)
+        if i == size or (word != one_word and word != topic[i]):
+            return False
+    return size == len(words)
 
 
 def _after_words(query: Query, words: tuple[str, ...], positions: Any) -> Any:
     """Return the positions after some words of a filter."""
     dialect = query.dialect
+    one_word, many_words = dialect.one_word, dialect.many_words
     if query.places is None:
         query.places = _places(query.words)
     for word in words:
         PyErr_CheckSignals()
         if not positions:
             break
-        if word == dialect.one_word:
+        if word == one_word:
             positions = _after_one(query, positions)
-        elif word == dialect.many_words:
+        elif word == many_words:
             positions = _after_many(query, positions)
         else:
             positions = (positions & query.places.get(word, 0)) << 1
