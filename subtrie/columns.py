@@ -143,7 +143,7 @@ class OptionColumn:
 
     def add(self, options: Mapping[str, Any] | None) -> None:
         """Add a map, or a null."""
-        self._options.add(dict(options) if options else None, options is not None)
+        self._options.add(dict(options) if options else {}, options is not None)
 
     def taken(self) -> MapColumn:
         """Return the column of the maps added since the last call."""

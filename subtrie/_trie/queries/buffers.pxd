@@ -70,7 +70,7 @@ cdef class Rows:
         separator=bytes, one=bytes, many=bytes)
     cdef int _add_words(self, Py_ssize_t start) except -1
     @cython.locals(depth=int, name=bytes, part=bytes)
-    cpdef int row(self, object group, bint shared, object subscriber, dict options) except -1
+    cpdef int row(self, object group, bint shared, object subscriber, dict options=*) except -1
     @cython.locals(start=Py_ssize_t, step=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t)
     cdef inline int _add_words_of_row(self, text_column *words) except -1
     @cython.locals(text=GrowingBytes)

@@ -311,7 +311,7 @@ class Rows:
         self._here.end = stop
         return 0
 
-    def row(self, group: str | None, shared: bool, subscriber: Any, options: dict[str, Any] | None) -> int:
+    def row(self, group: str | None, shared: bool, subscriber: Any, options: dict[str, Any] | None = None) -> int:
         """Add a subscription to the filter that was spelled, or, `shared`, to the shared one of the group."""
         depth = self._here.depth
         name = None if group is None else group.encode()
