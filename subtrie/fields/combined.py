@@ -13,7 +13,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 if not cython.compiled:
@@ -186,7 +186,7 @@ def listed(criteria: Any) -> list[Any]:
     """Return the criteria of a subscription as a list. TypeError, which says what to do instead, for anything else."""
     if isinstance(criteria, Criterion):
         raise TypeError(f"the criteria of a subscription are a list, even if it is one: [{short(criteria)}]")
-    if type(criteria) is not list and isinstance(criteria, Mapping | str | bytes):
+    if isinstance(criteria, (str, bytes)) or hasattr(criteria, "keys"):
         kind = type(criteria).__name__
         raise TypeError(f"the criteria of a subscription are a list, not {kind}: from_pattern() reads a JSON pattern")
     if isinstance(criteria, type):

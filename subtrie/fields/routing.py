@@ -289,7 +289,7 @@ class RoutingMatcher:
                 f"{short(subscription)}"
             )
         options = subscription[3] if len(subscription) == 4 else _NO_OPTIONS
-        if isinstance(options, Mapping) and all(isinstance(name, str) for name in options):
+        if hasattr(options, "keys") and all(isinstance(name, str) for name in options):
             self._check_options(options)  # others are refused by the matcher
         return self._asked(subscription[0], subscription[1]), *subscription[2:]
 
