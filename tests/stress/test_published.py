@@ -17,7 +17,10 @@ import ctrie
 from stress import Verdict, explore
 from tests.stress.published import CASES
 
-pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin"),
+]
 
 
 REFUSED = {
