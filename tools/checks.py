@@ -80,29 +80,30 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
     def part(name: str, twin: str, folders: str, selection: str = "") -> Part:
         return tests(name, twin, folders, selection, arguments)
 
+    outside = part("gil-outside", "compiled", OUTSIDE)
+    stress = part("gil-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}")
     gil = [
-        part("gil-outside", "compiled", OUTSIDE),
         part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
-        part("gil-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}"),
         part("gil-runs", "compiled", RUNS),
         part("gil-core", "compiled", CORE),
     ]
     if only_gil:
-        return gil
+        return [outside, stress, *gil]
     ruff, mypy = ".venv/bin/ruff", ".venv/bin/mypy"
     lint = Part("lint", ((ruff, "check"), (ruff, "format", "--check"), (mypy,)))
     if not python:
-        return [gil[0], lint, *gil[1:]]
+        return [outside, lint, stress, *gil]
     make = ("make", "--no-print-directory", ".venv-t/built", f"FREE_THREADED_PYTHON={python}")
     return [
         Part("free-threaded-built", (make,)),
-        gil[0],
+        outside,
         lint,
+        stress,
         part("free-threaded-core", "compiled", CORE, COMPILED),
         part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}", COMPILED),
         part("free-threaded-outside", "compiled", OUTSIDE, COMPILED),
         part("free-threaded-interpreted", "interpreted", CORE, INTERPRETED),
-        *gil[1:],
+        *gil,
     ]
 
 
