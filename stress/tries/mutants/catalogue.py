@@ -903,7 +903,7 @@ _CHECKER: Final = (
     _of_checker(
         "what is pending must happen",
         "checker.segment",
-        "                    if not left and state not in ended:\n",
+        "                    if not left and state not in ended and state not in halves:\n",
         "                    if not left and taken.bit_count() == len(moves) - completed and state not in ended:\n",
     ),
     _of_checker(
@@ -927,7 +927,7 @@ _CHECKER: Final = (
     _of_checker(
         "answers do not count",
         "spec",
-        "        if fits(result, answer):\n",
+        "        if fits(result, answer) or _fits_frozen(self, state, (op, args), result, answer):\n",
         "        if True:\n",
     ),
     _of_checker(
