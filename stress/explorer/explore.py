@@ -224,9 +224,7 @@ def explore(
                 _check_program(spec, program, around)
                 exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
                 outcome = exploration.replay(replay) if replay else exploration.run(plan)
-    if (
-        outcome is None
-    ):  # steps are given to code that ran: long where an interpreter must look for functions everywhere
+    if outcome is None:  # code that ran was given steps, for which some interpreters must look everywhere
         seconds = time.monotonic() - began
         outcome = Explored(Verdict.UNKNOWN, f"{plan}, but {_BETWEEN}", 0, seconds, missing=(_BETWEEN,))
     if (
