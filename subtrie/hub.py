@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar, get_args
@@ -37,8 +37,7 @@ def size_of(message: object) -> int:
     try:
         return memoryview(message).nbytes  # type: ignore[arg-type]
     except TypeError:
-        kind = type(message).__name__
-        raise TypeError(f"how many bytes does a message of type {kind} take? say it with size=...") from None
+        raise TypeError(f"how many bytes has a {type(message).__name__}? give Hub or Mailbox size=...") from None
 
 
 class SlowReader(ConnectionError):
@@ -67,23 +66,15 @@ class _Waiting(Generic[Message]):
 class Mailbox(Generic[Message]):
     """Messages that wait for one reader, in order, and take at most `room` bytes.
 
-    A message that is larger than the room is taken when nothing else waits: so bytes are bounded by the room or one
-    message.
+    A message larger than the room is taken when nothing else waits, so bytes are bounded by the room or one message.
 
     Args:
         room: How many bytes may wait. Each message counts by `size`, and 64 bytes more.
         patience: For how many seconds a full mailbox waits for its reader before the reader counts as slow.
         size: The bytes of a message; `size_of` by default, for texts and what has a buffer.
-        counters: Where messages are counted; clients of a hub share the hub's.
     """
 
-    def __init__(
-        self,
-        room: int = ROOM,
-        patience: float = PATIENCE,
-        size: Callable[[Message], int] = size_of,
-        counters: Counters | None = None,
-    ) -> None:
+    def __init__(self, room: int = ROOM, patience: float = PATIENCE, size: Callable[[Message], int] = size_of) -> None:
         if room < 1:
             raise ValueError(f"room must be at least one byte, not {room!r}")
         if not patience >= 0:
@@ -91,14 +82,15 @@ class Mailbox(Generic[Message]):
         self.room = room
         self.patience = patience
         self.bytes = 0  # that wait now
-        self.counters = Counters() if counters is None else counters
+        self.counters = Counters()  # clients of a hub share the hub's
         self.closed = asyncio.Event()
         self.is_stalled = False  # it was full for longer than its patience, and nothing was taken since
         self._size = size
         self._waiting: deque[_Waiting[Message]] = deque()
         self._by_key: dict[Hashable, _Waiting[Message]] = {}
-        self._publishers: deque[tuple[asyncio.Future[bool], _Waiting[Message]]] = deque()  # wait for room, in order
-        self._not_empty = asyncio.Event()
+        self._publishers = 0  # that wait for room
+        self._turn = asyncio.Lock()  # of the first of them; the others wait for it in the order of their calls
+        self._changed = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -108,11 +100,7 @@ class Mailbox(Generic[Message]):
 
         With a `key`, it takes the place of the message with the same key that still waits.
         """
-        one = _Waiting(message, self._size(message) + EACH, key)
-        if self.closed.is_set() or self._publishers or not self._has_room_for(one):
-            return False
-        self._take(one)
-        return True
+        return not self._publishers and self._take(_Waiting(message, self._size(message) + EACH, key))
 
     async def put(self, message: Message, key: Hashable = None, slow: Slow = "close") -> bool:
         """Take a message, when there is room for it; return whether it was taken.
@@ -123,28 +111,24 @@ class Mailbox(Generic[Message]):
         """
         if self.offer(message, key):
             return True
-        if self.closed.is_set() or (self.is_stalled and slow in ("drop", "newest")):
-            self.counters.dropped += 1
-            return False
-        place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        entry = place, _Waiting(message, self._size(message) + EACH, key)
-        self._publishers.append(entry)
-        try:
-            async with asyncio.timeout(None if slow == "wait" else self.patience):
-                return await place
-        except TimeoutError:
-            if place.done() and not place.cancelled():  # taken at the last moment
-                return place.result()
-            self.is_stalled = True
-            self.counters.dropped += 1
-            if slow == "close" and not self.closed.is_set():
-                self.counters.closed_as_slow += 1
-                self.close()
-            return False
-        finally:
-            if entry in self._publishers:
-                self._publishers.remove(entry)
-                self._hand_over()  # who waits behind may need less room
+        if not self.closed.is_set() and not (self.is_stalled and slow in ("drop", "newest")):
+            one = _Waiting(message, self._size(message) + EACH, key)
+            self._publishers += 1
+            try:
+                async with asyncio.timeout(None if slow == "wait" else self.patience), self._turn:
+                    while not self.closed.is_set():
+                        if self._take(one):
+                            return True
+                        await self._change()
+            except TimeoutError:
+                self.is_stalled = True
+                if slow == "close" and not self.closed.is_set():
+                    self.counters.closed_as_slow += 1
+                    self.close()
+            finally:
+                self._publishers -= 1
+        self.counters.dropped += 1
+        return False
 
     async def get(self) -> Message:
         """Return the oldest message, when there is one. One task at a time.
@@ -155,26 +139,14 @@ class Mailbox(Generic[Message]):
         while not self._waiting:
             if self.closed.is_set():
                 raise SlowReader("the mailbox is closed")
-            self._not_empty.clear()
-            await self._not_empty.wait()
+            await self._change()
         one = self._waiting.popleft()
-        if one.key is not None:
-            del self._by_key[one.key]
+        self._by_key.pop(one.key, None)
         self.bytes -= one.size
         self.is_stalled = False
         self.counters.sent += 1
-        self._hand_over()
+        self._changed.set()
         return one.message
-
-    async def send_all(self, send: Callable[[Message], Awaitable[object]]) -> None:
-        """Await `send` for each message, in order, without end."""
-        while True:
-            await send(await self.get())
-
-    async def watch(self) -> None:
-        """Raise SlowReader when the mailbox is closed, which a sender notices only when its `send` returns."""
-        await self.closed.wait()
-        raise SlowReader("the client reads too slowly: its mailbox stayed full")
 
     def close(self) -> None:
         """Take no more messages, drop those that wait, and let publishers that wait for room go on."""
@@ -183,41 +155,30 @@ class Mailbox(Generic[Message]):
         self._waiting.clear()
         self._by_key.clear()
         self.bytes = 0
-        self._not_empty.set()
-        while self._publishers:
-            place, _ = self._publishers.popleft()
-            if not place.done():
-                self.counters.dropped += 1
-                place.set_result(False)
+        self._changed.set()
 
-    def _has_room_for(self, one: _Waiting[Message]) -> bool:
+    async def _change(self) -> None:
+        """Wait for a message, for room or for the end."""
+        self._changed.clear()
+        await self._changed.wait()
+
+    def _take(self, one: _Waiting[Message]) -> bool:
+        """Take a message if there is room; return whether it was taken."""
         older = self._by_key.get(one.key)
-        others = len(self._waiting) - (older is not None)
-        return not others or self.bytes + one.size - (older.size if older else 0) <= self.room
-
-    def _take(self, one: _Waiting[Message]) -> None:
+        others = self.bytes - (older.size if older else 0)
+        if self.closed.is_set() or (others and others + one.size > self.room):
+            return False
         self.counters.taken += 1
-        self.bytes += one.size
-        if (older := self._by_key.get(one.key)) is not None:
-            self.bytes -= older.size
+        self.bytes = others + one.size
+        if older:
             self.counters.dropped += 1
             older.message, older.size = one.message, one.size
-            return
-        self._waiting.append(one)
-        if one.key is not None:
-            self._by_key[one.key] = one
-        self._not_empty.set()
-
-    def _hand_over(self) -> None:
-        """Take the messages of waiting publishers, in their order, while there is room."""
-        while self._publishers:
-            place, one = self._publishers[0]
-            if not place.done():
-                if not self._has_room_for(one):
-                    return
-                self._take(one)
-                place.set_result(True)
-            self._publishers.popleft()
+        else:
+            self._waiting.append(one)
+            if one.key is not None:
+                self._by_key[one.key] = one
+        self._changed.set()
+        return True
 
 
 class Client(Generic[Message]):
@@ -255,17 +216,12 @@ class Hub(Generic[Message]):
 
     Example:
         >>> async def talk():
-        ...     hub, heard = Hub(), []
-        ...     async def send(message):
-        ...         heard.append(message)
-        ...     async with hub.connect(send) as client:
+        ...     hub, heard = Hub(), asyncio.Queue()
+        ...     async with hub.connect(heard.put) as client:
         ...         client.subscribe("prices/#")
-        ...         reached = await hub.publish("prices/gold", b"4000")
-        ...         while not heard:
-        ...             await asyncio.sleep(0)
-        ...     return reached, heard, len(hub.routes)
+        ...         return await hub.publish("prices/gold", b"4000"), await heard.get()
         >>> asyncio.run(talk())
-        (1, [b'4000'], 0)
+        (1, b'4000')
     """
 
     def __init__(
@@ -312,21 +268,32 @@ class Hub(Generic[Message]):
         and no publisher goes on waiting for it. The block is broken off if `send` raises, by that exception, and if
         the client reads too slowly, by `SlowReader`.
         """
-        client: Client[Message] = Client(self, Mailbox(*self._bounds, self.counters))
+        client: Client[Message] = Client(self, Mailbox(*self._bounds))
+        client.mailbox.counters = self.counters
+
+        async def send_all() -> None:
+            while True:
+                await send(await client.mailbox.get())
+
+        async def watch() -> None:  # a sender notices the end only when its `send` returns
+            await client.mailbox.closed.wait()
+            raise SlowReader("the client reads too slowly: its mailbox stayed full")
+
         self.clients.add(client)
+        failures: Sequence[BaseException] = ()
         try:
             async with asyncio.TaskGroup() as tasks:
-                sending = tasks.create_task(client.mailbox.send_all(send))
-                watching = tasks.create_task(client.mailbox.watch())
+                helpers = [tasks.create_task(send_all()), tasks.create_task(watch())]
                 yield client
-                sending.cancel()
-                watching.cancel()
-        except BaseExceptionGroup as raised:
-            causes = [each for each in raised.exceptions if not isinstance(each, SlowReader)] or raised.exceptions[:1]
-            if len(causes) > 1:
+                for each in helpers:
+                    each.cancel()
+        except BaseExceptionGroup as group:
+            failures = [each for each in group.exceptions if not isinstance(each, SlowReader)] or group.exceptions[:1]
+            if len(failures) > 1:
                 raise
-            raise causes[0] from None
         finally:
             self.clients.discard(client)
             self.routes.unsubscribe_all(client)
             client.mailbox.close()
+        for failure in failures:
+            raise failure  # here, outside of `except`, it keeps its own cause and context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from random import Random
 from typing import Any
 
 import pytest
@@ -148,6 +149,45 @@ class TestMailbox:
         assert not await box.put(b"z", slow="wait")
         assert (box.bytes, len(box), box.counters.dropped) == (0, 0, 7)
 
+    @pytest.mark.parametrize("seed", range(20))
+    @run_loop
+    async def test_publishers_that_give_up_or_are_cancelled_change_neither_order_nor_count(self, seed: int) -> None:
+        chance = Random(seed)
+        box: Mailbox[bytes] = Mailbox(room=chance.choice([1, 300, 2_000]), patience=chance.choice([AT_ONCE, NEVER]))
+        puts: list[asyncio.Task[bool]] = []
+        got: list[bytes] = []
+
+        async def read() -> None:
+            while True:
+                got.append(await box.get())
+                assert box.bytes <= max(box.room, 2_000 + EACH)
+                await turns(chance.randrange(3))
+
+        reading = asyncio.create_task(read())
+        for n in range(400):
+            message = b"%d " % n + b"x" * chance.choice([0, 10, 1_000])
+            if chance.random() < 0.3:
+                taken = box.offer(message)
+                puts.append(asyncio.create_task(asyncio.sleep(0, taken)))
+            else:
+                puts.append(asyncio.create_task(box.put(message, slow=chance.choice(["drop", "wait"]))))
+                await turns(1)  # the order of calls is the order in which tasks begin
+            if chance.random() < 0.2:
+                chance.choice(puts).cancel()
+            await turns(chance.randrange(3))
+        ended = await asyncio.gather(*puts, return_exceptions=True)
+        while len(box):
+            await turns()
+        await turns()
+        reading.cancel()
+        await asyncio.wait([reading])
+        numbers = [int(message.split()[0]) for message in got]
+        assert numbers == sorted(set(numbers)), seed
+        assert {n for n, taken in enumerate(ended) if taken is True} <= set(numbers), seed
+        assert not {n for n, taken in enumerate(ended) if taken is False} & set(numbers), seed
+        assert box.counters.taken == box.counters.sent == len(got), seed
+        assert box.bytes == 0, seed
+
     @pytest.mark.parametrize("wrong", [{"room": 0}, {"patience": -1}, {"patience": float("nan")}])
     def test_bounds_that_make_no_sense_are_refused(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -281,6 +321,69 @@ class TestWaysOut:
         assert sum(await asyncio.gather(*publishers)) == 2
         check(hub)
 
+    @pytest.mark.parametrize("where", ["in the block", "in send"])
+    @run_loop
+    async def test_an_exception_keeps_what_caused_it(self, where: str) -> None:
+        hub: Hub[bytes] = Hub()
+        reasons = KeyError("context"), LookupError("cause")
+
+        def fail() -> None:
+            try:
+                raise reasons[0]
+            except KeyError:
+                raise ConnectionResetError("gone") from reasons[1]
+
+        async def send(_: bytes) -> None:
+            fail()
+
+        with pytest.raises(ConnectionResetError, match="gone") as caught:
+            async with hub.connect(send) as client:
+                client.subscribe("t")
+                if where == "in the block":
+                    fail()
+                await hub.publish("t", b"x")
+                await asyncio.Event().wait()
+        assert caught.value.__cause__ is reasons[1]
+        assert where == "in send" or caught.value.__context__ is reasons[0]
+        check(hub)
+
+    @run_loop
+    async def test_two_failures_come_as_a_group_and_none_is_lost(self) -> None:
+        hub: Hub[bytes] = Hub()
+
+        async def send(_: bytes) -> None:
+            raise ConnectionResetError("of send")
+
+        with pytest.raises(BaseExceptionGroup) as caught:
+            async with hub.connect(send) as client:
+                client.subscribe("t")
+                try:
+                    await hub.publish("t", b"x")
+                    await asyncio.Event().wait()
+                finally:
+                    raise LookupError("of the clean-up")
+        assert {type(each) for each in caught.value.exceptions} == {ConnectionResetError, LookupError}
+        check(hub)
+
+    @run_loop
+    async def test_a_client_that_is_closed_while_many_publish_holds_none_of_them(self) -> None:
+        hub: Hub[bytes] = Hub(room=1, patience=NEVER)
+        stuck, fast = Connection(reads=False), Connection()
+        async with hub.connect(fast.send) as other:
+            other.subscribe("t")
+            with pytest.raises(SlowReader):
+                async with hub.connect(stuck.send) as client:
+                    client.subscribe("t", slow="wait")
+                    publishers = [asyncio.create_task(hub.publish("t", b"%d" % n)) for n in range(20)]
+                    await fast.has(20)
+                    assert not any(each.done() for each in publishers[2:])
+                    client.mailbox.close()
+                    await asyncio.Event().wait()
+            assert await asyncio.gather(*publishers) == [2, 2] + 18 * [1]
+        assert len(fast.got) == 20
+        assert hub.counters.dropped == 19  # one was being sent
+        check(hub)
+
     @run_loop
     async def test_a_client_that_has_left_cannot_subscribe(self) -> None:
         hub: Hub[bytes] = Hub()
@@ -347,7 +450,7 @@ async def test_a_message_counts_by_its_bytes_or_is_refused() -> None:
         before = mailbox.bytes
         assert mailbox.offer(message)
         assert mailbox.bytes - before == size + EACH
-    with pytest.raises(TypeError, match=r"a message of type dict .* size="):
+    with pytest.raises(TypeError, match=r"how many bytes has a dict\? .* size="):
         mailbox.offer({"celsius": 21})
     assert len(mailbox) == 3
     sized: Mailbox[dict[str, bytes]] = Mailbox(size=lambda message: len(message["payload"]))
