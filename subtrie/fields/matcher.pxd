@@ -8,13 +8,15 @@ from cpython.tuple cimport PyTuple_SET_ITEM
 from ctrie._arrays cimport settle
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from ctrie._signals cimport check_signals
+from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.scratch cimport leave
 from subtrie._trie.subscribers cimport is_held, subscriber_hash
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.index cimport Filed, Index
-from subtrie.fields.maps cimport Cell
 from subtrie.fields.search cimport enter_search, entries_for, subscribers_for
-from subtrie.fields.state cimport NOTHING, NO_ROWS, State, Subscribed, distinct, find_cell, find_in, index_of, with_rows
+from subtrie.fields.state cimport (
+    NOTHING, NO_ROWS, Row, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, index_of, with_rows
+)
 
 cdef Slot _UNMADE
 
@@ -74,5 +76,5 @@ cpdef State state_of(FieldMatcher matcher)
 cpdef dict as_dict(object message)
 @cython.locals(entry=Subscribed)
 cpdef tuple deliveries_of(list found)
-@cython.locals(clue=Filed, row=Cell, counts=dict)
+@cython.locals(clue=Filed, row=Row, counts=dict)
 cdef dict _hits_of(State state, dict message)

@@ -23,6 +23,7 @@ if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
+    from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.scratch import leave
     from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion
@@ -33,8 +34,9 @@ if not cython.compiled:
         NOTHING,
         State,
         Subscribed,
+        asks_the_same,
+        criteria_of,
         distinct,
-        find_cell,
         find_in,
         index_of,
         with_rows,
@@ -532,8 +534,8 @@ def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
     assert state.clues is not None, "hits are counted on a state with rows"
     counts: dict[Subscribed, int] = {}
     for clue in entries_for(state.clues, message):
-        row = find_cell(state.rows, clue.key, clue.hash)
-        for subscribed in iter_keyed(row.value):  # type: ignore[union-attr]
+        row = find_keyed(state.rows, clue.key, clue.hash)
+        for subscribed in iter_keyed(row.value):
             counts[subscribed] = counts.get(subscribed, 0) + 1
     return counts
 
@@ -563,12 +565,12 @@ def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
             subscriber = subscriber()
             if subscriber is None:
                 continue
-        yield FieldSubscription(entry.criteria, subscriber, _options_of(entry))
+        yield FieldSubscription(frozenset(criteria_of(entry)), subscriber, _options_of(entry))
 
 
 def _changes(older: State, newer: State) -> Iterator[FieldChange]:
     for old, new in differences(older, newer):
-        if old is not None and new is not None and old.criteria == new.criteria:
+        if old is not None and new is not None and asks_the_same(old, new):
             kinds = [("updated", new)] if _options_of(old) != _options_of(new) else []
         else:
             kinds = [(kind, entry) for kind, entry in (("removed", old), ("added", new)) if entry is not None]

@@ -16,6 +16,7 @@ from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Pre
 from subtrie.fields.index import Field, Index, entries_in
 from subtrie.fields.intervals import all_filed
 from subtrie.fields.maps import cells_of, find_in_map
+from subtrie.fields.state import criteria_of
 
 
 def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
@@ -23,7 +24,7 @@ def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
     of a field than `asked` names is not looked at, nor is what needs a field that `asked` wants absent."""
     seen: set[int] = set()
     for entry in _filed_near(index, asked):
-        if id(entry) not in seen and may_share(asked, entry.criteria):
+        if id(entry) not in seen and may_share(asked, criteria_of(entry)):
             seen.add(id(entry))
             yield entry
 

@@ -20,7 +20,7 @@ from subtrie.fields.criteria cimport (
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
 from subtrie.fields.maps cimport Cell
-from subtrie.fields.state cimport State, Subscribed, has_owners_of_several, index_of
+from subtrie.fields.state cimport State, Subscribed, criteria_of, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.views cimport (
     AHEAD, ORDERS, Search, Seen, WAY, absent_of, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field,

@@ -46,7 +46,7 @@ if not cython.compiled:
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
     from subtrie.fields.maps import Cell
-    from subtrie.fields.state import State, Subscribed, has_owners_of_several, index_of
+    from subtrie.fields.state import State, Subscribed, criteria_of, has_owners_of_several, index_of
     from subtrie.fields.texts import pieces_of, viewed
     from subtrie.fields.views import (
         AHEAD,
@@ -547,7 +547,7 @@ def _keep_together(search: Any, message: dict[Any, Any]) -> int:
     kept = 0
     for i in range(search.noted.count):
         entry = borrowed(as_node(items[i]))
-        criteria = entry.criteria if isinstance(entry, Subscribed) else (entry.key,)  # a clue has one
+        criteria = criteria_of(entry) if isinstance(entry, Subscribed) else (entry.key,)  # a clue has one
         if hold_together(criteria, message):
             items[kept] = items[i]
             kept += 1

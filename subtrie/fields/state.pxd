@@ -7,13 +7,12 @@ from ctrie._arrays cimport popcount, settle
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
 from ctrie._signals cimport check_signals
-from subtrie._trie.keyed cimport SetNode, find_keyed, set_size, with_keyed, without_keyed
+from subtrie._trie.keyed cimport Keyed, SetNode, find_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Box, box_among
 from subtrie.fields.combined cimport AnyOf
 from subtrie.fields.criteria cimport Criterion, Key, LEADS
 from subtrie.fields.index cimport Filed, Index, crowd_under, kind_of_cost, new_index, refiled
-from subtrie.fields.maps cimport Cell, new_cell
 from subtrie.fields.needs cimport needs_of
 
 cdef int _BITS
@@ -22,12 +21,17 @@ cdef Py_ssize_t _ANY_NUMBER, _KIND
 
 
 cdef class Subscribed(Filed):
-    cdef readonly frozenset criteria
+    cdef readonly tuple asked
     cdef readonly dict options
 
 
-cdef class Row(Cell):
+cdef class Owner(Keyed):
+    cdef readonly object value
+
+
+cdef class Row(Keyed):
     cdef readonly Filed clue
+    cdef readonly object value
 
 
 cdef class State:
@@ -51,14 +55,13 @@ cdef inline Borrowed owners_of(State state) noexcept:
 
 cdef bint has_owners_of_several(State state) except -1
 
-cdef Cell find_cell(object cells, object key, uint64_t hash)
 @cython.locals(state=State)
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
-@cython.locals(owner=Cell, hash_=uint64_t, old=Subscribed, new=Subscribed, cell=Cell)
+@cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed)
 cpdef tuple with_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash, dict options=*)
-@cython.locals(owner=Cell, old=Subscribed)
+@cython.locals(owner=Owner, old=Subscribed)
 cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
-@cython.locals(owner=Cell, changed=State, subscribed=Subscribed)
+@cython.locals(owner=Owner, changed=State, subscribed=Subscribed)
 cpdef tuple without_owner(State state, object subscriber, uint64_t owner_hash)
 cpdef tuple with_nothing(State state)
 @cython.locals(one=Subscribed, index=Index, count=Py_ssize_t)
@@ -67,6 +70,8 @@ cdef State _refiled(State state, object owners, Subscribed old, Subscribed new)
 cdef Index _refiled_under(Index index, object access, Filed old, Filed new)
 @cython.locals(one=Subscribed, hash_=uint64_t, row=Row, clue=Filed, criterion=Criterion)
 cdef tuple _with_rows(object rows, Index clues, Subscribed old, Subscribed new)
+@cython.locals(owner=Owner)
+cdef Owner _new_owner(object subscriber, uint64_t hash, object subscriptions)
 @cython.locals(row=Row)
 cdef Row _new_row(Criterion criterion, uint64_t hash, object among, Filed clue)
 @cython.locals(clue=Filed)
@@ -74,9 +79,19 @@ cdef Filed _new_clue(Criterion criterion, uint64_t hash)
 @cython.locals(old=Subscribed, new=Subscribed)
 cpdef State with_rows(State state, State known)
 cdef uint64_t _hash_of(frozenset criteria, uint64_t owner_hash) except? 0
+cpdef tuple criteria_of(Subscribed subscribed)
+@cython.locals(told=list)
+cdef tuple _told(object access, object rest)
+@cython.locals(found=list)
+cdef tuple _unboxed(list criteria)
+@cython.locals(told=tuple)
+cdef tuple _untold(frozenset criteria, object access, object rest)
+@cython.locals(found=tuple)
+cdef bint asks(Subscribed subscribed, frozenset criteria) except -1
+cpdef bint asks_the_same(Subscribed one, Subscribed other) except -1
 @cython.locals(shift=int, node=SetNode, flag=uint32_t, subscribed=Subscribed)
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
-@cython.locals(owner=Cell)
+@cython.locals(owner=Owner)
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(criterion=Criterion, box=Box)
 cdef object _access(Index index, frozenset criteria)

@@ -1,10 +1,10 @@
 """What a field matcher knows at one instant: an immutable State, and the changes that make another one of it.
 
     State
-      owners:  subscriber -> its subscriptions                  (a map of Cells to sets of Subscribed)
+      owners:  subscriber -> its subscriptions                  (a set of Owners with sets of Subscribed)
       index:   each subscription under its rarest criterion     (index.py)
       count:   the number of subscriptions
-      rows:    criterion -> the subscriptions that name it      (a map of Rows; only once somebody has counted hits)
+      rows:    criterion -> the subscriptions that name it      (a set of Rows; only once somebody has counted hits)
       clues:   each criterion of `rows`, in an index
 
 A search finds a subscription through one of its criteria, its *access*, and then asks the others. The access is the
@@ -12,6 +12,9 @@ one that the fewest messages meet, as far as that can be told: a value before a 
 range, since a wide range costs every message that lies in it. Of several values, it is the one under which the fewest
 others are filed when the subscription comes. Counting hits needs every criterion of every subscription. So `rows` and
 `clues` are made when hits are first asked for, and kept from then on.
+
+Most subscriptions keep no list of their criteria: these are the access, and what is to be asked besides
+(`criteria_of`).
 
 A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber refer to
 one object for it, the first that was given. So two subscriptions of a state have the same subscriber if they refer to
@@ -33,7 +36,7 @@ if not cython.compiled:
     from ctrie._arrays import popcount, settle
     from ctrie._nodes import mix
     from ctrie._signals import check_signals
-    from subtrie._trie.keyed import SetNode, find_keyed, set_size, with_keyed, without_keyed
+    from subtrie._trie.keyed import Keyed, SetNode, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import Box, box_among
     from subtrie.fields.combined import AnyOf
@@ -46,7 +49,6 @@ if not cython.compiled:
         new_index,
         refiled,
     )
-    from subtrie.fields.maps import Cell, new_cell
     from subtrie.fields.needs import needs_of
 
 from subtrie._trie.keyed import changed_keyed, check_set, check_shape, iter_keyed
@@ -59,18 +61,27 @@ _KIND = 1 << 40  # more than are filed anywhere
 
 
 class Subscribed(Filed):
-    """A subscription: an entry with its criteria, and its access: one of them, or of the criteria that they imply."""
+    """A subscription: an entry for its criteria. Its access is one of them, or of the criteria that they imply. `asked`
+    are its criteria, if access and rest do not tell them."""
 
-    __slots__ = ("criteria", "options")
-    criteria: frozenset[Criterion]
+    __slots__ = ("asked", "options")
+    asked: tuple[Criterion, ...] | None
     options: dict[str, Any] | None
 
 
-class Row(Cell):
+class Owner(Keyed):
+    """A subscriber, and its subscriptions."""
+
+    __slots__ = ("value",)
+    value: Any
+
+
+class Row(Keyed):
     """A criterion, the subscriptions that name it, and its entry in the index of clues."""
 
-    __slots__ = ("clue",)
+    __slots__ = ("clue", "value")
     clue: Filed
+    value: Any
 
 
 class State:
@@ -108,12 +119,6 @@ def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | 
 NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
 
 
-def find_cell(cells: Any, key: object, hash: int) -> Cell | None:
-    """Return a key's cell among the owners or the rows, or None. O(log n)."""
-    found: Cell | None = find_keyed(cells, key, hash)
-    return found
-
-
 # ------------------------------------------------------------------------------------------------------------- changes
 
 
@@ -125,7 +130,7 @@ def with_subscription(
     options: dict[str, Any] | None = None,
 ) -> tuple[State, bool]:
     """Return the state with a subscription, and whether it was not there. Options replace the ones it had."""
-    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
     among = None if owner is None else owner.value
     hash_ = _hash_of(criteria, owner_hash)
     old = find_subscribed(among, criteria, hash_)
@@ -135,14 +140,13 @@ def with_subscription(
     new.key = subscriber if owner is None else owner.key
     new.hash = hash_
     new.options = options
-    new.criteria = criteria if old is None else old.criteria
     new.access = _access(state.index, criteria) if old is None else old.access
     new.rest = _rest(criteria, new.access) if old is None else old.rest
+    new.asked = _untold(criteria, new.access, new.rest) if old is None else old.asked
     new.needs = needs_of(new.rest) if old is None else old.needs
     new.is_repeated = type(new.access) is tuple
     settle(new)
-    cell = new_cell(new.key, owner_hash, with_keyed(among, new, old))
-    owners = with_keyed(state.owners, cell, owner)
+    owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
     return _refiled(state, owners, old, new), old is None
 
 
@@ -150,7 +154,7 @@ def without_subscription(
     state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int
 ) -> tuple[State, bool]:
     """Return the state without a subscription, and whether it was there."""
-    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
     if owner is None:
         return state, False
     old = find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
@@ -160,13 +164,13 @@ def without_subscription(
     if left is None:
         owners = without_keyed(state.owners, owner)
     else:
-        owners = with_keyed(state.owners, new_cell(owner.key, owner_hash, left), owner)
+        owners = with_keyed(state.owners, _new_owner(owner.key, owner_hash, left), owner)
     return _refiled(state, owners, old, None), True
 
 
 def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[State, int]:
     """Return the state without the subscriptions of a subscriber, and their number."""
-    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
     if owner is None:
         return state, 0
     changed = state
@@ -215,9 +219,9 @@ def _refiled_under(index: Index, access: Any, old: Filed | None, new: Filed | No
 
 def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed | None) -> tuple[Any, Index]:
     one: Subscribed = new if old is None else old  # type: ignore[assignment]
-    for criterion in one.criteria:
+    for criterion in criteria_of(one):
         hash_ = mix(hash(criterion))
-        row: Row | None = find_cell(rows, criterion, hash_)  # type: ignore[assignment]
+        row: Row | None = find_keyed(rows, criterion, hash_)
         if row is None:
             clue = _new_clue(criterion, hash_)
             rows = with_keyed(rows, _new_row(criterion, hash_, with_keyed(None, one, None), clue), None)
@@ -230,6 +234,15 @@ def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed 
         else:
             rows = with_keyed(rows, _new_row(row.key, hash_, among, row.clue), row)
     return rows, clues
+
+
+def _new_owner(subscriber: object, hash: int, subscriptions: Any) -> Owner:
+    owner: Owner = Owner.__new__(Owner)
+    owner.key = subscriber
+    owner.hash = hash
+    owner.value = subscriptions
+    settle(owner)
+    return owner
 
 
 def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> Row:
@@ -266,7 +279,7 @@ def with_rows(state: State, known: State) -> State:
     rows, clues = known.rows, known.clues
     for old, new in differences(known, state):
         check_signals()
-        if old is not None and new is not None and old.criteria == new.criteria:
+        if old is not None and new is not None and asks_the_same(old, new):
             rows, clues = _with_rows(rows, clues, old, new)  # type: ignore[arg-type]
             continue
         if old is not None:
@@ -286,6 +299,58 @@ def _hash_of(criteria: frozenset[Criterion], owner_hash: int) -> int:
     return mix(owner_hash ^ mix(hash(criteria)))
 
 
+def criteria_of(subscribed: Subscribed) -> tuple[Criterion, ...]:
+    """Return the criteria of a subscription, in no particular order."""
+    return _told(subscribed.access, subscribed.rest) if subscribed.asked is None else subscribed.asked
+
+
+def _told(access: Any, rest: Any) -> tuple[Criterion, ...]:
+    """Return the criteria that an access and what remains to be asked tell. Of several accesses one holds, so they tell
+    none."""
+    told: list[Criterion] = []
+    if type(access) is not tuple:
+        told.append(access)
+    if type(rest) is tuple:
+        told += rest
+    elif rest is not None:
+        told.append(rest)
+    for criterion in told:
+        if isinstance(criterion, Box):
+            return _unboxed(told)
+    return tuple(told)
+
+
+def _unboxed(criteria: list[Criterion]) -> tuple[Criterion, ...]:
+    found: list[Criterion] = []
+    for criterion in criteria:
+        if isinstance(criterion, Box):
+            found += (criterion.one, criterion.other)
+        else:
+            found.append(criterion)
+    return tuple(found)
+
+
+def _untold(criteria: frozenset[Criterion], access: Any, rest: Any) -> tuple[Criterion, ...] | None:
+    """Return criteria if access and rest do not tell them all, and nothing else; None if they do."""
+    told = _told(access, rest)
+    if len(told) == len(criteria) and {id(one) for one in told} == {id(one) for one in criteria}:
+        return None
+    return tuple(criteria)
+
+
+def asks(subscribed: Subscribed, criteria: frozenset[Criterion]) -> bool:
+    """Return whether these are the criteria of a subscription."""
+    found = criteria_of(subscribed)
+    return len(found) == len(criteria) and criteria.issuperset(found)
+
+
+def asks_the_same(one: Subscribed, other: Subscribed) -> bool:
+    """Return whether two subscriptions have the same criteria."""
+    if one.access is other.access and one.rest is other.rest and one.asked is other.asked:
+        return True
+    return asks(one, frozenset(criteria_of(other)))
+
+
 def find_subscribed(among: Any, criteria: frozenset[Criterion], hash: int) -> Subscribed | None:
     """Return, of a subscriber's subscriptions, the one with these criteria, or None. O(log n)."""
     shift = 0
@@ -300,14 +365,14 @@ def find_subscribed(among: Any, criteria: frozenset[Criterion], hash: int) -> Su
         return None
     for entry in among if type(among) is tuple else (among,):
         subscribed: Subscribed = entry
-        if subscribed.hash == hash and subscribed.criteria == criteria:
+        if subscribed.hash == hash and asks(subscribed, criteria):
             return subscribed
     return None
 
 
 def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, owner_hash: int) -> Subscribed | None:
     """Return a subscription, or None. O(log n)."""
-    owner: Cell | None = find_cell(state.owners, subscriber, owner_hash)
+    owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
     return None if owner is None else find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
 
 
@@ -448,7 +513,7 @@ def differences(older: State, newer: State) -> Iterator[tuple[Subscribed | None,
 
 def _same_subscription(one: Subscribed, other: Subscribed) -> bool:
     """Of one subscriber. Other criteria may have the same hash: 0 and "" do."""
-    return one.hash == other.hash and one.criteria == other.criteria
+    return one.hash == other.hash and asks_the_same(one, other)
 
 
 # --------------------------------------------------------------------------------------------------------------- tests
@@ -465,7 +530,8 @@ def check_state(state: State) -> None:
         for entry in iter_keyed(owner.value):
             assert entry.key is owner.key, f"two objects for {owner.key!r}"
             assert entry.needs == needs_of(entry.rest), f"the bits of {entry.rest!r} are wrong"
-            assert find_in(state, entry.criteria, entry.key, owner.hash) is entry, f"{entry.key!r} is not found"
+            asked = frozenset(criteria_of(entry))
+            assert find_in(state, asked, entry.key, owner.hash) is entry, f"{entry.key!r} is not found"
     check_index(state.index)
     _check_filed(state.index, [(entry.access, entry) for entry in subscribed])
     if state.clues is not None:
@@ -489,7 +555,7 @@ def _check_rows(state: State, subscribed: list[Any]) -> None:
     check_index(state.clues)  # type: ignore[arg-type]
     rows: dict[Any, set[int]] = {}
     for entry in subscribed:
-        for criterion in entry.criteria:
+        for criterion in criteria_of(entry):
             rows.setdefault(criterion, set()).add(id(entry))
     kept = list(iter_keyed(state.rows))
     assert {r.key: {id(e) for e in iter_keyed(r.value)} for r in kept} == rows, "wrong rows"

@@ -193,7 +193,7 @@ FAULTS = [
         "new.key = subscriber if owner is None else owner.key",
         "new.key = subscriber + 0.0",
     ),
-    ("state", "if subscribed.hash == hash and subscribed.criteria == criteria:", "if True:"),
+    ("state", "if subscribed.hash == hash and asks(subscribed, criteria):", "if True:"),
     ("state", "count = state.count + (new is not None) - (old is not None)", "count = state.count + 1"),
     ("state", "return state.count != set_size(cython.cast(object, owners_of(state)))", "return False"),
     ("state", "if not criterion.is_implied_by(access)]", "if criterion.place != access.place]"),

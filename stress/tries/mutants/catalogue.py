@@ -868,7 +868,7 @@ _FIELDS: Final = (
     ),
     _of_fields(
         "criteria of one hash are one criterion",
-        "        if subscribed.hash == hash and subscribed.criteria == criteria:\n",
+        "        if subscribed.hash == hash and asks(subscribed, criteria):\n",
         "        if True:\n",
         "state",
     ),

@@ -1,0 +1,108 @@
+"""What a subscription takes: the bytes beside its criteria and subscriber, and that its criteria are told without a list."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from subtrie.fields import (
+    Absent,
+    AnyOf,
+    Equals,
+    FieldMatcher,
+    GreaterThan,
+    LessThan,
+    Not,
+    NotIn,
+    OneOf,
+    Prefix,
+    Present,
+    RoutingMatcher,
+    Suffix,
+    Wildcard,
+    Within,
+    matcher,
+)
+from subtrie.fields.matcher import state_of
+from subtrie.fields.state import criteria_of, subscriptions_in
+
+MOST = 400  # bytes, with two criteria
+
+KINDS: list[Any] = [
+    Equals("a", 1),
+    OneOf("a", [1, 2]),
+    NotIn("a", [1]),
+    Present("a"),
+    Absent("a"),
+    Within("a", 1, 2),
+    Within("a", "b", type("Odd", (str,), {})("c")),  # compared as Python does: in no order
+    GreaterThan("b", 1.5),
+    LessThan("c", 2),
+    Prefix("b", "x"),
+    Suffix("b", "y", ignore_case=True),
+    Wildcard("b", "x*z"),
+    Wildcard("c", "x"),
+    Not(Prefix("b", "q")),
+    AnyOf(Equals("b", 1), Equals("b", 2)),
+    AnyOf([Equals("b", 1), Present("c")], Prefix("a", "x")),
+]
+
+
+def made() -> tuple[list[list[Any]], list[int]]:
+    rng = random.Random(4)
+    low = [rng.randrange(500) for _ in range(20_000)]
+    criteria = [[Equals("symbol", f"s{rng.randrange(5_000)}"), Within("price", x, x + 500)] for x in low]
+    return criteria, list(range(len(criteria)))
+
+
+@pytest.mark.skipif(not matcher.__file__.endswith(".so"), reason="objects of C are smaller")
+def test_a_subscription_with_two_criteria_takes_few_bytes() -> None:
+    criteria, subscribers = made()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        fields: FieldMatcher[int] = FieldMatcher()
+        for asked, subscriber in zip(criteria, subscribers, strict=True):
+            fields.subscribe(asked, subscriber)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (after - before) / len(criteria) < MOST
+    assert len(fields) == len(criteria)
+
+
+def test_criteria_are_told_as_they_were_given() -> None:
+    fields: FieldMatcher[int] = FieldMatcher()
+    routes: RoutingMatcher[int] = RoutingMatcher()
+    given: dict[int, frozenset[Any]] = {}
+    rng = random.Random(7)
+    for subscriber in range(600):
+        given[subscriber] = asked = frozenset(rng.sample(KINDS, rng.randrange(1, 5)))
+        fields.subscribe(asked, subscriber)
+        routes.subscribe(rng.choice(["a.b", "a.*", "#", "*.*"]), asked, subscriber)
+    fields.check()
+    routes.check()
+    for told in (fields, routes):
+        found = {one.subscriber: one.criteria for one in told}
+        assert found == given
+        for subscriber, criteria in found.items():
+            assert {id(one) for one in criteria} == {id(one) for one in given[subscriber]}
+    for subscriber, asked in given.items():
+        assert (asked, subscriber) in fields
+        assert fields.unsubscribe(list(asked), subscriber)
+    assert not fields
+
+
+def test_most_subscriptions_keep_no_list_of_their_criteria() -> None:
+    criteria, subscribers = made()
+    fields: FieldMatcher[int] = FieldMatcher()
+    fields.subscribe_many(zip(criteria[:100], subscribers, strict=False))
+    fields.subscribe([Within("a", 1, 2), Within("b", 1, 2), Present("c")], "box")
+    fields.subscribe([Wildcard("a", "x*y"), Present("b")], "pattern")
+    kept = {found.key: found.asked for found in subscriptions_in(state_of(fields))}
+    assert {subscriber for subscriber, asked in kept.items() if asked is not None} == {"pattern"}
+    for found in subscriptions_in(state_of(fields)):
+        assert len(criteria_of(found)) == (3 if found.key == "box" else 2)
