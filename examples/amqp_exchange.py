@@ -1,9 +1,11 @@
-"""An AMQP topic exchange: bindings, queues, consumers, and an alternate exchange for messages that no binding matches.
+"""An AMQP topic exchange: bindings, queues, consumers, and an alternate exchange for
+messages that no binding matches.
 
     python examples/amqp_exchange.py
 
-A binding connects a queue with a binding key. A message goes once into each queue with a binding that matches its
-routing key, even if several match. Consumers share a queue: each message goes to one of them.
+A binding connects a queue with a binding key. A message goes once into each queue with
+a binding that matches its routing key, even if several match. Consumers share a queue:
+each message goes to one of them.
 """
 
 from __future__ import annotations
@@ -50,7 +52,10 @@ class TopicExchange:
         self._alternate = alternate
 
     def declare(self, name: str) -> Queue:
-        """Return the queue of that name. If several threads declare it at once, one makes it."""
+        """Return the queue of that name.
+
+        If several threads declare it at once, one makes it.
+        """
         return self._queues.get_or_create(name, lambda: Queue(name))
 
     def bind(self, name: str, key: str) -> bool:
@@ -62,7 +67,10 @@ class TopicExchange:
         return 0 if queue is None else self._bindings.unsubscribe_all(queue)
 
     def publish(self, key: str, body: str) -> int:
-        """Route a message; return how many queues got it. TopicError for a key that AMQP refuses."""
+        """Route a message; return how many queues got it.
+
+        TopicError for a key that AMQP refuses.
+        """
         queues = self._bindings.match(key)
         for queue in queues:
             queue.put(Message(key, body))
@@ -75,15 +83,27 @@ def main() -> None:
     unrouted = TopicExchange()
     unrouted.bind("unrouted", "#")
     exchange = TopicExchange(alternate=unrouted)
-    for name, key in (("errors", "*.error"), ("shop", "shop.#"), ("shop", "#.error"), ("audit", "#")):
+    for name, key in (
+        ("errors", "*.error"),
+        ("shop", "shop.#"),
+        ("shop", "#.error"),
+        ("audit", "#"),
+    ):
         exchange.bind(name, key)
     print("shop.error reaches", exchange.publish("shop.error", "no stock"), "queues")
-    print("shop.order.new reaches", exchange.publish("shop.order.new", "7 nails"), "queues")
+    print(
+        "shop.order.new reaches",
+        exchange.publish("shop.order.new", "7 nails"),
+        "queues",
+    )
     print("deleted with audit:", exchange.delete("audit"), "binding")
     exchange.publish("bank.order", "a loan")
     print("unrouted:", unrouted.declare("unrouted").take())
 
-    publishers = [Thread(target=lambda: [exchange.publish("shop.order", "") for _ in range(500)]) for _ in range(4)]
+    publishers = [
+        Thread(target=lambda: [exchange.publish("shop.order", "") for _ in range(500)])
+        for _ in range(4)
+    ]
     for each in publishers:
         each.start()
     for each in publishers:

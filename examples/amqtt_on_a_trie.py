@@ -2,18 +2,23 @@
 
     python examples/amqtt_on_a_trie.py --port 1883
 
-amqtt is an MQTT 3.1.1 broker in Python. It keeps its subscriptions in a dict of filters, and compares every message
-with every filter, one after the other; it does the same with every new filter and every retained message. `TrieBroker`
-asks a `SubscriptionTrie` and a `TopicStore` instead. Everything else is amqtt's: the protocol, sessions, plugins,
-logins, web sockets. Its own tests still pass (docs/howto/adopting-a-broker.md has the counts and the gains).
+amqtt is an MQTT 3.1.1 broker in Python. It keeps its subscriptions in a dict of
+filters, and compares every message with every filter, one after the other; it does the
+same with every new filter and every retained message. `TrieBroker` asks a
+`SubscriptionTrie` and a `TopicStore` instead. Everything else is amqtt's: the protocol,
+sessions, plugins, logins, web sockets. Its own tests still pass
+(docs/howto/adopting-a-broker.md has the counts and the gains).
 
 What is worth copying:
 
-- A session cannot be hashed, so the subscriber is the client's identifier, and the session is looked up for each
-  message. The quality of service is an option of the subscription, so there is no second table to keep in step.
-- `deliveries` returns a tuple of one instant. The broker waits between two deliveries, and clients that subscribe
-  meanwhile do no harm. A loop over a dict would fail with "dictionary changed size during iteration".
-- `unsubscribe_all` finds a client's filters by the reverse index, without looking at those of others.
+- A session cannot be hashed, so the subscriber is the client's identifier, and the
+  session is looked up for each message. The quality of service is an option of the
+  subscription, so there is no second table to keep in step.
+- `deliveries` returns a tuple of one instant. The broker waits between two deliveries,
+  and clients that subscribe meanwhile do no harm. A loop over a dict would fail with
+  "dictionary changed size during iteration".
+- `unsubscribe_all` finds a client's filters by the reverse index, without looking at
+  those of others.
 """
 
 from __future__ import annotations
@@ -29,7 +34,6 @@ from typing import Any
 import amqtt.broker
 from amqtt.contexts import Action
 from amqtt.session import Session
-
 from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
 
 # Shared subscriptions came with MQTT 5. Here `$share` is a word like any other.
@@ -38,16 +42,22 @@ REFUSED = 0x80
 
 
 class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
-    """The trie as the table that amqtt's plugins know: for each filter its sessions, with their quality of service."""
+    """The trie as the table that amqtt's plugins know: for each filter its sessions,
+    with their quality of service.
+    """
 
     def __init__(self, trie: SubscriptionTrie[str], sessions: dict[str, Any]) -> None:
         self._trie = trie
         self._sessions = sessions
 
     def __getitem__(self, filter: str) -> list[tuple[Session, int]]:
-        with contextlib.suppress(TopicError):  # a text that is not a filter has no subscription
+        # a text that is not a filter has no subscription
+        with contextlib.suppress(TopicError):
             held = self._trie.subscriptions(filter)
-            return [(self._sessions[client][0], options["qos"]) for _, client, options in held]
+            return [
+                (self._sessions[client][0], options["qos"])
+                for _, client, options in held
+            ]
         return []
 
     def __contains__(self, filter: object) -> bool:
@@ -72,7 +82,9 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
         self._subscriptions = Subscriptions(self.routes, self._sessions)
         self._retained_messages = TopicStore(MQTT_3)
 
-    async def add_subscription(self, subscription: tuple[str, int], session: Session) -> int:
+    async def add_subscription(
+        self, subscription: tuple[str, int], session: Session
+    ) -> int:
         filter, qos = subscription
         try:
             MQTT_3.split_filter(filter)
@@ -83,7 +95,8 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
             return REFUSED
         greatest = self.config.get("max-qos", qos)
         qos = min(qos, greatest) if isinstance(greatest, int) else qos
-        if not any(self.routes.subscriptions(filter, session.client_id)):  # as in amqtt, the first quality stays
+        # as in amqtt, the first quality stays
+        if not any(self.routes.subscriptions(filter, session.client_id)):
             self.routes.subscribe(filter, session.client_id, qos=qos)
         return qos
 
@@ -104,16 +117,22 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
             return
         for delivery in deliveries:
             session, handler = self._sessions.get(delivery.subscriber, (None, None))
-            if session is None or not await self._topic_filtering(session, message["topic"], Action.RECEIVE):
+            if session is None or not await self._topic_filtering(
+                session, message["topic"], Action.RECEIVE
+            ):
                 continue
             qos = message.get("qos", delivery.options["qos"])
             if session.transitions.state == "connected":
-                sending = handler.mqtt_publish(message["topic"], message["data"], qos, retain=False)
+                sending = handler.mqtt_publish(
+                    message["topic"], message["data"], qos, retain=False
+                )
                 running_tasks.append(asyncio.ensure_future(sending))
             elif qos and not session.clean_session and not session.is_anonymous:
                 await self._retain_broadcast_message(message, qos, session)
 
-    async def retain_message(self, source_session: Session | None, topic_name: str | None, *rest: Any) -> None:
+    async def retain_message(
+        self, source_session: Session | None, topic_name: str | None, *rest: Any
+    ) -> None:
         try:
             await super().retain_message(source_session, topic_name, *rest)
         except TopicError as error:
@@ -127,7 +146,10 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
         if handler is not None:
             kept = self._retained_messages.matching(filter)
             asked = (
-                handler.mqtt_publish(topic, one.data, min(qos, one.qos or qos), retain=True) for topic, one in kept
+                handler.mqtt_publish(
+                    topic, one.data, min(qos, one.qos or qos), retain=True
+                )
+                for topic, one in kept
             )
             await asyncio.gather(*asked, return_exceptions=True)
 
@@ -135,7 +157,9 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
 async def serve(port: int) -> None:
     """Run the broker until it is interrupted."""
     listeners = {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}}
-    plugins = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
+    plugins = {
+        "amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}
+    }
     broker = TrieBroker({"listeners": listeners, "plugins": plugins})
     await broker.start()
     try:

@@ -1,9 +1,11 @@
-"""A bridge between two brokers. It carries a message only if a client on the other side wants it.
+"""A bridge between two brokers. It carries a message only if a client on the other side
+wants it.
 
     python examples/bridge.py
 
-`on_interest` tells when a filter gets its first subscriber and when it loses its last. So each broker subscribes at the
-other one to exactly the filters that its own clients have, once each, however many clients there are.
+`on_interest` tells when a filter gets its first subscriber and when it loses its last.
+So each broker subscribes at the other one to exactly the filters that its own clients
+have, once each, however many clients there are.
 """
 
 from __future__ import annotations
@@ -17,12 +19,17 @@ Receive = Callable[[str, bytes], object]
 
 
 class Broker:
-    """Delivers to its clients and to bridges. A message that came over a bridge goes over no other bridge."""
+    """Delivers to its clients and to bridges.
+
+    A message that came over a bridge goes over no other bridge.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.interests: list[Callable[[str, bool], object]] = []
-        self._clients: SubscriptionTrie[Receive] = SubscriptionTrie(MQTT, on_interest=self._interest)
+        self._clients: SubscriptionTrie[Receive] = SubscriptionTrie(
+            MQTT, on_interest=self._interest
+        )
         self._bridges: SubscriptionTrie[Receive] = SubscriptionTrie(MQTT)
 
     def _interest(self, filter: str, wanted: bool) -> None:
@@ -39,16 +46,23 @@ class Broker:
         for receive in self._clients.match(topic):
             receive(topic, payload)
         if not bridged:
-            for forward in self._bridges.match(topic):  # once for each bridge, however many filters match
+            # once for each bridge, however many filters match
+            for forward in self._bridges.match(topic):
                 forward(topic, payload)
 
     def wanted(self) -> set[str]:
-        """All filters that the clients want at one instant, as `on_interest` names them: without their groups."""
+        """All filters that the clients want at one instant, as `on_interest` names
+        them: without their groups.
+        """
         filters = {one.filter for one in self._clients.snapshot()}
-        return {MQTT.join(MQTT.unshare(MQTT.split_filter(filter))[1]) for filter in filters}
+        return {
+            MQTT.join(MQTT.unshare(MQTT.split_filter(filter))[1]) for filter in filters
+        }
 
     def wants_only(self, filters: set[str], forward: Receive) -> None:
-        """Called by a bridge when its connection is up again: forward these filters, and no others."""
+        """Called by a bridge when its connection is up again: forward these filters,
+        and no others.
+        """
         for filter in set(self._bridges.filters(forward)) - filters:
             self._bridges.unsubscribe(filter, forward)
         for filter in filters:
@@ -63,13 +77,20 @@ class Broker:
 
 
 def bridge(one: Broker, other: Broker) -> None:
-    """Join two brokers that have no clients yet: there are no notices of earlier subscriptions."""
+    """Join two brokers that have no clients yet: there are no notices of earlier
+    subscriptions.
+    """
     for here, there in ((one, other), (other, one)):
-        here.interests.append(partial(_tell, here, there, partial(here.publish, bridged=True)))
+        here.interests.append(
+            partial(_tell, here, there, partial(here.publish, bridged=True))
+        )
 
 
-def _tell(here: Broker, there: Broker, forward: Receive, filter: str, wanted: bool) -> None:
-    print(f"{here.name} to {there.name}: {filter} {'wanted' if wanted else 'not wanted any more'}")
+def _tell(
+    here: Broker, there: Broker, forward: Receive, filter: str, wanted: bool
+) -> None:
+    wish = "wanted" if wanted else "not wanted any more"
+    print(f"{here.name} to {there.name}: {filter} {wish}")
     there.wants(filter, forward, wanted)
 
 

@@ -1,12 +1,15 @@
-"""A broker that is killed and continues where it was, and replicas in other processes that never stop answering.
+"""A broker that is killed and continues where it was, and replicas in other processes
+that never stop answering.
 
     python examples/broker_recovery.py
 
-The broker publishes its subscriptions in a directory (`snapshot.Publisher`). It acknowledges a client only after it has
-published a version with that client, so acknowledged subscriptions are on the disk. Two replicas follow the directory
-(`snapshot.follow`), each with a trie of its own, and match messages. The broker is killed while some subscriptions are
-not published yet. The replicas do not notice. The next broker takes the directory over (`snapshot.take_over`), which
-restores the newest version, and continues. Clients without an acknowledgement subscribe again.
+The broker publishes its subscriptions in a directory (`snapshot.Publisher`). It
+acknowledges a client only after it has published a version with that client, so
+acknowledged subscriptions are on the disk. Two replicas follow the directory
+(`snapshot.follow`), each with a trie of its own, and match messages. The broker is
+killed while some subscriptions are not published yet. The replicas do not notice. The
+next broker takes the directory over (`snapshot.take_over`), which restores the newest
+version, and continues. Clients without an acknowledgement subscribe again.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ TOPIC = "building/7/heat"
 
 
 def subscriptions_of(client: int) -> list[tuple[str, str, dict[str, int]]]:
-    """The subscriptions of a client: one of ten rooms, and for every fiftieth client all of them."""
+    """The subscriptions of a client: one of ten rooms, and for every fiftieth client
+    all of them.
+    """
     wanted = [(f"building/{client % 10}/+", f"client-{client}", {"qos": client % 3})]
     if client % 50 == 0:
         wanted.append(("building/#", f"client-{client}", {"qos": 0}))
@@ -35,7 +40,9 @@ def subscriptions_of(client: int) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def broker(where: str, pipe: Connection) -> None:
-    """Take the directory over, then serve: subscribe clients, publish, and acknowledge them."""
+    """Take the directory over, then serve: subscribe clients, publish, and acknowledge
+    them.
+    """
     trie, publisher = snapshot.take_over(where, MQTT, keep=10)
     with publisher:
         pipe.send(("restored", len(trie)))
@@ -43,7 +50,11 @@ def broker(where: str, pipe: Connection) -> None:
             clients, publishes = question
             for client in clients:
                 trie.subscribe_many(subscriptions_of(client))
-            pipe.send(("acknowledged", publisher.publish()) if publishes else ("subscribed", None))
+            pipe.send(
+                ("acknowledged", publisher.publish())
+                if publishes
+                else ("subscribed", None)
+            )
 
 
 def replica(where: str, pipe: Connection) -> None:
@@ -52,7 +63,8 @@ def replica(where: str, pipe: Connection) -> None:
         pipe.send("ready")
         while (question := pipe.recv()) is not None:
             topic, version = question
-            while follower.version < version:  # only so that this example prints the same each time
+            # only so that this example prints the same each time
+            while follower.version < version:
                 time.sleep(0.001)
             pipe.send(len(follower.trie.match(topic)))
 
@@ -61,7 +73,9 @@ def main() -> None:
     """Kill a broker and see what remains."""
     context = multiprocessing.get_context("spawn")
 
-    def start(work: Callable[[str, Connection], None], where: str) -> tuple[BaseProcess, Connection]:
+    def start(
+        work: Callable[[str, Connection], None], where: str
+    ) -> tuple[BaseProcess, Connection]:
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(where, theirs), daemon=True)
         process.start()
@@ -88,7 +102,10 @@ def main() -> None:
 
         second, to_second = start(broker, where)
         _, held = to_second.recv()
-        print(f"The next broker has restored {held} subscriptions; {len(late)} clients subscribe again.")
+        print(
+            f"The next broker has restored {held} subscriptions; "
+            f"{len(late)} clients subscribe again."
+        )
         _, version = asked(to_second, (late, True))
         answers = [asked(to_replica, (TOPIC, version)) for to_replica in replicas]
         print(f"The replicas have them: {TOPIC} reaches {answers} clients.")

@@ -2,8 +2,9 @@
 
     python examples/custom_dialect.py
 
-A dialect is data: you make one, you do not derive a class. If its fields cannot express a rule, change the texts before
-the trie sees them. This example does so for names of hosts, where upper and lower case are the same.
+A dialect is data: you make one, you do not derive a class. If its fields cannot express
+a rule, change the texts before the trie sees them. This example does so for names of
+hosts, where upper and lower case are the same.
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ PATHS = Dialect(
     wildcards_in_words=False,  # "*.py" is refused, and not taken as a word
     forbidden="\0\n",
     max_bytes=4_096,
-    options=(("event", ("created", "changed", "deleted")),),  # other values, and misspelt names, are refused
+    # other values, and misspelt names, are refused
+    options=(("event", ("created", "changed", "deleted")),),
 )
 
-HOSTS = Dialect("host names", separator=".", one_word="*", many_words=None, empty_words=False, max_bytes=253)
+HOSTS = Dialect(
+    "host names",
+    separator=".",
+    one_word="*",
+    many_words=None,
+    empty_words=False,
+    max_bytes=253,
+)
 
 
 def main() -> None:
@@ -46,7 +55,12 @@ def main() -> None:
 
     hosts: SubscriptionTrie[str] = SubscriptionTrie(HOSTS)
     hosts.subscribe("*.Example.org".casefold(), "ann")
-    print("www:", hosts.match("WWW.example.ORG".casefold()), "two levels down:", hosts.match("a.b.example.org"))
+    print(
+        "www:",
+        hosts.match("WWW.example.ORG".casefold()),
+        "two levels down:",
+        hosts.match("a.b.example.org"),
+    )
     watched.check()
     hosts.check()
 

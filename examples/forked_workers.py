@@ -1,10 +1,12 @@
-"""Workers made by `os.fork`: they inherit a filled trie for free, and their changes do not reach the parent's.
+"""Workers made by `os.fork`: they inherit a filled trie for free, and their changes do
+not reach the parent's.
 
     python examples/forked_workers.py
 
-The child gets the whole trie, even if threads of the parent are writing at that moment. The child lacks these threads,
-but the trie has no lock that they could leave locked. Afterwards parent and child have separate tries, like all other
-memory. For tries that follow one another, see `broker_recovery.py`.
+The child gets the whole trie, even if threads of the parent are writing at that moment.
+The child lacks these threads, but the trie has no lock that they could leave locked.
+Afterwards parent and child have separate tries, like all other memory. For tries that
+follow one another, see `broker_recovery.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +19,17 @@ from subtrie import MQTT, SubscriptionTrie
 
 WORKERS = 4
 
-# Python 3.12 and later warn of every fork of a process with threads. The trie, which these threads use, supports it.
-warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
+# Python 3.12 and later warn of every fork of a process with threads. The trie, which
+# these threads use, supports it.
+warnings.filterwarnings(
+    "ignore", message=".*multi-threaded.*fork", category=DeprecationWarning
+)
 
 
 def worker(routes: SubscriptionTrie[str], number: int, pipe: int) -> None:
-    """The work of a child: match with the inherited subscriptions, then with one of its own."""
+    """The work of a child: match with the inherited subscriptions, then with one of its
+    own.
+    """
     inherited = routes.count("sensors/7/heat")
     routes.subscribe("sensors/+/heat", f"worker {number}")
     routes.check()
@@ -31,7 +38,9 @@ def worker(routes: SubscriptionTrie[str], number: int, pipe: int) -> None:
 
 def main() -> None:
     routes: SubscriptionTrie[str] = SubscriptionTrie(MQTT)
-    routes.subscribe_many((f"sensors/{n % 100}/heat", f"client {n}") for n in range(10_000))
+    routes.subscribe_many(
+        (f"sensors/{n % 100}/heat", f"client {n}") for n in range(10_000)
+    )
 
     done = Event()
 
@@ -58,8 +67,17 @@ def main() -> None:
     for each in busy:
         each.join()
     with open(reading) as answers:
-        print("inherited and then, in each worker:", sorted(set(answers.read().splitlines())))
-    print("statuses:", statuses, "- the parent has", routes.count("sensors/7/heat"), "still")
+        print(
+            "inherited and then, in each worker:",
+            sorted(set(answers.read().splitlines())),
+        )
+    print(
+        "statuses:",
+        statuses,
+        "- the parent has",
+        routes.count("sensors/7/heat"),
+        "still",
+    )
     routes.check()
 
 

@@ -1,15 +1,19 @@
-"""An identity map: one object for each row, whichever thread loads it, even in a graph with cycles.
+"""An identity map: one object for each row, whichever thread loads it, even in a graph
+with cycles.
 
     python examples/identity_map.py
 
-A department has a head and employees, an employee has a department and a boss, so the graph has cycles. Several threads
-walk the whole graph at once, each from a different row, and load from SQLite the rows that no thread has loaded yet.
-Two objects for one row would disagree: a change to one of them would not be seen through the other.
+A department has a head and employees, an employee has a department and a boss, so the
+graph has cycles. Several threads walk the whole graph at once, each from a different
+row, and load from SQLite the rows that no thread has loaded yet. Two objects for one
+row would disagree: a change to one of them would not be seen through the other.
 
-`Ctrie.get_or_create` calls the factory at most once for a key, and threads that ask meanwhile wait for it. So the rule
-is: *a factory reads its own row and asks for no other object*. If the factory of a department fetched its head, and the
-factory of the head its department, two threads could wait for each other for ever. So objects hold the numbers of their
-neighbours, and look them up in the map when a caller follows the reference.
+`Ctrie.get_or_create` calls the factory at most once for a key, and threads that ask
+meanwhile wait for it. So the rule is: *a factory reads its own row and asks for no
+other object*. If the factory of a department fetched its head, and the factory of the
+head its department, two threads could wait for each other for ever. So objects hold the
+numbers of their neighbours, and look them up in the map when a caller follows the
+reference.
 """
 
 from __future__ import annotations
@@ -29,9 +33,12 @@ from typing import Any, TypeAlias
 from ctrie import Ctrie
 
 SCHEMA = """
-CREATE TABLE department (number INTEGER PRIMARY KEY, name TEXT NOT NULL, head INTEGER NOT NULL);
+CREATE TABLE department (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, head INTEGER NOT NULL
+);
 CREATE TABLE employee (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL, department INTEGER NOT NULL, boss INTEGER NOT NULL
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL,
+    department INTEGER NOT NULL, boss INTEGER NOT NULL
 );
 CREATE INDEX staff ON employee (department);
 """
@@ -50,7 +57,9 @@ class Department:
 
     @property
     def employees(self) -> list[Employee]:
-        numbers = self._company.query("SELECT number FROM employee WHERE department = ?", self.number)
+        numbers = self._company.query(
+            "SELECT number FROM employee WHERE department = ?", self.number
+        )
         return [self._company.employee(number) for (number,) in numbers]
 
     def neighbours(self) -> list[Row]:
@@ -58,7 +67,9 @@ class Department:
 
 
 class Employee:
-    def __init__(self, company: Company, number: int, name: str, department: int, boss: int) -> None:
+    def __init__(
+        self, company: Company, number: int, name: str, department: int, boss: int
+    ) -> None:
         self._company = company
         self.number = number
         self.name = name
@@ -81,18 +92,25 @@ Row: TypeAlias = Department | Employee
 
 
 class Company:
-    """All rows of a database as objects, one for each. Any number of threads may use it."""
+    """All rows of a database as objects, one for each.
+
+    Any number of threads may use it.
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = database
         self._objects = Ctrie()
 
     def department(self, number: int) -> Department:
-        found: Department = self._objects.get_or_create((Department, number), partial(self._load_department, number))
+        found: Department = self._objects.get_or_create(
+            (Department, number), partial(self._load_department, number)
+        )
         return found
 
     def employee(self, number: int) -> Employee:
-        found: Employee = self._objects.get_or_create((Employee, number), partial(self._load_employee, number))
+        found: Employee = self._objects.get_or_create(
+            (Employee, number), partial(self._load_employee, number)
+        )
         return found
 
     def query(self, sql: str, number: int) -> list[tuple[Any, ...]]:
@@ -101,11 +119,20 @@ class Company:
             return connection.execute(sql, (number,)).fetchall()
 
     def _load_department(self, number: int) -> Department:
-        return Department(self, *self._row("SELECT number, name, head FROM department WHERE number = ?", number))
+        return Department(
+            self,
+            *self._row(
+                "SELECT number, name, head FROM department WHERE number = ?", number
+            ),
+        )
 
     def _load_employee(self, number: int) -> Employee:
         return Employee(
-            self, *self._row("SELECT number, name, department, boss FROM employee WHERE number = ?", number)
+            self,
+            *self._row(
+                "SELECT number, name, department, boss FROM employee WHERE number = ?",
+                number,
+            ),
         )
 
     def _row(self, sql: str, number: int) -> tuple[Any, ...]:
@@ -129,7 +156,9 @@ def walk(start: Row) -> Iterator[Row]:
 
 
 def walk_together(company: Company, starts: list[int]) -> list[list[Row]]:
-    """Walk the graph from several employees at once, each in a thread; return the objects that each thread met."""
+    """Walk the graph from several employees at once, each in a thread; return the
+    objects that each thread met.
+    """
     together = Barrier(len(starts))
 
     def walk_from(number: int) -> list[Row]:
@@ -141,7 +170,10 @@ def walk_together(company: Company, starts: list[int]) -> list[list[Row]]:
 
 
 def populate(database: Path, departments: int, employees: int, seed: int) -> None:
-    """Make a company. The bosses form one random ring, so every employee can be reached from any other."""
+    """Make a company.
+
+    The bosses form one random ring, so every employee can be reached from any other.
+    """
     rng = random.Random(seed)
     ring = rng.sample(range(employees), employees)
     boss = dict(zip(ring, ring[1:] + ring[:1], strict=True))
@@ -149,7 +181,10 @@ def populate(database: Path, departments: int, employees: int, seed: int) -> Non
         connection.executescript(SCHEMA)
         connection.executemany(
             "INSERT INTO department VALUES (?, ?, ?)",
-            [(number, f"department {number}", rng.randrange(employees)) for number in range(departments)],
+            [
+                (number, f"department {number}", rng.randrange(employees))
+                for number in range(departments)
+            ],
         )
         connection.executemany(
             "INSERT INTO employee VALUES (?, ?, ?, ?)",
@@ -157,14 +192,19 @@ def populate(database: Path, departments: int, employees: int, seed: int) -> Non
         )
 
 
-def main(departments: int = 20, employees: int = 400, threads: int = 8, seed: int = 1) -> None:
+def main(
+    departments: int = 20, employees: int = 400, threads: int = 8, seed: int = 1
+) -> None:
     with TemporaryDirectory() as folder:
         database = Path(folder, "company.sqlite")
         populate(database, departments, employees, seed)
         starts = random.Random(seed).sample(range(employees), threads)
         walks = walk_together(Company(database), starts)
     objects = set[Row]().union(*walks)
-    print(f"{threads} threads walked a graph of {departments + employees} rows, {sum(map(len, walks))} steps in all,")
+    print(
+        f"{threads} threads walked a graph of {departments + employees} rows, "
+        f"{sum(map(len, walks))} steps in all,"
+    )
     print(f"and came across {len(objects)} objects.")
 
 

@@ -1,10 +1,12 @@
-"""A router for log records: names of loggers are topics, and handlers subscribe with filters and levels.
+"""A router for log records: names of loggers are topics, and handlers subscribe with
+filters and levels.
 
     python examples/log_router.py
 
-`logging` passes a record up the tree of loggers, to every handler on the path, under one lock for each handler. Here
-one handler at the root asks the trie which handlers want the record. So a handler can also ask for a word in the middle
-of a name, as in `*.db.#`, and can subscribe and unsubscribe while threads log.
+`logging` passes a record up the tree of loggers, to every handler on the path, under
+one lock for each handler. Here one handler at the root asks the trie which handlers
+want the record. So a handler can also ask for a word in the middle of a name, as in
+`*.db.#`, and can subscribe and unsubscribe while threads log.
 """
 
 from __future__ import annotations
@@ -22,14 +24,18 @@ class Sink(Protocol):
 
 
 class Router(logging.Handler):
-    """A handler that passes each record to the sinks that want its logger's name, at their level or above."""
+    """A handler that passes each record to the sinks that want its logger's name, at
+    their level or above.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.routes: SubscriptionTrie[Sink] = SubscriptionTrie(AMQP, cache=1024)  # names of loggers recur
+        # names of loggers recur
+        self.routes: SubscriptionTrie[Sink] = SubscriptionTrie(AMQP, cache=1024)
 
     def handle(self, record: logging.LogRecord) -> bool:
-        # The base class takes a lock here. The sinks have locks of their own, and routing needs none.
+        # The base class takes a lock here. The sinks have locks of their own, and
+        # routing needs none.
         if passes := bool(self.filter(record)):
             self.emit(record)
         return passes
@@ -39,8 +45,13 @@ class Router(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            wanted = [one for one in self.routes.deliveries(record.name) if record.levelno >= one.options["level"]]
-            for sink in {one.subscriber: None for one in wanted}:  # once, however many of its filters match
+            wanted = [
+                one
+                for one in self.routes.deliveries(record.name)
+                if record.levelno >= one.options["level"]
+            ]
+            # once, however many of its filters match
+            for sink in {one.subscriber: None for one in wanted}:
                 sink.handle(record)
         except TopicError:  # a logger with a name of more than 255 bytes
             self.handleError(record)
@@ -54,7 +65,9 @@ class Noted(logging.Handler):
         self.notes, self.who = notes, who
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.notes.append(f"{record.name} {record.levelname} to {self.who}: {record.getMessage()}")
+        self.notes.append(
+            f"{record.name} {record.levelname} to {self.who}: {record.getMessage()}"
+        )
 
 
 def main() -> None:

@@ -1,24 +1,30 @@
-"""A small MQTT 5 broker: `SubscriptionTrie` finds who gets a message, `TopicStore` keeps retained messages.
+"""A small MQTT 5 broker: `SubscriptionTrie` finds who gets a message, `TopicStore`
+keeps retained messages.
 
     python examples/mqtt_broker.py --port 1883
 
-Real clients of MQTT 5 and 3.1.1 can use it (paho, mosquitto_pub, mosquitto_sub): quality of service 0 to 2 with
-receive maximum and resending, sessions and their expiry, shared subscriptions, subscription options and identifiers,
-retained messages, message expiry, wills and their delay, keep-alive, topic aliases. It leaves out logins,
+Real clients of MQTT 5 and 3.1.1 can use it (paho, mosquitto_pub, mosquitto_sub):
+quality of service 0 to 2 with receive maximum and resending, sessions and their expiry,
+shared subscriptions, subscription options and identifiers, retained messages, message
+expiry, wills and their delay, keep-alive, topic aliases. It leaves out logins,
 encryption, and a disk: all is lost when it ends.
 
 What is worth copying:
 
-- The trie keeps the options of each subscription (`qos`, `no_local`, ...), and `deliveries` returns them, so the broker
-  has no second table. If several filters of a client match, the client gets one message, with the greatest quality of
-  service and all subscription identifiers, as MQTT 5 (3.3.4) allows. Each of its shared subscriptions is delivered by
-  itself (4.8.2).
+- The trie keeps the options of each subscription (`qos`, `no_local`, ...), and
+  `deliveries` returns them, so the broker has no second table. If several filters of a
+  client match, the client gets one message, with the greatest quality of service and
+  all subscription identifiers, as MQTT 5 (3.3.4) allows. Each of its shared
+  subscriptions is delivered by itself (4.8.2).
 - For a shared subscription, `deliveries` names one member: the one whose turn it is.
-- What waits for a client is in a `subtrie.hub.Mailbox`, bounded in bytes. A publisher waits while the mailbox of a
-  reader is full, so a burst loses nothing. A client that makes no room for some seconds is disconnected, and while it
-  is away its session keeps as many messages of quality 1 and 2 as fit.
-- Retained messages are sent by a task of their own, as fast as the client reads, however many they are.
-- `unsubscribe_all` is quick with `index=True`, so the subscriptions of a session that ends are removed at once.
+- What waits for a client is in a `subtrie.hub.Mailbox`, bounded in bytes. A publisher
+  waits while the mailbox of a reader is full, so a burst loses nothing. A client that
+  makes no room for some seconds is disconnected, and while it is away its session keeps
+  as many messages of quality 1 and 2 as fit.
+- Retained messages are sent by a task of their own, as fast as the client reads,
+  however many they are.
+- `unsubscribe_all` is quick with `index=True`, so the subscriptions of a session that
+  ends are removed at once.
 """
 
 from __future__ import annotations
@@ -31,6 +37,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
+
+from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
+from subtrie.hub import Mailbox
 
 from mqtt_packets import (
     ASSIGNED_CLIENT,
@@ -84,14 +93,13 @@ from mqtt_packets import (
     text,
 )
 
-from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
-from subtrie.hub import Mailbox
-
-ROOM = 1 << 20  # bytes that wait for one client; as many may be on their way to it, and from it
+# bytes that wait for one client; as many may be on their way to it, and from it
+ROOM = 1 << 20
 LONGEST_KEEP_ALIVE = 60  # seconds
 MOST_ALIASES = 16
 MOST_UNRELEASED = 1_000  # messages of quality 2 that a client may have under way
-MOST_FILTERS_WAITING = 1_000  # filters of a client whose retained messages are still to be sent
+# filters of a client whose retained messages are still to be sent
+MOST_FILTERS_WAITING = 1_000
 FOREVER = 0xFFFF_FFFF
 LAST = (0, b"")  # in place of a message: the client sends no more
 
@@ -124,7 +132,9 @@ class Outgoing:
     def __len__(self) -> int:
         return len(self.message.topic) + len(self.message.payload)
 
-    def packet(self, version: int, identifier: int, again: bool, topic: str, alias: int) -> bytes:
+    def packet(
+        self, version: int, identifier: int, again: bool, topic: str, alias: int
+    ) -> bytes:
         message = self.message
         body = text(topic)
         if self.qos:
@@ -132,12 +142,20 @@ class Outgoing:
         if version == V5:
             kept = [each for each in message.properties if each[0] in FORWARDED]
             if message.expires is not None:
-                kept.append((MESSAGE_EXPIRY, max(1, int(message.expires - monotonic()))))
+                kept.append(
+                    (MESSAGE_EXPIRY, max(1, int(message.expires - monotonic())))
+                )
             kept += ((SUBSCRIPTION_IDENTIFIER, each) for each in self.identifiers)
             if alias:
                 kept.append((TOPIC_ALIAS, alias))
             body += properties(tuple(kept))
-        return bytes(packet(PUBLISH, body + message.payload, again << 3 | self.qos << 1 | self.retain))
+        return bytes(
+            packet(
+                PUBLISH,
+                body + message.payload,
+                again << 3 | self.qos << 1 | self.retain,
+            )
+        )
 
 
 @dataclass(eq=False)
@@ -149,12 +167,16 @@ class Session:
     connection: Connection | None = None
     will: tuple[Message, int] | None = None  # and the seconds that it is delayed
     mailbox: Mailbox[Outgoing] = field(default_factory=lambda: Mailbox(ROOM, size=len))
-    under_way: dict[int, Outgoing | None] = field(default_factory=dict)  # not acknowledged; None: to be completed
+    # not acknowledged; None: to be completed
+    under_way: dict[int, Outgoing | None] = field(default_factory=dict)
     bytes_under_way: int = 0
     acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
-    unreleased: set[int] = field(default_factory=set)  # messages of quality 2 that the client has not released
+    # messages of quality 2 that the client has not released
+    unreleased: set[int] = field(default_factory=set)
     ending: asyncio.Task[None] | None = None  # while it has no connection
-    numbers: Iterator[int] = field(default_factory=lambda: itertools.cycle(range(1, 65_536)))
+    numbers: Iterator[int] = field(
+        default_factory=lambda: itertools.cycle(range(1, 65_536))
+    )
 
     def acknowledge(self, identifier: int) -> None:
         if (outgoing := self.under_way.pop(identifier, None)) is not None:
@@ -163,14 +185,18 @@ class Session:
 
     def send_next(self, outgoing: Outgoing) -> int:
         """Note a message of quality 1 or 2 as under way; return its identifier."""
-        identifier = next(number for number in self.numbers if number not in self.under_way)
+        identifier = next(
+            number for number in self.numbers if number not in self.under_way
+        )
         self.under_way[identifier] = outgoing
         self.bytes_under_way += len(outgoing)
         return identifier
 
     async def has_window(self, most: int) -> None:
         """Wait until another message of quality 1 or 2 may be sent."""
-        while self.under_way and (len(self.under_way) >= most or self.bytes_under_way > ROOM):
+        while self.under_way and (
+            len(self.under_way) >= most or self.bytes_under_way > ROOM
+        ):
             self.acknowledged.clear()
             await self.acknowledged.wait()
 
@@ -185,10 +211,13 @@ class Connection:
     keep_alive: int
     receive_maximum: int = 65_535
     largest: int = LONGEST_PACKET * 2  # bytes of a packet that the client takes
-    aliases: dict[int, str] = field(default_factory=dict)  # that the client has given to topics
+    # that the client has given to topics
+    aliases: dict[int, str] = field(default_factory=dict)
     most_aliases: int = 0  # that the client takes
     own_aliases: dict[str, int] = field(default_factory=dict)  # that it has been told
-    incoming: Mailbox[tuple[int, bytes]] = field(default_factory=lambda: Mailbox(ROOM, size=lambda one: len(one[1])))
+    incoming: Mailbox[tuple[int, bytes]] = field(
+        default_factory=lambda: Mailbox(ROOM, size=lambda one: len(one[1]))
+    )
     subscribed: asyncio.Queue[tuple[str, int, tuple[int, ...]]] = field(
         default_factory=lambda: asyncio.Queue(MOST_FILTERS_WAITING)
     )
@@ -206,7 +235,9 @@ class Connection:
             self.writer.close()
 
     async def send_all(self) -> None:
-        """Send what waits in the session's mailbox, after what was under way when the last connection ended."""
+        """Send what waits in the session's mailbox, after what was under way when the
+        last connection ended.
+        """
         session = self.session
         for identifier, outgoing in list(session.under_way.items()):
             if outgoing is None:
@@ -225,12 +256,16 @@ class Connection:
                 session.acknowledge(identifier)
 
     def _write_message(self, outgoing: Outgoing, identifier: int, again: bool) -> bool:
-        """Write a message, if it is not too large for the client; return whether it was written."""
+        """Write a message, if it is not too large for the client; return whether it was
+        written.
+        """
         topic = outgoing.message.topic
         alias, is_known = self.own_aliases.get(topic, 0), topic in self.own_aliases
         if not is_known and len(self.own_aliases) < self.most_aliases:
             alias = len(self.own_aliases) + 1
-        encoded = outgoing.packet(self.version, identifier, again, "" if is_known else topic, alias)
+        encoded = outgoing.packet(
+            self.version, identifier, again, "" if is_known else topic, alias
+        )
         if len(encoded) > self.largest:
             return False
         if alias:
@@ -249,23 +284,34 @@ class Broker:
         self.lost = 0  # messages for which there was no room
         self._names = itertools.count(1)
 
-    # ------------------------------------------------------------------------------------------------------- messages
+    # ------------------------------------------------------------------------- messages
 
     async def publish(self, message: Message, sender: Session | None) -> int:
-        """Give a message to all sessions that want it; return their number. It waits for readers that are busy."""
+        """Give a message to all sessions that want it; return their number.
+
+        It waits for readers that are busy.
+        """
         if message.retain:
             if message.payload:
                 self.retained[message.topic] = message
             else:
                 self.retained.pop(message.topic, None)
         wanted = list(self._wanted(message, sender))
-        waiting = [self._wait_for(session, one) for session, one in wanted if not self._give(session, one)]
+        waiting = [
+            self._wait_for(session, one)
+            for session, one in wanted
+            if not self._give(session, one)
+        ]
         if waiting:
             await asyncio.gather(*waiting)
         return len(wanted)
 
-    def _wanted(self, message: Message, sender: Session | None) -> Iterator[tuple[Session, Outgoing]]:
-        """What to send to whom: one message for all filters of a session, and one for each of its shared ones."""
+    def _wanted(
+        self, message: Message, sender: Session | None
+    ) -> Iterator[tuple[Session, Outgoing]]:
+        """What to send to whom: one message for all filters of a session, and one for
+        each of its shared ones.
+        """
         merged: dict[Session, tuple[int, bool, tuple[int, ...]]] = {}
         for one in self.routes.deliveries(message.topic):
             options = one.options
@@ -279,12 +325,18 @@ class Broker:
                 yield one.subscriber, Outgoing(message, qos, retain, identifiers)
             else:
                 other = merged.get(one.subscriber, (0, False, ()))
-                merged[one.subscriber] = max(qos, other[0]), retain or other[1], other[2] + identifiers
+                merged[one.subscriber] = (
+                    max(qos, other[0]),
+                    retain or other[1],
+                    other[2] + identifiers,
+                )
         for session, (qos, retain, identifiers) in merged.items():
             yield session, Outgoing(message, qos, retain, identifiers)
 
     def _give(self, session: Session, outgoing: Outgoing) -> bool:
-        """Put a message into a mailbox; return whether that is done, or not worth waiting for."""
+        """Put a message into a mailbox; return whether that is done, or not worth
+        waiting for.
+        """
         if session.connection is None and not outgoing.qos:
             return True
         if session.mailbox.offer(outgoing):
@@ -301,7 +353,13 @@ class Broker:
         if outgoing.qos and session.connection is not None:
             session.connection.end(QUOTA)
 
-    def _subscribe(self, connection: Connection, filter: str, flags: int, identifiers: tuple[int, ...]) -> int:
+    def _subscribe(
+        self,
+        connection: Connection,
+        filter: str,
+        flags: int,
+        identifiers: tuple[int, ...],
+    ) -> int:
         """Subscribe; return the reason code for the SUBACK."""
         qos, handling = flags & 3, flags >> 4 & 3
         shared = filter.startswith("$share/")
@@ -323,22 +381,29 @@ class Broker:
             try:
                 connection.subscribed.put_nowait((filter, qos, identifiers))
             except asyncio.QueueFull:
-                raise Refused(QUOTA, "too many filters before their retained messages could be sent") from None
+                raise Refused(
+                    QUOTA,
+                    "too many filters before their retained messages could be sent",
+                ) from None
         return qos
 
     async def _send_retained(self, connection: Connection) -> None:
-        """Send the retained messages of new subscriptions, as fast as the client reads."""
+        """Send what is retained for new subscriptions, as fast as the client reads."""
         session = connection.session
         while True:
             filter, qos, identifiers = await connection.subscribed.get()
             for _, message in self.retained.matching(filter):
                 if not message.is_expired:
-                    outgoing = Outgoing(message, min(qos, message.qos), True, identifiers)
+                    outgoing = Outgoing(
+                        message, min(qos, message.qos), True, identifiers
+                    )
                     await session.mailbox.put(outgoing, slow="wait")
 
-    # ------------------------------------------------------------------------------------------------------- sessions
+    # ------------------------------------------------------------------------- sessions
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Serve one connection until it ends."""
         connection = None
         try:
@@ -364,7 +429,10 @@ class Broker:
                     raise broken
         except* (Refused, TopicError) as errors:
             if connection is not None:
-                refused = next((each for each in errors.exceptions if isinstance(each, Refused)), None)
+                refused = next(
+                    (each for each in errors.exceptions if isinstance(each, Refused)),
+                    None,
+                )
                 connection.end(BAD_TOPIC if refused is None else refused.reason)
         except* TimeoutError:
             if connection is not None:
@@ -377,9 +445,16 @@ class Broker:
                 connection.incoming.close()
                 await self._disconnected(connection)
 
-    async def _connected(self, data: Reader, writer: asyncio.StreamWriter) -> Connection:
+    async def _connected(
+        self, data: Reader, writer: asyncio.StreamWriter
+    ) -> Connection:
         """Answer a CONNECT: continue a session, or begin one."""
-        name, version, flags, keep_alive = data.text(), data.byte(), data.byte(), data.short()
+        name, version, flags, keep_alive = (
+            data.text(),
+            data.byte(),
+            data.byte(),
+            data.short(),
+        )
         if name != "MQTT" or version not in (4, V5) or flags & 1:
             if name == "MQTT" and version > V5:
                 writer.write(packet(CONNACK, bytes([0, VERSION, 0])))
@@ -394,22 +469,38 @@ class Broker:
             answer.append((ASSIGNED_CLIENT, client))
         will = self._will(data, flags, version) if flags & 4 else None
         session, is_present = await self._session(client, bool(flags & 2))
-        session.expiry = described.get(SESSION_EXPIRY, 0) if version == V5 else 0 if flags & 2 else FOREVER
+        session.expiry = (
+            described.get(SESSION_EXPIRY, 0)
+            if version == V5
+            else 0
+            if flags & 2
+            else FOREVER
+        )
         session.will = will
         if version == V5 and keep_alive > LONGEST_KEEP_ALIVE:
             keep_alive = LONGEST_KEEP_ALIVE
             answer.append((SERVER_KEEP_ALIVE, keep_alive))
         connection = Connection(session, version, writer, keep_alive)
-        connection.receive_maximum = described.get(RECEIVE_MAXIMUM, connection.receive_maximum)
+        connection.receive_maximum = described.get(
+            RECEIVE_MAXIMUM, connection.receive_maximum
+        )
         connection.largest = described.get(MAXIMUM_PACKET, connection.largest)
-        connection.most_aliases = min(described.get(TOPIC_ALIAS_MAXIMUM, 0), MOST_ALIASES)
+        connection.most_aliases = min(
+            described.get(TOPIC_ALIAS_MAXIMUM, 0), MOST_ALIASES
+        )
         session.connection = connection
         answer += [
             (RECEIVE_MAXIMUM, MOST_UNRELEASED),
             (MAXIMUM_PACKET, LONGEST_PACKET),
             (TOPIC_ALIAS_MAXIMUM, MOST_ALIASES),
         ]
-        writer.write(packet(CONNACK, bytes([is_present, 0]) + (properties(tuple(answer)) if version == V5 else b"")))
+        writer.write(
+            packet(
+                CONNACK,
+                bytes([is_present, 0])
+                + (properties(tuple(answer)) if version == V5 else b""),
+            )
+        )
         return connection
 
     @staticmethod
@@ -418,10 +509,12 @@ class Broker:
         topic, payload = data.text(), data.binary()
         MQTT.split_topic(topic)
         known = dict(described)
-        return Message(topic, payload, flags >> 3 & 3, bool(flags & 32), described), known.get(WILL_DELAY, 0)
+        return Message(
+            topic, payload, flags >> 3 & 3, bool(flags & 32), described
+        ), known.get(WILL_DELAY, 0)
 
     async def _session(self, client: str, is_clean: bool) -> tuple[Session, bool]:
-        """Return the session of a client, and whether it is an older one that goes on."""
+        """Return a client's session, and whether it is an older one that goes on."""
         older = self.sessions.get(client)
         if older is not None:
             if older.connection is not None:
@@ -437,7 +530,10 @@ class Broker:
         return session, False
 
     async def _disconnected(self, connection: Connection) -> None:
-        """The connection is gone: end its session, at once or when it expires. The will may be delayed as long."""
+        """The connection is gone: end its session, at once or when it expires.
+
+        The will may be delayed as long.
+        """
         session = connection.session
         if session.connection is not connection:
             return  # another connection has taken the session over
@@ -467,13 +563,13 @@ class Broker:
         if will is not None:
             await self.publish(will[0], session)
 
-    # -------------------------------------------------------------------------------------------------------- packets
+    # -------------------------------------------------------------------------- packets
 
     async def _obey(self, connection: Connection, reader: asyncio.StreamReader) -> None:
         """Handle a client's packets until it sends DISCONNECT.
 
-        Its messages are published by a task of their own. While that waits for a busy reader, acknowledgements still
-        come through here.
+        Its messages are published by a task of their own. While that waits for a busy
+        reader, acknowledgements still come through here.
         """
         session, patience = connection.session, connection.keep_alive * 1.5 or None
         while True:
@@ -490,7 +586,11 @@ class Broker:
                 identifier = data.identifier()
                 known = identifier in session.unreleased
                 session.unreleased.discard(identifier)
-                unknown = bytes([NOT_FOUND]) if connection.version == V5 and not known else b""
+                unknown = (
+                    bytes([NOT_FOUND])
+                    if connection.version == V5 and not known
+                    else b""
+                )
                 await connection.write(PUBCOMP, short(identifier) + unknown)
             elif kind == SUBSCRIBE:
                 await self._subscribed(connection, data)
@@ -502,7 +602,9 @@ class Broker:
                 if connection.version == V5 and data:
                     if data.byte() == 0x04:  # with the will
                         raise EOFError
-                    session.expiry = dict(data.properties() if data else ()).get(SESSION_EXPIRY, session.expiry)
+                    session.expiry = dict(data.properties() if data else ()).get(
+                        SESSION_EXPIRY, session.expiry
+                    )
                 session.will = None
                 return
             else:
@@ -510,7 +612,7 @@ class Broker:
 
     @staticmethod
     async def _received(connection: Connection, data: Reader) -> None:
-        """The client has a message of quality 2: it is not sent again, but completed."""
+        """The client has a message of quality 2: do not resend, but complete it."""
         session, identifier = connection.session, data.identifier()
         if connection.version == V5 and data and data.byte() >= 0x80:
             session.acknowledge(identifier)
@@ -521,12 +623,16 @@ class Broker:
         await connection.write(PUBREL, short(identifier), 2)
 
     async def _publish_all(self, connection: Connection) -> None:
-        """Publish a client's messages, in order; acknowledge each when all who want it have it in their mailbox."""
+        """Publish a client's messages, in order; acknowledge each when all who want it
+        have it in their mailbox.
+        """
         while (incoming := await connection.incoming.get()) is not LAST:
             flags, body = incoming
             await self._published(connection, flags, Reader(body))
 
-    async def _published(self, connection: Connection, flags: int, data: Reader) -> None:
+    async def _published(
+        self, connection: Connection, flags: int, data: Reader
+    ) -> None:
         session, qos, topic = connection.session, flags >> 1 & 3, data.text()
         if qos == 3:
             raise Refused(MALFORMED, "there is no quality of service 3")
@@ -534,25 +640,37 @@ class Broker:
         described = data.properties() if connection.version == V5 else ()
         known = dict(described)
         if SUBSCRIPTION_IDENTIFIER in known:
-            raise Refused(PROTOCOL, "a client's message has no identifier of a subscription")
+            raise Refused(
+                PROTOCOL, "a client's message has no identifier of a subscription"
+            )
         if TOPIC_ALIAS in known:
             topic = self._aliased(connection, known[TOPIC_ALIAS], topic)
         MQTT.split_topic(topic)
-        expires = monotonic() + known[MESSAGE_EXPIRY] if MESSAGE_EXPIRY in known else None
+        expires = (
+            monotonic() + known[MESSAGE_EXPIRY] if MESSAGE_EXPIRY in known else None
+        )
         message = Message(topic, data.rest(), qos, bool(flags & 1), described, expires)
         is_new = qos < 2 or identifier not in session.unreleased
         if qos == 2 and is_new:
             if len(session.unreleased) >= MOST_UNRELEASED:
-                raise Refused(TOO_MANY, "more messages of quality 2 than the receive maximum")
+                raise Refused(
+                    TOO_MANY, "more messages of quality 2 than the receive maximum"
+                )
             session.unreleased.add(identifier)
         found = await self.publish(message, session) if is_new else 1
         if qos:
-            reason = bytes([NO_MATCH]) if connection.version == V5 and not found else b""
-            await connection.write(PUBACK if qos == 1 else PUBREC, short(identifier) + reason)
+            reason = (
+                bytes([NO_MATCH]) if connection.version == V5 and not found else b""
+            )
+            await connection.write(
+                PUBACK if qos == 1 else PUBREC, short(identifier) + reason
+            )
 
     @staticmethod
     def _aliased(connection: Connection, alias: int, topic: str) -> str:
-        if not 0 < alias <= MOST_ALIASES or (not topic and alias not in connection.aliases):
+        if not 0 < alias <= MOST_ALIASES or (
+            not topic and alias not in connection.aliases
+        ):
             raise Refused(BAD_ALIAS, f"the alias {alias} of a topic")
         if topic:
             connection.aliases[alias] = topic
@@ -566,10 +684,20 @@ class Broker:
             wanted.append((data.text(), data.byte()))
         if not wanted:
             raise Refused(PROTOCOL, "a SUBSCRIBE without a filter")
-        identifiers = (described[SUBSCRIPTION_IDENTIFIER],) if SUBSCRIPTION_IDENTIFIER in described else ()
+        identifiers = (
+            (described[SUBSCRIPTION_IDENTIFIER],)
+            if SUBSCRIPTION_IDENTIFIER in described
+            else ()
+        )
         allowed = 0x3F if connection.version == V5 else 3
-        codes = [self._subscribe(connection, filter, flags & allowed, identifiers) for filter, flags in wanted]
-        await connection.write(SUBACK, answered + (b"\0" if connection.version == V5 else b"") + bytes(codes))
+        codes = [
+            self._subscribe(connection, filter, flags & allowed, identifiers)
+            for filter, flags in wanted
+        ]
+        await connection.write(
+            SUBACK,
+            answered + (b"\0" if connection.version == V5 else b"") + bytes(codes),
+        )
 
     async def _unsubscribed(self, connection: Connection, data: Reader) -> None:
         answered, codes = short(data.identifier()), []
@@ -577,10 +705,17 @@ class Broker:
             data.properties()
         while data:
             try:
-                codes.append(0 if self.routes.unsubscribe(data.text(), connection.session) else NOT_SUBSCRIBED)
+                codes.append(
+                    0
+                    if self.routes.unsubscribe(data.text(), connection.session)
+                    else NOT_SUBSCRIBED
+                )
             except TopicError:
                 codes.append(BAD_FILTER)
-        await connection.write(UNSUBACK, answered + (b"\0" + bytes(codes) if connection.version == V5 else b""))
+        await connection.write(
+            UNSUBACK,
+            answered + (b"\0" + bytes(codes) if connection.version == V5 else b""),
+        )
 
 
 async def run(port: int, ready: asyncio.Future[int] | None = None) -> None:
@@ -595,7 +730,9 @@ async def run(port: int, ready: asyncio.Future[int] | None = None) -> None:
 
 def main() -> None:
     """Serve on the port of the command line."""
-    parser = argparse.ArgumentParser(description="A small MQTT 5 broker, for this machine only.")
+    parser = argparse.ArgumentParser(
+        description="A small MQTT 5 broker, for this machine only."
+    )
     parser.add_argument("--port", type=int, default=1883)
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):

@@ -1,9 +1,10 @@
-"""MQTT's rules of delivery in forty lines: quality of service, no-local, identifiers, shared subscriptions.
+"""MQTT's rules of delivery in forty lines: quality of service, no-local, identifiers,
+shared subscriptions.
 
     python examples/mqtt_deliveries.py
 
-`deliveries` tells which subscribers get a message, and with which options. The packets to send follow from these.
-`mqtt_broker.py` does the same for real clients.
+`deliveries` tells which subscribers get a message, and with which options. The packets
+to send follow from these. `mqtt_broker.py` does the same for real clients.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ class Send(NamedTuple):
     group: str | None
 
 
-def sends(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> list[Send]:
-    """Return what to send for a message on `topic`, published with `qos` by `sender`."""
+def sends(
+    routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None
+) -> list[Send]:
+    """What to send for a message of `sender` on `topic`, published with `qos`."""
     found: dict[str, Send] = {}
     shared = []
     for one in routes.deliveries(topic):
@@ -31,23 +34,40 @@ def sends(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | Non
             continue
         identifier = one.options.get("subscription_identifier")
         granted = min(qos, one.options.get("qos", 0))
-        send = Send(one.subscriber, granted, () if identifier is None else (identifier,), one.group)
-        if one.group is not None:  # each shared subscription of a client gives a message of its own (MQTT 5, 4.8.2)
+        send = Send(
+            one.subscriber,
+            granted,
+            () if identifier is None else (identifier,),
+            one.group,
+        )
+        # each shared subscription of a client gives a message of its own (MQTT 5,
+        # 4.8.2)
+        if one.group is not None:
             shared.append(send)
         elif (other := found.get(one.subscriber)) is None:
             found[one.subscriber] = send
         else:  # all its other filters together give one (3.3.4)
             found[one.subscriber] = send._replace(
-                qos=max(send.qos, other.qos), identifiers=other.identifiers + send.identifiers
+                qos=max(send.qos, other.qos),
+                identifiers=other.identifiers + send.identifiers,
             )
     return [*found.values(), *shared]
 
 
-def show(routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None) -> None:
+def show(
+    routes: SubscriptionTrie[str], topic: str, qos: int, sender: str | None = None
+) -> None:
     print(f"{topic}, qos {qos}:")
-    for send in sorted(sends(routes, topic, qos, sender), key=lambda send: (send.client, send.group or "")):
-        client = send.client if send.group is None else "a member of the group " + send.group
-        named = f", subscriptions {sorted(send.identifiers)}" if send.identifiers else ""
+    for send in sorted(
+        sends(routes, topic, qos, sender),
+        key=lambda send: (send.client, send.group or ""),
+    ):
+        client = (
+            send.client if send.group is None else "a member of the group " + send.group
+        )
+        named = (
+            f", subscriptions {sorted(send.identifiers)}" if send.identifiers else ""
+        )
         print(f"  to {client} with qos {send.qos}{named}")
 
 

@@ -1,4 +1,7 @@
-"""The packets of MQTT 3.1.1 and 5 as bytes: what `mqtt_broker.py` reads and writes. Nothing here knows topics."""
+"""The packets of MQTT 3.1.1 and 5 as bytes: what `mqtt_broker.py` reads and writes.
+
+Nothing here knows topics.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,32 @@ V5 = 5
 LONGEST_PACKET = 1 << 20  # bytes
 
 # Reason codes.
-NO_MATCH, NOT_SUBSCRIBED, UNSPECIFIED, MALFORMED, PROTOCOL, VERSION = 0x10, 0x11, 0x80, 0x81, 0x82, 0x84
+NO_MATCH, NOT_SUBSCRIBED, UNSPECIFIED, MALFORMED, PROTOCOL, VERSION = (
+    0x10,
+    0x11,
+    0x80,
+    0x81,
+    0x82,
+    0x84,
+)
 KEEP_ALIVE, TAKEN_OVER, BAD_FILTER, BAD_TOPIC, NOT_FOUND = 0x8D, 0x8E, 0x8F, 0x90, 0x92
 TOO_MANY, BAD_ALIAS, TOO_LARGE, QUOTA = 0x93, 0x94, 0x95, 0x97
 
-# The properties of MQTT 5 by type: a byte, two, four, a number of variable length, a text, bytes, a pair of texts.
+# The properties of MQTT 5 by type: a byte, two, four, a number of variable length, a
+# text, bytes, a pair of texts.
 BYTES = {0x01, 0x17, 0x19, 0x24, 0x25, 0x28, 0x29, 0x2A}
 SHORTS, LONGS, NUMBERS = {0x13, 0x21, 0x22, 0x23}, {0x02, 0x11, 0x18, 0x27}, {0x0B}
 TEXTS, BINARY, PAIRS = {0x03, 0x08, 0x12, 0x15, 0x1A, 0x1C, 0x1F}, {0x09, 0x16}, {0x26}
-MESSAGE_EXPIRY, SUBSCRIPTION_IDENTIFIER, SESSION_EXPIRY, ASSIGNED_CLIENT = 0x02, 0x0B, 0x11, 0x12
+MESSAGE_EXPIRY, SUBSCRIPTION_IDENTIFIER, SESSION_EXPIRY, ASSIGNED_CLIENT = (
+    0x02,
+    0x0B,
+    0x11,
+    0x12,
+)
 SERVER_KEEP_ALIVE, WILL_DELAY, RECEIVE_MAXIMUM = 0x13, 0x18, 0x21
 TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS, MAXIMUM_PACKET = 0x22, 0x23, 0x27
-FORWARDED = {0x01, 0x03, 0x08, 0x09, 0x26}  # properties of a message that its receivers get as they are
+# properties of a message that its receivers get as they are
+FORWARDED = {0x01, 0x03, 0x08, 0x09, 0x26}
 REPEATED = {0x26, SUBSCRIPTION_IDENTIFIER}  # properties that may come more than once
 NOT_ZERO = {RECEIVE_MAXIMUM, MAXIMUM_PACKET, SUBSCRIPTION_IDENTIFIER}
 
@@ -31,7 +48,10 @@ Properties = tuple[tuple[int, Any], ...]
 
 
 class Refused(Exception):
-    """The client breaks the rules of MQTT, or asks for too much. The broker sends it the code `reason`."""
+    """The client breaks the rules of MQTT, or asks for too much.
+
+    The broker sends it the code `reason`.
+    """
 
     def __init__(self, reason: int, text: str) -> None:
         super().__init__(text)

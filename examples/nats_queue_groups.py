@@ -1,4 +1,5 @@
-"""NATS in one process: queue groups, request and reply, and subscriptions that end after some messages.
+"""NATS in one process: queue groups, request and reply, and subscriptions that end
+after some messages.
 
 python examples/nats_queue_groups.py
 """
@@ -23,14 +24,20 @@ class Message:
 Handler = Callable[[Message], object]
 
 
-@dataclass(eq=False)  # hashed by identity: as in NATS, each subscription gets its own copy of a message
+# hashed by identity: as in NATS, each subscription gets its own copy of a message
+@dataclass(eq=False)
 class Subscribed:
-    """One subscription. `left` is how many messages it may still get; None: any number."""
+    """One subscription.
+
+    `left` is how many messages it may still get; None: any number.
+    """
 
     subject: str
     handler: Handler
     queue: str | None
-    left: AtomicReference[int | None] = field(default_factory=lambda: AtomicReference[int | None](None))
+    left: AtomicReference[int | None] = field(
+        default_factory=lambda: AtomicReference[int | None](None)
+    )
 
     def may_have(self) -> tuple[bool, bool]:
         """Return whether it may have one more message, and whether that is its last."""
@@ -40,7 +47,8 @@ class Subscribed:
                 return True, False
             if left == 0:
                 return False, True
-            if self.left.compare_and_set(left, left - 1):  # each thread takes a different number
+            # each thread takes a different number
+            if self.left.compare_and_set(left, left - 1):
                 return True, left == 1
 
 
@@ -52,7 +60,11 @@ class Bus:
         self._inboxes = count(1)
 
     def subscribe(
-        self, subject: str, handler: Handler, queue: str | None = None, messages: int | None = None
+        self,
+        subject: str,
+        handler: Handler,
+        queue: str | None = None,
+        messages: int | None = None,
     ) -> Subscribed:
         one = Subscribed(subject, handler, queue, AtomicReference(messages))
         self._routes.subscribe(subject, one, queue=queue)
@@ -62,7 +74,9 @@ class Bus:
         return self._routes.unsubscribe(one.subject, one, queue=one.queue)
 
     def publish(self, subject: str, data: str, reply: str | None = None) -> int:
-        """Give a message to each subscription, and to one member of each queue group; return how many got it."""
+        """Give a message to each subscription, and to one member of each queue group;
+        return how many got it.
+        """
         delivered = 0
         for one in self._routes.match(subject):
             may, is_last = one.may_have()
@@ -94,14 +108,24 @@ def main() -> None:
     bus.subscribe("jobs.mow", lambda m: print("told once:", m.data), messages=1)
     for n in range(4):
         bus.publish("jobs.mow", f"lawn {n}")
-    print("the workers had", sorted(map(len, (done["ann"], done["bob"]))), "of", len(done["log"]))
+    print(
+        "the workers had",
+        sorted(map(len, (done["ann"], done["bob"]))),
+        "of",
+        len(done["log"]),
+    )
 
     def serve(message: Message) -> None:
         if message.reply:
             bus.publish(message.reply, message.data.upper())
 
     bus.subscribe("text.upper", serve, queue="servers")
-    print("answer:", bus.request("text.upper", "thanks"), "- nobody:", bus.request("text.lower", "thanks"))
+    print(
+        "answer:",
+        bus.request("text.upper", "thanks"),
+        "- nobody:",
+        bus.request("text.lower", "thanks"),
+    )
 
 
 if __name__ == "__main__":

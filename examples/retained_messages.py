@@ -2,8 +2,9 @@
 
     python examples/retained_messages.py
 
-No subscriber may miss a message between the retained messages and the later ones. So a subscriber first subscribes, and
-then asks for the retained messages. A message that is published in between arrives twice; its number shows this.
+No subscriber may miss a message between the retained messages and the later ones. So a
+subscriber first subscribes, and then asks for the retained messages. A message that is
+published in between arrives twice; its number shows this.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ Inbox = SimpleQueue[Message]
 
 
 class Retaining:
-    """Keeps the last message of each topic that was published with `retain`. An empty payload removes it."""
+    """Keeps the last message of each topic that was published with `retain`.
+
+    An empty payload removes it.
+    """
 
     def __init__(self) -> None:
         self._routes: SubscriptionTrie[Inbox] = SubscriptionTrie(MQTT)
@@ -37,14 +41,18 @@ class Retaining:
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         message = Message(next(self._numbers), topic, payload)
         if retain and payload:
-            self._retained[topic] = message  # keep it before delivering it; otherwise a subscriber could miss it
+            # keep it before delivering it; otherwise a subscriber could miss it
+            self._retained[topic] = message
         elif retain:
             self._retained.pop(topic, None)
         for inbox in self._routes.match(topic):
             inbox.put(message)
 
     def subscribe(self, filter: str, inbox: Inbox) -> list[Message]:
-        """Subscribe; return the retained messages of one instant. Members of a group get none (MQTT 5, 4.8.2)."""
+        """Subscribe; return the retained messages of one instant.
+
+        Members of a group get none (MQTT 5, 4.8.2).
+        """
         self._routes.subscribe(filter, inbox)
         if filter.startswith("$share/"):
             return []
@@ -62,7 +70,8 @@ def main() -> None:
     broker.publish("heat/cellar", b"13", retain=True)
     print("live:", inbox.get_nowait().payload)
 
-    # A subscriber that comes while another thread publishes gets the last value, retained or live.
+    # A subscriber that comes while another thread publishes gets the last value,
+    # retained or live.
     def count_up() -> None:
         for n in range(1_000):
             broker.publish("heat/hall", b"%d" % n, retain=True)
@@ -74,8 +83,14 @@ def main() -> None:
     busy.join()
     while not late.empty():
         message = late.get()
-        seen[message.number] = message  # by number, so a message that arrived twice counts once
-    print("the last one seen:", seen[max(seen)].payload, "- without a gap:", len(seen) == max(seen) - min(seen) + 1)
+        # by number, so a message that arrived twice counts once
+        seen[message.number] = message
+    print(
+        "the last one seen:",
+        seen[max(seen)].payload,
+        "- without a gap:",
+        len(seen) == max(seen) - min(seen) + 1,
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The broker that the tutorial ends with: topics with wildcards, options, groups, retained messages, threads.
+"""The broker that the tutorial ends with: topics with wildcards, options, groups,
+retained messages, threads.
 
 python examples/small_broker.py
 """
@@ -16,7 +17,10 @@ PATIENCE = 5.0  # seconds that a publisher waits for a client that has no room
 
 
 class Client:
-    """A subscriber. Messages wait in a bounded queue. If it stays full, they are lost, and counted."""
+    """A subscriber.
+
+    Messages wait in a bounded queue. If it stays full, they are lost, and counted.
+    """
 
     def __init__(self, name: str, room: int = 1_000) -> None:
         self.name = name
@@ -58,10 +62,18 @@ class Broker:
     def unsubscribe(self, client: Client, filter: str) -> None:
         self._routes.unsubscribe(filter, client)
 
-    def publish(self, topic: str, payload: bytes, *, sender: Client | None = None, retain: bool = False) -> int:
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        sender: Client | None = None,
+        retain: bool = False,
+    ) -> int:
         """Give a message to all clients that want it; return how many copies they are.
 
-        A client gets one for itself, and one as the member of each group whose turn it is.
+        A client gets one for itself, and one as the member of each group whose turn it
+        is.
         """
         if retain and payload:
             self._retained[topic] = payload
@@ -78,7 +90,10 @@ class Broker:
 
     @contextmanager
     def connected(self, name: str) -> Iterator[Client]:
-        """Connect a client for the duration of the block. All its subscriptions end with it."""
+        """Connect a client for the duration of the block.
+
+        All its subscriptions end with it.
+        """
         client = Client(name)
         try:
             yield client
@@ -93,18 +108,32 @@ class Broker:
 def main() -> None:
     broker = Broker()
     broker.publish("heat/attic", b"31", retain=True)
-    with broker.connected("ann") as ann, broker.connected("bob") as bob, broker.connected("cleo") as cleo:
+    with (
+        broker.connected("ann") as ann,
+        broker.connected("bob") as bob,
+        broker.connected("cleo") as cleo,
+    ):
         broker.subscribe(ann, "heat/+", no_local=True)
         for worker in (bob, cleo):
             broker.subscribe(worker, "$share/workers/heat/#")
-        publishers = [Thread(target=lambda: [broker.publish("heat/hall", b"21") for _ in range(100)]) for _ in range(4)]
+        publishers = [
+            Thread(
+                target=lambda: [broker.publish("heat/hall", b"21") for _ in range(100)]
+            )
+            for _ in range(4)
+        ]
         for each in publishers:
             each.start()
         for each in publishers:
             each.join()
         broker.publish("heat/ann", b"20", sender=ann)
         print("subscribed:", broker.clients())
-        print("ann has", len(ann.messages()), "messages, bob and cleo", sorted(len(c.messages()) for c in (bob, cleo)))
+        print(
+            "ann has",
+            len(ann.messages()),
+            "messages, bob and cleo",
+            sorted(len(c.messages()) for c in (bob, cleo)),
+        )
     print("subscribed:", broker.clients())
 
 

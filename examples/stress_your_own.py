@@ -1,10 +1,12 @@
-"""Testing a concurrent object of your own: a registry of sessions, with a fault and without it.
+"""Testing a concurrent object of your own: a registry of sessions, with a fault and
+without it.
 
     python examples/stress_your_own.py
 
-The registry lets at most two sessions in. Its first version checks, and then acts. `stress.explore` runs every schedule
-of two threads that enter at once, and shows the one that lets three sessions in. For the second version it proves that
-no schedule of these calls is wrong.
+The registry lets at most two sessions in. Its first version checks, and then acts.
+`stress.explore` runs every schedule of two threads that enter at once, and shows the
+one that lets three sessions in. For the second version it proves that no schedule of
+these calls is wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ class Hasty:
     def enter(self, who: str) -> bool:
         if len(self.inside.load()) >= ROOM:
             return False
-        while not self.inside.compare_and_set(inside := self.inside.load(), inside | {who}):
+        while not self.inside.compare_and_set(
+            inside := self.inside.load(), inside | {who}
+        ):
             pass
         return True
 
@@ -42,7 +46,8 @@ class Careful(Hasty):
             inside = self.inside.load()
             if len(inside) >= ROOM:
                 return False
-            # Success: there was room at this very instant. Failure: another session has entered; look again.
+            # Success: there was room at this very instant. Failure: another session has
+            # entered; look again.
             if self.inside.compare_and_set(inside, inside | {who}):
                 return True
 
@@ -53,7 +58,9 @@ class Registry(stress.Spec):
     initial: Hashable = frozenset()
     read_only = frozenset({"count"})
 
-    def step(self, state: frozenset[str], op: str, args: tuple[str, ...]) -> tuple[frozenset[str], object]:
+    def step(
+        self, state: frozenset[str], op: str, args: tuple[str, ...]
+    ) -> tuple[frozenset[str], object]:
         if op == "count":
             return state, len(state)
         return (state | {args[0]}, True) if len(state) < ROOM else (state, False)
@@ -72,8 +79,12 @@ def explored(kind: type[Hasty]) -> stress.Explored:
 def main() -> None:
     hasty = explored(Hasty)
     report = hasty.report()
-    print(report[report.index("What the threads did") : report.index("\n\n  operations:")])
-    print(f"\nHasty is right: {bool(hasty)}. Careful is right: {bool(explored(Careful))}.")
+    print(
+        report[report.index("What the threads did") : report.index("\n\n  operations:")]
+    )
+    print(
+        f"\nHasty is right: {bool(hasty)}. Careful is right: {bool(explored(Careful))}."
+    )
 
 
 if __name__ == "__main__":

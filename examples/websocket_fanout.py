@@ -1,16 +1,19 @@
-"""Fan-out to web sockets with `subtrie.hub`: a mailbox for each client, bounded in bytes, and four kinds of patience.
+"""Fan-out to web sockets with `subtrie.hub`: a mailbox for each client, bounded in
+bytes, and four kinds of patience.
 
     python examples/websocket_fanout.py
 
-An option of each subscription says what happens when the mailbox of a client that does not read is full:
+An option of each subscription says what happens when the mailbox of a client that does
+not read is full:
 
-    slow="newest"  the newest message of each topic replaces the one before: right for prices and positions
-    slow="close"   the client is closed and has to connect again: right if no message may be lost unnoticed
-    slow="drop"    the client loses messages until it reads again: right for a dashboard
-    slow="wait"    the publisher waits: right if the publisher can wait (back-pressure)
+    slow="newest"  the newest message of each topic replaces the one before: right for
+    prices and positions slow="close"   the client is closed and has to connect again:
+    right if no message may be lost unnoticed slow="drop"    the client loses messages
+    until it reads again: right for a dashboard slow="wait"    the publisher waits:
+    right if the publisher can wait (back-pressure)
 
-A web-socket library has a connection with `send` and `close`. Here `Socket` plays its part, so nothing needs to be
-installed and the output is always the same.
+A web-socket library has a connection with `send` and `close`. Here `Socket` plays its
+part, so nothing needs to be installed and the output is always the same.
 """
 
 from __future__ import annotations
@@ -22,20 +25,29 @@ from subtrie.hub import Hub, Slow, SlowReader
 
 
 class Connection(Protocol):
-    """What this example needs of a web socket. `websockets`, `aiohttp` and Starlette differ in names only."""
+    """What this example needs of a web socket.
+
+    `websockets`, `aiohttp` and Starlette differ in names only.
+    """
 
     async def send(self, message: bytes) -> None: ...
     async def close(self) -> None: ...
     async def wait_closed(self) -> None: ...
 
 
-async def serve(hub: Hub[bytes], connection: Connection, filters: dict[str, Slow]) -> None:
-    """Serve a client until it leaves, breaks off, reads too slowly or is cancelled. Then its subscriptions end."""
+async def serve(
+    hub: Hub[bytes], connection: Connection, filters: dict[str, Slow]
+) -> None:
+    """Serve a client until it leaves, breaks off, reads too slowly or is cancelled.
+
+    Then its subscriptions end.
+    """
     try:
         async with hub.connect(connection.send) as client:
             for filter, slow in filters.items():
                 client.subscribe(filter, slow=slow)
-            await connection.wait_closed()  # a server that takes commands from the client reads them here
+            # a server that takes commands from the client reads them here
+            await connection.wait_closed()
     except (SlowReader, ConnectionError) as why:
         print(f"closed: {why}")
     finally:
@@ -80,8 +92,14 @@ async def demonstrate() -> None:
         newest = {b"gold 999", b"oil 999"}
         while len(fast.got) < 2_000 or not newest <= set(slow.got):
             await asyncio.sleep(0)
-        print(f"fast got {len(fast.got)} messages, the last: {[each.decode() for each in fast.got[-2:]]}")
-        print(f"slow got fewer than five: {len(slow.got) < 5}, among them the newest: {newest <= set(slow.got)}")
+        print(
+            f"fast got {len(fast.got)} messages, "
+            f"the last: {[each.decode() for each in fast.got[-2:]]}"
+        )
+        print(
+            f"slow got fewer than five: {len(slow.got) < 5}, "
+            f"among them the newest: {newest <= set(slow.got)}"
+        )
         for socket in (fast, slow):
             await socket.close()
     print(f"clients left: {len(hub.clients)}; subscriptions left: {len(hub.routes)}")

@@ -1,6 +1,6 @@
 """Published directories: instants of a subscription set as files, in order, for other processes to read.
 
-docs/published.md describes the format, which is plain Parquet and JSON. Reading one starts with `open_directory`.
+docs/published-format.md describes the format, which is plain Parquet and JSON. Reading starts with `open_directory`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from snapshot.topics import Limits
 from subtrie import Dialect
 
 FORMAT: Final = 2
-"""The version of the format that docs/published.md describes."""
+"""The version of the format that docs/published-format.md describes."""
 
 READABLE: Final = (1, FORMAT)
 """The formats that are read. Any other is refused. Format 1 had no checksums, and no chain."""

@@ -65,7 +65,7 @@ def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> Non
 def test_sql_alone_finds_what_the_trie_holds(tmp_path: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statements of the page on published directories."""
     duckdb = pytest.importorskip("duckdb", reason="needs the extra `readers`")
-    page = (PAGE.parents[1] / "published.md").read_text(encoding="utf-8")
+    page = (PAGE.parents[1] / "published-format.md").read_text(encoding="utf-8")
     script, whole = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -16,13 +17,14 @@ import pytest
 from rich.console import Console
 
 from benchmarks import __main__ as command_line
-from benchmarks import answers, machine, matchers, plots, readme, report, results, runner, tables
+from benchmarks import answers, machine, matchers, options, plots, readme, report, results, runner, tables
 from benchmarks.__main__ import main
 from benchmarks.brokers import installed, server
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
 from benchmarks.suite import adopted, all_benchmarks, map_scaling, mixed, scaling, tail, writers
 from benchmarks.threads import timed_in_threads
 from benchmarks.workloads import growing_filters, long_filters, throughput_filters, throughput_topics
+from ctrie import twin
 from subtrie import AMQP
 from tests.threads import run_together
 
@@ -429,3 +431,13 @@ def test_every_benchmark_runs(name: str, capsys: pytest.CaptureFixture[str], tmp
     assert command_line.main([name, "--quick", "--output", str(tmp_path)]) == 0
     assert all_benchmarks()[name].title in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.once
+@pytest.mark.skipif(twin == "interpreted", reason="of the compiled modules")
+@pytest.mark.parametrize("kind", options.KINDS)
+def test_a_subscription_takes_the_memory_that_the_page_says(kind: str) -> None:
+    """Within a seventh: the process has other things in its memory, too."""
+    page = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+    (said,) = (int(row[1]) for row in re.findall(r"^\| (.*) \| (\d+) \|$", page, re.MULTILINE) if row[0] == kind)
+    assert options.in_a_process(kind, 100_000) == pytest.approx(said, rel=0.15)

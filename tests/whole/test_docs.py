@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,7 @@ from tests.snippets import run_page, snippets
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-ELSEWHERE = {"stress.md", "spark.md", "published.md", "other-readers.md"}
+ELSEWHERE = {"stress.md", "spark.md", "published.md", "published-format.md", "other-readers.md"}
 """Pages that cannot be run as they are: `tests/stress` tests the first and its folder; the others are tested below."""
 
 
@@ -71,6 +73,7 @@ def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pyt
             trie.subscribe(f"stock.{n}", "ann")
             publisher.publish()
     assert run_page(ROOT / "docs" / "published.md", {"trie": trie}) >= 3
+    assert run_page(ROOT / "docs" / "published-format.md") == 1
 
 
 @pytest.mark.once
@@ -98,6 +101,52 @@ def test_the_page_on_spark_is_understood(spark: SparkSession, tmp_path: Path, mo
         exec(compile("\n" * snippet.line + text, "spark.md", "exec"), names)
         ran += 1
     assert ran >= 6
+
+
+# ---------------------------------------------------------------------------------------------------------------- sizes
+
+WIDEST = 88  # characters of code that a page shows beside its menus; `examples/ruff.toml` says the same of examples
+LONGEST = 400  # lines
+
+
+def code_lines(text: str) -> Iterator[str]:
+    """The lines of code blocks, without what a program has printed."""
+    for kind, block in re.findall(r"^```([\w{}-]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            prompt = {"pycon": (">>> ", "... "), "console": ("$ ", "> ")}.get(kind)
+            if not kind.startswith("{") and kind != "text" and (prompt is None or line.startswith(prompt)):
+                yield line
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=named)
+def test_code_is_not_wider_than_a_page(page: Path) -> None:
+    assert [line for line in code_lines(page.read_text(encoding="utf-8")) if len(line) > WIDEST] == []
+
+
+@pytest.mark.once
+def test_a_wide_line_is_noticed() -> None:
+    wide = "x" * 89
+    page = f"```pycon\n>>> {wide}\n{wide}\n```\n\n```sh\n{wide}\n```\n\n```text\n{wide}\n```\n"
+    assert [line for line in code_lines(page) if len(line) > WIDEST] == [f">>> {wide}", wide]
+
+
+@pytest.mark.once
+def test_no_page_is_too_long_to_read() -> None:
+    lengths = {named(page): len(page.read_text(encoding="utf-8").splitlines()) for page in PAGES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 200
+
+
+@pytest.mark.once
+def test_the_extras_of_the_page_on_installing_are_there() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\| `(\S+)` \|", page, re.MULTILINE))
+    declared = set(
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    )
+    ours = {"test", "lint", "docs", "release", "s3-server"}  # for the work on the package
+    assert shown == declared - ours
 
 
 # ---------------------------------------------------------------------------------------------------------------- links
@@ -198,7 +247,10 @@ def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     assert len(commands) > 5
     here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
     for each in commands:
-        command, _, shown = each.partition("\n")
+        first, *lines = each.split("\n")
+        while lines[0].startswith("> "):  # the command goes on
+            first += "\n" + lines.pop(0)[2:]
+        command, shown = first, "\n".join(lines)
         done = subprocess.run(
             ["bash", "-c", f"({command}) 2>&1"],
             cwd=tmp_path,
