@@ -26,7 +26,11 @@ def code_of(name: str, file: str) -> str:
     text = (ROOT / file).read_text(encoding="utf-8")
     node: ast.AST = ast.parse(text)
     for part in name.split("."):
-        found = [each for each in ast.iter_child_nodes(node) if isinstance(each, NAMED) and each.name == part]
+        found = [
+            each
+            for each in ast.iter_child_nodes(node)
+            if isinstance(each, NAMED) and each.name == part
+        ]
         if not found:
             raise LookupError(f"{file} has no class and no function {name}")
         node = found[0]
@@ -37,7 +41,12 @@ def code_of(name: str, file: str) -> str:
 
 def page_with_code(text: str) -> str:
     """Return a page's text with each such block as the example has it now."""
-    return BLOCK.sub(lambda found: f"{found['mark']}```python\n{code_of(found['name'], found['file'])}\n```", text)
+    return BLOCK.sub(
+        lambda found: (
+            f"{found['mark']}```python\n{code_of(found['name'], found['file'])}\n```"
+        ),
+        text,
+    )
 
 
 def main() -> None:

@@ -27,7 +27,11 @@ def passed(call: Callable[[], object]) -> tuple[list[str], list[str]]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(ROOMS) and not code.co_name.startswith("<"):
+        if (
+            event == "call"
+            and code.co_filename.startswith(ROOMS)
+            and not code.co_name.startswith("<")
+        ):
             entered.setdefault(code)
 
     sys.setprofile(note)
@@ -36,7 +40,9 @@ def passed(call: Callable[[], object]) -> tuple[list[str], list[str]]:
     finally:
         sys.setprofile(None)
     functions = [code.co_qualname for code in entered]
-    files = list(dict.fromkeys(str(Path(code.co_filename).relative_to(ROOT)) for code in entered))
+    files = list(
+        dict.fromkeys(str(Path(code.co_filename).relative_to(ROOT)) for code in entered)
+    )
     return functions, files
 
 
@@ -73,7 +79,9 @@ def walks() -> list[tuple[str, list[str], list[str]]]:
                 trie.subscribe("c/1", "cat")
             call()  # what happens only the first time is not on the way
             if name.startswith(("`subscribe", "`unsubscribe")):
-                trie.subscribe("b/1/+", "bob") if "un" in name else trie.unsubscribe("b/1/+", "bob")
+                trie.subscribe("b/1/+", "bob") if "un" in name else trie.unsubscribe(
+                    "b/1/+", "bob"
+                )
             if name.startswith("`Publisher"):
                 trie.subscribe("c/2", "cat")
             found.append((name, *passed(call)))
@@ -82,9 +90,14 @@ def walks() -> list[tuple[str, list[str], list[str]]]:
 
 def table() -> str:
     """Return the table of all walks."""
-    lines = ["| call | functions | files, in the order of the way |", "| --- | ---: | --- |"]
+    lines = [
+        "| call | functions | files, in the order of the way |",
+        "| --- | ---: | --- |",
+    ]
     for name, functions, files in walks():
-        shown = ", ".join(f"`{file}`" for file in files[:6]) + (", ..." if len(files) > 6 else "")
+        shown = ", ".join(f"`{file}`" for file in files[:6]) + (
+            ", ..." if len(files) > 6 else ""
+        )
         lines.append(f"| {name} | {len(functions)} | {len(files)}: {shown} |")
     return "\n".join(lines)
 
@@ -100,7 +113,9 @@ def main() -> None:
     import ctrie
 
     if ctrie.twin != "interpreted":
-        sys.exit("walks are counted on the interpreted twin: CTRIE_TWIN=interpreted python -m docs.walks")
+        sys.exit(
+            "walks are counted on the interpreted twin: CTRIE_TWIN=interpreted python -m docs.walks"
+        )
     if len(sys.argv) > 1:
         for name, functions, files in walks():
             if sys.argv[1] in name:

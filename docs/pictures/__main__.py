@@ -27,7 +27,9 @@ class Scene:
 
     def __init__(self, **roots: Any) -> None:
         self.roots = roots
-        self._met: dict[int, Any] = {}  # nodes by what tells them apart; kept, so that none gets the number of another
+        self._met: dict[
+            int, Any
+        ] = {}  # nodes by what tells them apart; kept, so that none gets the number of another
         self._known: set[int] = set()
         self._generations: dict[Any, int] = {}
         self.look("")
@@ -36,14 +38,22 @@ class Scene:
         """Draw what the roots lead to now."""
         panel = Panel(heading)
         for name, root in self.roots.items():
-            panel.boxes[name] = Box([name], "frozen" if root.readonly else "old", round=True)
+            panel.boxes[name] = Box(
+                [name], "frozen" if root.readonly else "old", round=True
+            )
             panel.tops.append(name)
             self._lead(panel, name, None, nodes.load(root))
         self._known.update(self._met)
         return panel
 
     def _lead(
-        self, panel: Panel, start: Any, cell: int | None, node: Any, label: str = "", dashed: bool = False
+        self,
+        panel: Panel,
+        start: Any,
+        cell: int | None,
+        node: Any,
+        label: str = "",
+        dashed: bool = False,
     ) -> None:
         panel.lines.append(Line(start, id(node), cell, label, dashed))
         if id(node) in panel.boxes:
@@ -89,7 +99,9 @@ def a_subscribe() -> str:
     before = scene.look("Before")
     trie.subscribe("sensors/cellar/heat", "boiler")
     after = scene.look('After subscribe("sensors/cellar/heat",\n"boiler")')
-    return drawing("A subscription trie before and after a subscribe", [[before, after]])
+    return drawing(
+        "A subscription trie before and after a subscribe", [[before, after]]
+    )
 
 
 def a_snapshot() -> str:
@@ -101,7 +113,10 @@ def a_snapshot() -> str:
     once = scene.look('2. After the next write,\nsubscribe("shop/returns", "billing")')
     trie.subscribe("sensors/hall", "light")
     twice = scene.look('3. After another, subscribe("sensors/hall", "light")')
-    return drawing("A snapshot, and the copies that the writes after it make", [[taken, once], [twice]])
+    return drawing(
+        "A snapshot, and the copies that the writes after it make",
+        [[taken, once], [twice]],
+    )
 
 
 def a_lost_gcas() -> str:
@@ -113,27 +128,47 @@ def a_lost_gcas() -> str:
 
     def asked(root: Any, inode: Any) -> bool:
         if "snapshot" not in scene.roots:
-            seen.append(scene.look("1. The new node is in place,\nand pending: it has a prev"))
+            seen.append(
+                scene.look("1. The new node is in place,\nand pending: it has a prev")
+            )
             scene.roots["snapshot"] = trie.snapshot()._root
-            seen.append(scene.look("2. Another thread takes a snapshot:\nthe root is of generation 2"))
+            seen.append(
+                scene.look(
+                    "2. Another thread takes a snapshot:\nthe root is of generation 2"
+                )
+            )
         return bool(may_commit(root, inode))
 
     def exchanged(slot: Any, expected: Any, new: Any) -> bool:
-        failed = isinstance(expected, nodes.MainNode) and isinstance(nodes.load(expected), nodes.FailedNode)
+        failed = isinstance(expected, nodes.MainNode) and isinstance(
+            nodes.load(expected), nodes.FailedNode
+        )
         done = compare_and_set(slot, expected, new)
         if isinstance(new, nodes.FailedNode):
-            seen.append(scene.look("3. The I-node is not: the write\nis marked as failed"))
+            seen.append(
+                scene.look("3. The I-node is not: the write\nis marked as failed")
+            )
         elif failed:
             seen.append(scene.look("4. The old node is back\nin its place"))
         return bool(done)
 
     with mock.patch.multiple(nodes, _may_commit=asked, compare_and_set=exchanged):
         trie.subscribe("sensors/hall", "light")
-    seen.append(scene.look("5. The writer has started again, and copied\nits way into generation 2"))
-    return drawing("A GCAS that loses against a snapshot", [seen[:2], seen[2:4], seen[4:]])
+    seen.append(
+        scene.look(
+            "5. The writer has started again, and copied\nits way into generation 2"
+        )
+    )
+    return drawing(
+        "A GCAS that loses against a snapshot", [seen[:2], seen[2:4], seen[4:]]
+    )
 
 
-PICTURES = {"subscribe.svg": a_subscribe, "snapshot.svg": a_snapshot, "gcas-that-loses.svg": a_lost_gcas}
+PICTURES = {
+    "subscribe.svg": a_subscribe,
+    "snapshot.svg": a_snapshot,
+    "gcas-that-loses.svg": a_lost_gcas,
+}
 
 
 def main(folder: Path) -> None:
@@ -143,5 +178,7 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     if ctrie.twin != "interpreted" or os.environ.get("PYTHONHASHSEED") != "0":
-        sys.exit("run this as `make pictures` does: CTRIE_TWIN=interpreted PYTHONHASHSEED=0 python -m docs.pictures")
+        sys.exit(
+            "run this as `make pictures` does: CTRIE_TWIN=interpreted PYTHONHASHSEED=0 python -m docs.pictures"
+        )
     main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER)

@@ -27,7 +27,10 @@ class Box:
     layer: int = 0
 
     def widths(self) -> list[float]:
-        return [max(len(line) for line in cell.split("\n")) * LETTER + 2 * PAD for cell in self.cells] or [3 * PAD]
+        return [
+            max(len(line) for line in cell.split("\n")) * LETTER + 2 * PAD
+            for cell in self.cells
+        ] or [3 * PAD]
 
     def width(self) -> float:
         return sum(self.widths())
@@ -66,7 +69,9 @@ class Panel:
         """Return the width and the height of the panel, once its boxes have their places."""
         right = max(box.x + box.width() for box in self.boxes.values())
         longest = max(map(len, self.heading.split("\n")))
-        return max(right, longest * LETTER), self._top_of(self._layers()) - LAYER + LINE + 6
+        return max(right, longest * LETTER), self._top_of(
+            self._layers()
+        ) - LAYER + LINE + 6
 
     def _heading(self) -> int:
         return LINE * (self.heading.count("\n") + 1) + 8
@@ -86,7 +91,10 @@ class Panel:
         placed.add(at)
         box = self.boxes[at]
         own = []
-        for line in sorted((line for line in self.lines if line.start == at), key=lambda line: line.cell or 0):
+        for line in sorted(
+            (line for line in self.lines if line.start == at),
+            key=lambda line: line.cell or 0,
+        ):
             if line.end not in placed:
                 self._place(line.end, placed, ends)
                 own.append(self.boxes[line.end])
@@ -102,7 +110,13 @@ class Panel:
 
     def _top_of(self, layer: int) -> float:
         return self._heading() + sum(
-            max([box.height() for box in self.boxes.values() if box.layer == above], default=0) + LAYER - LINE - 6
+            max(
+                [box.height() for box in self.boxes.values() if box.layer == above],
+                default=0,
+            )
+            + LAYER
+            - LINE
+            - 6
             for above in range(layer)
         )
 
@@ -118,10 +132,14 @@ class Panel:
             x1, y1 = start.exit(line.cell), tops[line.start] + start.height()
             x2, y2 = end.x + end.width() / 2, tops[line.end]
             dash = ' stroke-dasharray="4 4"' if line.dashed else ""
-            parts.append(f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2 - 2:.1f}" class="l" marker-end="url(#a)"{dash}/>')
+            parts.append(
+                f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2 - 2:.1f}" class="l" marker-end="url(#a)"{dash}/>'
+            )
             if line.label:
                 x, y = (x1 + x2) / 2 + 6, (y1 + y2) / 2 + 4
-                parts.append(f'<text x="{x:.1f}" y="{y:.1f}" class="n">{escape(line.label)}</text>')
+                parts.append(
+                    f'<text x="{x:.1f}" y="{y:.1f}" class="n">{escape(line.label)}</text>'
+                )
         for at, box in self.boxes.items():
             parts += _box(box, tops[at])
         return parts
@@ -134,7 +152,9 @@ def _box(box: Box, top: float) -> list[str]:
         parts.append(f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" {look}/>')
         for row, text in enumerate(cell.split("\n")):
             y = top + LINE * (row + 1) - 2
-            parts.append(f'<text x="{left + width / 2:.1f}" y="{y:.1f}" class="t">{escape(text)}</text>')
+            parts.append(
+                f'<text x="{left + width / 2:.1f}" y="{y:.1f}" class="t">{escape(text)}</text>'
+            )
         left += width
     return parts
 
@@ -156,8 +176,15 @@ def drawing(title: str, rows: Sequence[Sequence[Panel]]) -> str:
         left = height = 0.0
         for panel in row:
             panel.place()
-            parts += [f'<g transform="translate({left:.1f} {top:.1f})">', *panel.svg(), "</g>"]
-            width, height = max(width, left + panel.size()[0]), max(height, panel.size()[1])
+            parts += [
+                f'<g transform="translate({left:.1f} {top:.1f})">',
+                *panel.svg(),
+                "</g>",
+            ]
+            width, height = (
+                max(width, left + panel.size()[0]),
+                max(height, panel.size()[1]),
+            )
             left += panel.size()[0] + MARGIN
         top += height + MARGIN
     right, bottom = width + 4, top - MARGIN + 4
