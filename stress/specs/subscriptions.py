@@ -17,7 +17,7 @@ Pair = tuple[str, Hashable]
 
 _MATCHING: Final = frozenset({"match", "entries", "has_match", "count"})
 _WHOLE: Final = frozenset({"subscriptions", "snapshot", "len", "__len__"})
-_SETS: Final = frozenset({"match", "entries", "subscriptions", "snapshot", "filters"})
+_SETS: Final = frozenset({"match", "entries", "subscriptions", "snapshot", "filters", "deliveries_of"})
 
 
 class Subscriptions(Spec):
@@ -26,7 +26,8 @@ class Subscriptions(Spec):
     Operations and answers are those of `subtrie.SubscriptionTrie`: `subscribe(filter, subscriber) -> bool`,
     `unsubscribe(filter, subscriber) -> bool`, `unsubscribe_all(subscriber) -> int`, `match(topic)` (the
     distinct subscribers, in any order), `has_match(topic) -> bool`, `count(topic) -> int` (of distinct
-    subscribers), `entries(topic)` (pairs), `filters(subscriber)`, `subscriptions()` and `snapshot()` (pairs),
+    subscribers), `entries(topic)` (pairs), `deliveries_of(topic, subscriber)` (the filters of one subscriber that match
+    a topic), `filters(subscriber)`, `subscriptions()` and `snapshot()` (pairs),
     `len()`, `clear()`, `contains(filter, subscriber)`.
 
     Parameters:
@@ -39,13 +40,14 @@ class Subscriptions(Spec):
     """
 
     name = "subscriptions"
-    read_only = _MATCHING | _WHOLE | frozenset({"filters", "contains"})
+    read_only = _MATCHING | _WHOLE | frozenset({"filters", "contains", "deliveries_of"})
     vocabulary = read_only | frozenset({"subscribe", "unsubscribe", "unsubscribe_all", "clear"})
     parameters: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("subscribe", "unsubscribe", "contains"), "filter, subscriber"),
         **dict.fromkeys(("unsubscribe_all", "filters"), "subscriber"),
         **dict.fromkeys(_MATCHING, "topic"),
         **dict.fromkeys(_WHOLE | {"clear"}, ""),
+        "deliveries_of": "topic, subscriber",
     }
 
     def __init__(self, initial: Iterable[Pair] | None = None, *, dialect: str = "amqp") -> None:
@@ -74,6 +76,9 @@ class Subscriptions(Spec):
                 return state - mine, len(mine)
             case "filters":
                 return state, frozenset(filter for filter, subscriber in state if subscriber == args[0])
+            case "deliveries_of":
+                mine = {pair for pair in state if pair[1] == args[1]}
+                return state, frozenset(filter for filter, _ in mine if self._matches(filter, args[0]))
             case "clear":
                 return frozenset(), None
             case "len" | "__len__":
@@ -119,6 +124,8 @@ class Subscriptions(Spec):
             return self._covered(operation.args[0], universe)
         if operation.op in {"unsubscribe_all", "filters"}:
             return [pair for pair in universe if pair[1] == operation.args[0]]
+        if operation.op == "deliveries_of":
+            return [pair for pair in self._covered(operation.args[0], universe) if pair[1] == operation.args[1]]
         return self.elements(operation) or EVERYTHING
 
     def _covered(self, topic: Any, universe: Collection[Any]) -> list[Pair]:
@@ -153,6 +160,9 @@ class Subscriptions(Spec):
                 return None if result != 0 else False
             case "filters":
                 return filter in result if subscriber == operation.args[0] else None  # type: ignore[operator]
+            case "deliveries_of":
+                mine = subscriber == operation.args[1] and self._matches(filter, str(operation.args[0]))
+                return filter in result if mine else None  # type: ignore[operator]
         if operation.op not in _MATCHING or not self._matches(filter, str(operation.args[0])):
             return None
         match operation.op:
@@ -175,7 +185,7 @@ class Subscriptions(Spec):
     def normalise(self, op: str, result: Any) -> Hashable:
         if op not in _SETS or isinstance(result, (BaseException, Raised)) or result is UNSEEN:
             return freeze(result)
-        if op in {"match", "filters"}:
+        if op in {"match", "filters", "deliveries_of"}:
             found = [freeze(each) for each in result]
         else:
             found = [(freeze(each[0]), freeze(each[1])) for each in result]

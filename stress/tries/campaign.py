@@ -38,6 +38,7 @@ from stress.tries.report import replay_command
 from stress.tries.scenarios import STARTS, pairs, random_scenario, snapshots, stops, triples
 from stress.tries.states import States
 from stress.tries.token import Token, decode, encode
+from stress.tries.trie_copy import NOTICES
 from stress.tries.twins import experiment_on, load_twin
 from stress.verdicts import Verdict, verdict_of
 
@@ -216,7 +217,7 @@ class _Worker:
         if self._plan.ideal:
             return under_ideal_reclaimer(experiment, self._random, _SAMPLES)
         # State that only the thread that delivers notices may touch is not in slots, so it is missing in `States`.
-        if part == "pairs" and self._states is not None and not experiment.start.has("on_interest"):
+        if part == "pairs" and self._states is not None and not any(map(experiment.start.has, NOTICES)):
             return reduced(experiment, self._states)
         if part == "stops":
             return stopped_for_ever(experiment)

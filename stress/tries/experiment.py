@@ -23,7 +23,7 @@ from stress.tries.names import TrieNames
 from stress.tries.scenarios import STARTS, Start
 from stress.tries.specs import KNOWN_AS, Exclusions, Shares
 from stress.tries.structure import fingerprint, shape
-from stress.tries.trie_copy import TrieCopy
+from stress.tries.trie_copy import NOTICES, TrieCopy
 
 __all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
 
@@ -69,7 +69,7 @@ class TrieExperiment(Experiment):
 
     def _follow_subject(self) -> None:
         self._trie = self.subject.trie
-        self._notices = _Notices(self._trie) if self.start.has("on_interest") else None
+        self._notices = _Notices(self._trie) if any(map(self.start.has, NOTICES)) else None
         self._bound = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _made(self) -> Any:
@@ -127,8 +127,15 @@ class TrieExperiment(Experiment):
         if needed and nodes != self._fresh(content):
             return content, f"there are nodes that nobody needs: {nodes}"
         if self._notices is not None:
-            return content, self._notices.trouble({filter for filter, _ in content} if whole else None)
+            return content, self._notices.trouble({*map(self._watched, content)} if whole else None)
         return content, ""
+
+    def _watched(self, subscription: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a listener is told of for the first of such subscriptions."""
+        words = subscription[0].split("/")
+        group = words[1] if words[0] == "$share" else None
+        filter = "/".join(words if group is None else words[2:])
+        return (filter, group) if self.start.has("on_group_interest") else (filter,)
 
     def _fresh(self, content: Any) -> Any:
         """The nodes of an object into which `content` has just been put."""
@@ -182,9 +189,9 @@ class _Notices:
         self._notices._under_way = None
         self._listener.wanted, self._listener.broken = wanted, ""
 
-    def trouble(self, filters: set[str] | None) -> str:
-        """The fault of the notices, if these filters have subscribers; None: that is not known."""
+    def trouble(self, filters: set[tuple[Any, ...]] | None) -> str:
+        """The fault of the notices, if these filters, or groups, have subscribers; None: that is not known."""
         wanted, broken = self.told
         if not broken and filters is not None and wanted != filters:
-            return f"the listener has been told of {sorted(wanted)}, and there are {sorted(filters)}"
+            return f"the listener has been told of {sorted(wanted, key=str)}, and there are {sorted(filters, key=str)}"
         return str(broken)

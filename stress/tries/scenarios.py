@@ -23,8 +23,8 @@ class Start:
     """A state to start from: the calls that make it. `left` is a call in which a thread has stopped for ever, after the
     given number of slot changes. `places` are the subjects of the operations of two threads and a third. `settings` are
     those of the subscription trie: how many answers it remembers (`cache`), whether it keeps filters without a wildcard
-    by their whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`). `operations` are the
-    operations to explore here, if not all.
+    by their whole text (`exact`), has an `index`, or tells a listener of interest (`on_interest`, `on_group_interest`).
+    `operations` are the operations to explore here, if not all.
     """
 
     calls: tuple[Call, ...]
@@ -219,7 +219,7 @@ _SUBSCRIPTION_OPERATIONS: Final[dict[str, _Arguments]] = {
     "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "has_match": _topic, "count": _topic,
     "entries": _topic, "filters": lambda place, fresh: place[1:2], "subscriptions": _nothing, "snapshot": _nothing,
     "__len__": _nothing, "clear": _nothing, "deliveries": _topic, "match_many": _topic, "deliveries_many": _topic,
-    "match_iter": _topic,
+    "match_iter": _topic, "deliveries_of": lambda place, fresh: (place[2], place[1]),
 }  # fmt: skip
 
 # ----------------------------------------------------------------------------------------- the queue groups of a filter
@@ -227,19 +227,32 @@ _SUBSCRIPTION_OPERATIONS: Final[dict[str, _Arguments]] = {
 _SHARED: Final = "$share/g/a/b"
 
 
-def _shares(members: str, *places: str) -> Start:
-    calls: tuple[Call, ...] = tuple(("subscribe", (_SHARED, each)) for each in members.split())
-    return Start(calls, tuple(tuple((_SHARED, each, "a/b") for each in place.split()) for place in places))
+def _shares(members: str, *places: str, operations: str = "", **settings: Any) -> Start:
+    """`.x` is a subscriber in no group."""
+    calls: tuple[Call, ...] = tuple(("subscribe", _share(each)[:2]) for each in members.split())
+    found = tuple(tuple(map(_share, place.split())) for place in places)
+    return Start(calls, found, None, tuple(settings.items()), tuple(operations.split()))
+
+
+def _share(text: str) -> tuple[str, str, str]:
+    return ("a/b" if text.startswith(".") else _SHARED), text.lstrip("."), "a/b"
+
+
+_TOLD: Final = "subscribe unsubscribe members"
 
 
 _SHARES: Final = {
     "nobody in the group": _shares("", "x y x", "x x y"),
     "one in the group": _shares("x", "x y x", "y z x"),
     "two in the group": _shares("x y", "x y z", "z x y"),
+    "listened to, nobody": _shares("", "x x .x", "x .y x", operations=_TOLD, on_group_interest=True),
+    "listened to, one in the group": _shares("x", "x y .x", ".y x .y", operations=_TOLD, on_group_interest=True),
+    "listened to, one of each": _shares("x .y", "x .y .x", ".y .z x", operations=_TOLD, on_group_interest=True),
 }
 
 _SHARE_OPERATIONS: Final[dict[str, _Arguments]] = {
     "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "deliveries": _topic, "has_match": _topic,
+    "members": _topic, "groups": _topic, "deliveries_of": lambda place, fresh: (place[2], place[1]),
 }  # fmt: skip
 
 # ------------------------------------------------------------------------------------------- the exclusions of a filter
@@ -285,7 +298,8 @@ _TOPICS: Final = {
 
 _TOPIC_OPERATIONS: Final[dict[str, _Arguments]] = {
     "get": _key, "__setitem__": _key_value, "setdefault": _key_value, "pop": lambda place, fresh: (place[0], None),
-    "matching": _key, "matching_all": _nothing, "items": _nothing, "clear": _nothing, "snapshot": _nothing,
+    "matching": _key, "matching_all": _nothing, "joined": _nothing, "items": _nothing,
+    "clear": _nothing, "snapshot": _nothing,
 }  # fmt: skip
 
 # --------------------------------------------------------------------------------- the subscriptions of field matchers
@@ -356,7 +370,7 @@ OPERATIONS: Final[Mapping[str, Mapping[str, _Arguments]]] = {
 CORE: Final[Mapping[str, Sequence[str]]] = {
     "map": ("get", "__setitem__", "pop", "compute", "clear", "items", "readonly_snapshot", "snapshot"),
     "subscriptions": ("subscribe", "unsubscribe", "match", "has_match", "clear", "snapshot"),
-    "shares": ("subscribe", "unsubscribe", "match"),
+    "shares": ("subscribe", "unsubscribe", "match", "members"),
     "exclusions": ("subscribe", "unsubscribe", "match", "has_match", "snapshot"),
     "topics": ("get", "__setitem__", "pop", "clear", "snapshot"),
     "fields": ("subscribe", "unsubscribe", "match", "hits", "clear", "snapshot"),
@@ -364,7 +378,9 @@ CORE: Final[Mapping[str, Sequence[str]]] = {
 }
 """Representative operations: each of them reads, changes or replaces different things."""
 
-VARIANTS: Final = frozenset({"get_many", "update", "match_many", "match_iter", "deliveries", "deliveries_many", "fork"})
+VARIANTS: Final = frozenset(
+    {"get_many", "update", "match_many", "match_iter", "deliveries", "deliveries_many", "fork", "groups"}
+)
 """Operations that read or change the same as another one, by different code: explored against the representative
 ones."""
 
@@ -491,7 +507,7 @@ def random_scenario(
     start = STARTS[target][name]
     drawn_from = start.operations_of(target, operations or [*OPERATIONS[target], *CORE[target], *CORE[target]])
     size = random.choice(sizes)
-    if target == "shares" and len(size) > 1:
+    if target == "shares" and len(size) > 1 and not start.operations:
         # A match takes its turn after the instant of its answer. Two matches beside changes may show that.
         drawn_from = ["match", "deliveries", "has_match"]
 

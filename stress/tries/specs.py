@@ -15,7 +15,7 @@ __all__ = ["KNOWN_AS", "Exclusions", "Shares"]
 KNOWN_AS: Final = {
     "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "match_iter": "match",
     "deliveries_many": "match",
-    "matching": "get", "matching_all": "items", "fork": "snapshot",
+    "matching": "get", "matching_all": "items", "joined": "items", "groups": "members", "fork": "snapshot",
 }  # fmt: skip
 """Operations, by their names in the specifications."""
 
@@ -54,6 +54,10 @@ class Shares(Spec):
                 return state, ()
             case "subscriptions":
                 return state, frozenset(members)
+            case "members":
+                return state, frozenset(who for filter, who in members if filter.startswith("$share/"))
+            case "deliveries_of":
+                return state, any(who == args[1] for _, who in members)
         return super().step(state, op, args)
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
@@ -64,7 +68,7 @@ class Shares(Spec):
         return [after for each in turns for after in super(Shares, self).successors(each, op, args, result)]
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        return frozenset(map(freeze, result)) if op == "subscriptions" else freeze(result)
+        return frozenset(map(freeze, result)) if op in {"subscriptions", "members"} else freeze(result)
 
 
 class Exclusions(Spec):

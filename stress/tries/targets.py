@@ -14,7 +14,7 @@ from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of, unique
 from stress.specs import Map, Subscriptions
 from stress.tries.field_subjects import FIELDS
-from stress.tries.specs import Exclusions
+from stress.tries.specs import Exclusions, Shares
 from stress.tries.topics import Topics
 from stress.tries.under_test import UnderTest, beside_a_fork, check
 
@@ -74,6 +74,10 @@ class SubscriptionsUnderTest(UnderTest):
         """The subscribers that get a message, each as often as it gets it."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries(topic)))
 
+    def deliveries_of(self, topic: str, subscriber: Any) -> Any:
+        """The filters by which one subscriber gets a message."""
+        return [delivery.filter for delivery in self.trie.deliveries_of(topic, subscriber)]
+
     def match_many(self, topic: str) -> Any:
         """As `match`, by a call for many topics."""
         return self.trie.match_many([topic])[0]
@@ -94,6 +98,22 @@ class SubscriptionsUnderTest(UnderTest):
         """A snapshot, read later."""
         taken = self.trie.snapshot()
         return Deferred(lambda: [(entry.filter, entry.subscriber) for entry in taken.subscriptions()])
+
+
+class SharesUnderTest(SubscriptionsUnderTest):
+    """The calls of the specification of one queue group, `g`, on a subscription trie."""
+
+    def members(self, topic: str) -> list[Any]:
+        """The members of the group."""
+        return [one.subscriber for one in self.trie.members(topic, "g")]
+
+    def groups(self, topic: str) -> list[Any]:
+        """The same, of all groups of the filter."""
+        return [one.subscriber for one in self.trie.groups(topic).get("g", ())]
+
+    def deliveries_of(self, topic: str, subscriber: Any) -> bool:
+        """Whether a subscriber may get a message as a member of the group."""
+        return [one.group for one in self.trie.deliveries_of(topic, subscriber)] == ["g"]
 
 
 class ExclusionsUnderTest(SubscriptionsUnderTest):
@@ -131,8 +151,27 @@ class TopicsUnderTest(UnderTest):
         return beside_a_fork(taken, taken.fork)
 
 
+class JoinedUnderTest(TopicsUnderTest):
+    """The same, with lookups by a subscription to the filter."""
+
+    def matching(self, filter: str) -> list[tuple[str, Any]]:
+        """Topic and value of each topic that reaches the subscription."""
+        subscriptions = import_module("subtrie").SubscriptionTrie()
+        subscriptions.subscribe(filter, 1)
+        return [(topic, value) for topic, value, _ in self.trie.joined(subscriptions)]
+
+
 class StoreUnderTest(UnderTest):
-    """The calls of the map specification, on a `subtrie.TopicStore`, including its lookups by filter."""
+    """The calls of the map specification, on a `subtrie.TopicStore`, including its lookups by filter. `subscriptions`
+    is a trie with a subscription to all topics."""
+
+    def __init__(self, store: Any, subscriptions: Any) -> None:
+        super().__init__(store)
+        self._subscriptions = subscriptions
+
+    def joined(self) -> list[tuple[str, Any]]:
+        """All topics with their values, looked up by a subscription."""
+        return [(topic, value) for topic, value, _ in self.trie.joined(self._subscriptions)]
 
     def matching(self, topic: str) -> Any:
         """The value of a topic, looked up with the topic as the filter."""
@@ -225,7 +264,18 @@ def _subscription_workloads() -> list[Workload]:
         )
         for each in settings
     ]  # fmt: skip
-    return plain + excluding
+    sharing = Workload(
+        lambda: SharesUnderTest(subtrie.SubscriptionTrie(subtrie.MQTT)),
+        Shares(), _share_calls(), check, "subscriptions",
+    )  # fmt: skip
+    return [*plain, *excluding, sharing]
+
+
+def _share_calls() -> list[tuple[Any, ...]]:
+    """Without matches: these take their turns later than they answer."""
+    place = "$share/g/a/b", one_of(1, 2, 3)
+    calls: list[tuple[Any, ...]] = [("subscribe", *place)] * 3 + [("unsubscribe", *place)] * 3
+    return [*calls, *[("members", "a/b"), ("deliveries_of", "a/b", place[1])] * 2, ("has_match", "a/b")]
 
 
 def _exclusion_calls() -> list[tuple[Any, ...]]:
@@ -239,6 +289,7 @@ def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bo
     filter, topic, subscriber = one_of(*filters), one_of(*topics), one_of(1, 2)
     calls: list[tuple[Any, ...]] = [("subscribe", filter, subscriber), ("unsubscribe", filter, subscriber)] * 6
     calls += [("match", topic)] * 6 + [("has_match", topic), ("count", topic), ("entries", topic)]
+    calls += [("deliveries_of", topic, subscriber)] * 2
     of_all = [("subscriptions",), ("filters", subscriber), ("snapshot",), ("__len__",), ("clear",)]
     return [*calls, *of_all] if whole else calls
 
@@ -251,7 +302,8 @@ def _topic_workloads() -> list[Workload]:
 
     shallow = _topic_calls(["a", "a.b", "a.c", "b.c"], ["a.*", "*.c", "#", "a.#", "a.b"])
     deep = _topic_calls(["a.b.c.d", "a.b.c", "a.b.x.d", "x.y"], ["a.b.#", "a.*.*.d", "a.b.c.*", "*.b.#", "x.y"])
-    return [Workload(store, Topics(), each, check, "topics") for each in (shallow, deep, [*shallow, *deep])]
+    plain = [Workload(store, Topics(), each, check, "topics") for each in (shallow, deep, [*shallow, *deep])]
+    return [*plain, Workload(lambda: JoinedUnderTest(subtrie.TopicStore()), Topics(), shallow, check, "topics")]
 
 
 def _topic_calls(topics: Sequence[str], filters: Sequence[str]) -> list[tuple[Any, ...]]:

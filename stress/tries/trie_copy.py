@@ -15,23 +15,35 @@ from stress.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from stress.tries.scenarios import Start
 from stress.tries.source_copy import PACKAGES, Change, import_privately, interpreted_twin
 from stress.tries.stand_ins import slot_module, threading_module
-from stress.tries.targets import ExclusionsUnderTest, MapUnderTest, StoreUnderTest, SubscriptionsUnderTest
+from stress.tries.targets import (
+    ExclusionsUnderTest,
+    MapUnderTest,
+    SharesUnderTest,
+    StoreUnderTest,
+    SubscriptionsUnderTest,
+)
 
 __all__ = ["LEVELS", "Listener", "TrieCopy", "explore_waits", "load_copy"]
 
 
+NOTICES: Final = ("on_interest", "on_group_interest")
+"""Settings of a trie with a listener."""
+
+
 class Listener:
-    """Receives the notices of `on_interest`: which filters are wanted. `broken` is the fault of a notice, if any."""
+    """Receives notices: which filters, or groups of filters, are wanted. `broken` is the fault of a notice, if any."""
 
     def __init__(self) -> None:
-        self.wanted: frozenset[str] = frozenset()
+        self.wanted: frozenset[tuple[Any, ...]] = frozenset()
         self.broken = ""
 
-    def __call__(self, filter: str, wanted: bool) -> None:
+    def __call__(self, *notice: Any) -> None:
         """Receive a notice."""
-        if wanted == (filter in self.wanted):
-            self.broken = f"the listener is told twice in turn that {filter!r} is {'' if wanted else 'not '}wanted"
-        self.wanted = self.wanted | {filter} if wanted else self.wanted - {filter}
+        *watched, wanted = notice
+        what = tuple(watched)
+        if wanted == (what in self.wanted):
+            self.broken = f"the listener is told twice in turn that {what!r} is {'' if wanted else 'not '}wanted"
+        self.wanted = self.wanted | {what} if wanted else self.wanted - {what}
 
 
 class TrieCopy:
@@ -50,8 +62,9 @@ class TrieCopy:
     def make(self, target: str, start: Start) -> Any:
         """An object in the state `start`."""
         settings = dict(start.settings)
-        if start.has("on_interest"):
-            settings["on_interest"] = Listener()
+        for setting in NOTICES:
+            if start.has(setting):
+                settings[setting] = Listener()
         subject = self.empty(target, **settings)
         for op, args in start.calls:
             getattr(subject, op)(*args)
@@ -65,7 +78,9 @@ class TrieCopy:
             return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
         subtrie: Any = self.modules["subtrie"]
         if target == "topics":
-            return StoreUnderTest(subtrie.TopicStore())
+            all_topics = subtrie.SubscriptionTrie()
+            all_topics.subscribe("#", "x")
+            return StoreUnderTest(subtrie.TopicStore(), all_topics.snapshot())
         if target == "fields":
             fields = self.modules["subtrie.fields"]
             return FieldsUnderTest(fields, fields.FieldMatcher())
@@ -75,7 +90,7 @@ class TrieCopy:
         if target == "exclusions":
             return ExclusionsUnderTest(subtrie.SubscriptionTrie(**settings))
         if target == "shares":
-            settings["dialect"] = subtrie.MQTT
+            return SharesUnderTest(subtrie.SubscriptionTrie(subtrie.MQTT, **settings))
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
 
     def _leave(self, subject: Any, call: Call, after_changes: int) -> None:

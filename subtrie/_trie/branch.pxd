@@ -62,6 +62,7 @@ cdef class FilterEdit(Edit):
     cdef Py_ssize_t attempts
     cdef bint applied
     cdef bint crossed
+    cdef bint crossed_group
     cdef Py_ssize_t depth
     cdef Py_ssize_t taken
     cdef bint parts

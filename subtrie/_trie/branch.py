@@ -169,6 +169,7 @@ class FilterEdit(Edit):
         "bare",
         "bare_above",
         "crossed",
+        "crossed_group",
         "depth",
         "group",
         "hashes",
@@ -184,6 +185,7 @@ class FilterEdit(Edit):
     attempts: int
     applied: bool  # it is over, whether or not there was something to change
     crossed: bool  # afterwards: the filter had no subscribers before, or has none now
+    crossed_group: bool  # afterwards: the same of those whose set changes: the group, or the subscribers in no group
     words: tuple[str, ...]  # at least one
     hashes: tuple[int, ...]
     depth: int
@@ -205,7 +207,7 @@ class FilterEdit(Edit):
         self.settled = False
         self.applied = False
         self.attempts = 0
-        self.crossed = False
+        self.crossed = self.crossed_group = False
 
     def rewind(self) -> None:
         if not self.settled:
@@ -270,7 +272,7 @@ class Subscribe(FilterEdit):
 
     def create(self) -> SNode | None:
         self.present = None
-        self.crossed = True
+        self.crossed = self.crossed_group = True
         return self._path_from(self.depth)
 
     def change(self, sn: SNode) -> SNode | None:
@@ -278,7 +280,7 @@ class Subscribe(FilterEdit):
         end = self.depth + self.taken
         if self.parts or end < len(self.words):
             self.present = None
-            self.crossed = True
+            self.crossed = self.crossed_group = True
             if self.parts:
                 return self._parted(branch, end)
             # The filter continues, but there is no level yet.
@@ -289,6 +291,7 @@ class Subscribe(FilterEdit):
         members = members_of(audience, self.group)
         present = find_keyed(members, entry.key, entry.hash, self)
         self.present = present
+        self.crossed_group = members is None
         if present is not None:
             if present.options is None and entry.options is None:
                 return sn
@@ -324,12 +327,12 @@ class Unsubscribe(FilterEdit):
 
     def create(self) -> SNode | None:
         self.present = None
-        self.crossed = False
+        self.crossed = self.crossed_group = False
         return None
 
     def change(self, sn: SNode) -> SNode | None:
         self.present = None
-        self.crossed = False
+        self.crossed = self.crossed_group = False
         self.emptied = False
         branch: Branch = sn  # type: ignore[assignment]
         if self.parts or self.depth + self.taken < len(self.words):
@@ -340,8 +343,10 @@ class Unsubscribe(FilterEdit):
         self.present = present
         if present is None:
             return sn
-        left = with_members(audience, self.group, without_keyed(members, present), None, present)
+        others = without_keyed(members, present)
+        left = with_members(audience, self.group, others, None, present)
         self.crossed = left is None
+        self.crossed_group = others is None
         if left is None and branch.next is None:
             return None
         self.emptied = left is None

@@ -1,4 +1,4 @@
-"""Change notices: a filter has got its first subscriber, or has lost its last.
+"""Change notices: a filter has got its first subscriber, or has lost its last; or one of its groups has.
 
 A thread that makes a filter's first subscription, or removes its last, puts the filter on a list. Then it takes the
 place of the delivering thread, unless another thread has it. The delivering thread works until the list is empty, gives
@@ -19,7 +19,7 @@ since Ctrl-C may have come before them.
 A thread that a fork has left behind does not keep the place, either. In the child, a notice that was under way counts
 as told: its listener may wait for something that does not exist there.
 
-    waiting: the filters that wait, as duties (duties.py)
+    waiting: the Watched that wait, as duties (duties.py)
     place:   None               no thread delivers
              Doer               this thread delivers; only it uses the filters that were taken off the list and told
 """
@@ -38,26 +38,32 @@ from subtrie._trie.duties import Duties, Duty
 
 _RESUME = opcode.opmap["RESUME"]
 
-Listener = Callable[[str, bool], object]
-IsWanted = Callable[[str], bool]
+Watched = tuple[Any, ...]
+"""What the listener is told about, as it is told: (filter,); or (filter, group), with None for the subscribers in no
+group."""
+
+Listener = Callable[..., object]
+IsWanted = Callable[[Watched], bool]
 
 
 class Notices:
-    """The notices of one trie."""
+    """The notices of one trie: of its filters, or of their groups."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, of_groups: bool) -> None:
+        name = "on_group_interest" if of_groups else "on_interest"
         if not callable(listener):
-            raise TypeError(f"on_interest must be callable or None, not {type(listener).__name__}")
+            raise TypeError(f"{name} must be callable or None, not {type(listener).__name__}")
         if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(getattr(listener, "__call__", None)):  # noqa: B004
-            raise TypeError("on_interest must be a function that is called, not one that is awaited: nobody awaits it")
+            raise TypeError(f"{name} must be a function that is called, not one that is awaited: nobody awaits it")
+        self.of_groups = of_groups
         self._listener = listener
         self._waiting = Duties()
         self._place: Any = Slot.__new__(Slot)
         initialise(self._place, None)
         # Only the delivering thread uses these three:
-        self._taken: deque[str | None] = deque()
-        self._told: set[str] = set()  # the filters that the listener knows as wanted
-        self._under_way: tuple[str, bool] | None = None  # the notice that the listener is being told
+        self._taken: deque[Watched | None] = deque()
+        self._told: set[Watched] = set()  # what the listener knows as wanted
+        self._under_way: tuple[Watched, bool] | None = None  # the notice that the listener is being told
 
     @property
     def waits(self) -> bool:
@@ -111,9 +117,9 @@ class Notices:
 
     def _deliver(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         if self._under_way is not None:
-            filter, wanted = self._under_way
-            self._note_told(filter, not wanted)  # as if it had not been told, which is possible
-            self._taken.append(filter)
+            watched, wanted = self._under_way
+            self._note_told(watched, not wanted)  # as if it had not been told, which is possible
+            self._taken.append(watched)
             self._under_way = None
         # Progress: each round takes filters off the list, or found that another thread has put one on it.
         while True:
@@ -130,17 +136,17 @@ class Notices:
 
     def _look(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         """Look at the first filter that was taken off the list. If that raises, it stays there for the next look."""
-        filter = self._taken[0]
-        if filter is None:
+        watched = self._taken[0]
+        if watched is None:
             self._taken.extend(self._told)
             self._taken.popleft()
             return
-        wanted = is_wanted(filter)
-        if wanted is not (filter in self._told):
-            self._under_way = filter, wanted
-            self._note_told(filter, wanted)
+        wanted = is_wanted(watched)
+        if wanted is not (watched in self._told):
+            self._under_way = watched, wanted
+            self._note_told(watched, wanted)
             try:
-                self._listener(filter, wanted)
+                self._listener(*watched, wanted)
             except MemoryError as error:
                 if not again or not _had_begun(error):
                     raise  # it is told once more
@@ -155,8 +161,8 @@ class Notices:
             self._under_way = None
         self._taken.popleft()
 
-    def _note_told(self, filter: str, wanted: bool) -> None:
-        (self._told.add if wanted else self._told.discard)(filter)
+    def _note_told(self, watched: Watched, wanted: bool) -> None:
+        (self._told.add if wanted else self._told.discard)(watched)
 
 
 def _had_begun(error: BaseException) -> bool:
@@ -166,7 +172,7 @@ def _had_begun(error: BaseException) -> bool:
     return below is not None and below.tb_frame.f_code.co_code[below.tb_lasti] != _RESUME
 
 
-def _in_turn(waiting: Any) -> list[str | None]:
+def _in_turn(waiting: Any) -> list[Watched | None]:
     """Return the filters on the list, the oldest first."""
     filters = []
     while waiting is not None:

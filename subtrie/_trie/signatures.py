@@ -17,6 +17,7 @@ def subscription_trie(
     index: bool = False,
     cache: int = 0,
     on_interest: Callable[[str, bool], object] | None = None,
+    on_group_interest: Callable[[str, str | None, bool], object] | None = None,
     weak: bool = False,
     exact: bool = False,
     storable: bool = False,

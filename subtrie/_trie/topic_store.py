@@ -36,9 +36,15 @@ from ctrie._pickled import PickledList
 from ctrie._signatures import LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
+from subtrie._trie.exclusions import BUT
+from subtrie._trie.exclusions import checked as checked_exclusions
+from subtrie._trie.exclusions import words_of as exclusions_of
+from subtrie._trie.match.deliveries import Delivery, check_merge
 from subtrie._trie.match.topic_rules import topic_rules
+from subtrie._trie.queries.joining import few_filters, joined
 from subtrie._trie.queries.listing import branch_at, entry_changes, filter_count, value_changes, walk
 from subtrie._trie.signatures import topic_store
+from subtrie._trie.trie import SubscriptionTrie
 
 _ABSENT: Any = NoDefault()
 
@@ -279,13 +285,16 @@ class TopicStore(Matchable):
 
     # --------------------------------------------------------------------------------------------------------- to ask
 
-    def matching(self, filter: str) -> Iterator[tuple[str, Any]]:
-        """Iterate over (topic, value) for every topic that `filter` matches, all of one instant during the call.
+    def matching(self, filter: str, *, but: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+        """Iterate over (topic, value) for every topic that `filter` matches and none of `but`, its exclusions, all of
+        one instant during the call.
 
-        The order is arbitrary. For the filter of a shared subscription, only the part after the group counts. The call
-        raises TopicError for a text that is not a filter. O(levels that the filter's words reach), which is O(words +
-        answers), and more if there are topics that begin like the filter and continue differently. AMQP's `#` anywhere
-        but at the end costs O(topics that begin with the words before it). Lock-free; linearizes as `snapshot`.
+        These are the stored messages that a new subscription gets. The order is arbitrary. For the filter of a shared
+        subscription, only the part after the group counts. The call raises TopicError for a text that is not a filter,
+        and the errors of `SubscriptionTrie.subscribe` for exclusions. O(levels that the filter's words reach), which is
+        O(words + answers), and more if there are topics that begin like the filter and continue differently. AMQP's `#`
+        anywhere but at the end costs O(topics that begin with the words before it). Lock-free; linearizes as
+        `snapshot`.
 
         >>> from subtrie import MQTT
         >>> store = TopicStore(MQTT, {"sensors/1/heat": 20, "sensors/2/heat": 21, "$SYS/load": 1})
@@ -293,15 +302,64 @@ class TopicStore(Matchable):
         [('sensors/1/heat', 20), ('sensors/2/heat', 21)]
         >>> len(list(store.matching("#"))), list(store.matching("$SYS/#"))
         (2, [('$SYS/load', 1)])
+        >>> sorted(store.matching("sensors/#", but=("sensors/+/cold", "sensors/2/#")))
+        [('sensors/1/heat', 20)]
         """
-        dialect = self.dialect
         words, hashes = path_by(self._asked_by, filter)
-        if len(words) > 2 and words[0] == dialect.share_prefix:
+        if len(words) > 2 and words[0] == self.dialect.share_prefix:
             words, hashes = words[2:], hashes[2:]
+        found = self._matched(frozen_root(self), words, hashes)
+        return self._pairs(found if but == () else self._without(found, filter, but))
+
+    def joined(
+        self, trie: SubscriptionTrie, *, merge: str = "all", by: str = "qos"
+    ) -> Iterator[tuple[str, Any, tuple[Delivery, ...]]]:
+        """Iterate over (topic, value, deliveries) for every topic that reaches a subscription of `trie`, with a
+        Delivery for each of these, as if the value were a message on the topic now.
+
+        The order is arbitrary. The content of the store is of one instant during the call, and so is that of the trie;
+        but these are two instants, that of the trie first. So nobody misses a message of a publisher that stores it
+        first and then delivers it: what is stored after the second instant is matched after the first. For a
+        subscription in a group the Delivery has the name of the `group`; each member has one, and no turn is taken
+        (MQTT sends stored messages to none of them). `merge` and `by` are as in `SubscriptionTrie.deliveries`.
+
+        TypeError if `trie` is no SubscriptionTrie, ValueError if its dialect is another one, or for another `merge`.
+        O(topics), each for the cost of `deliveries`; if the trie has at most 64 filters, O(topics that these match),
+        and a `matching` for each filter at the call. Lock-free; linearizes as two snapshots.
+
+        >>> from subtrie import MQTT, SubscriptionTrie
+        >>> store = TopicStore(MQTT, {"sensors/1/heat": 20, "sensors/2/heat": 21, "doors/1": "open"})
+        >>> trie = SubscriptionTrie(MQTT)
+        >>> trie.subscribe("sensors/+/heat", "ann", but=("sensors/2/heat",)), trie.subscribe("#", "bob")
+        (True, True)
+        >>> for topic, value, deliveries in sorted(store.joined(trie)):
+        ...     print(topic, value, sorted(one.subscriber for one in deliveries))
+        doors/1 open ['bob']
+        sensors/1/heat 20 ['ann', 'bob']
+        sensors/2/heat 21 ['bob']
+        """
+        if not isinstance(trie, SubscriptionTrie):
+            raise TypeError(f"joined() takes a SubscriptionTrie, not {type(trie).__name__}")
+        if trie.dialect != self.dialect:
+            raise ValueError(f"joined() takes a trie of the same dialect: {self.dialect.name}, not {trie.dialect.name}")
+        check_merge(merge, by)
+        subscriptions: SubscriptionTrie = trie.snapshot()
         root = frozen_root(self)
+        filters = few_filters(subscriptions._root, self.dialect)
+        found: Iterable[Any] = ()
+        if filters is None:
+            found = (branch.value for branch, _ in walk(root))
+        else:
+            paths = [path_by(self._asked_by, filter) for filter in filters]
+            found = {entry[0]: entry for path in paths for entry in self._matched(root, *path)}.values()
+        return joined(found if self.max_age is None else self._young(found), subscriptions, merge, by)
+
+    def _matched(self, root: Root, words: tuple[str, ...], hashes: tuple[int, ...]) -> Iterable[Any]:
+        """Return the entries below a read-only root that a filter matches, also those that are too old."""
+        dialect = self.dialect
         if dialect.zero_words and words == ("",):
             branch = branch_at(root, words, hashes, dialect.separator)
-            return self._pairs(() if branch is None or not is_wanted(branch) else (branch.value,))
+            return () if branch is None or not is_wanted(branch) else (branch.value,)
         size = hashes.index(MANY_WORDS) if MANY_WORDS in hashes else len(hashes)
         open = size < len(words)
         found = topics_along(
@@ -315,8 +373,20 @@ class TopicStore(Matchable):
             dialect.zero_words,
         )
         if size + 1 >= len(words):
-            return self._pairs(found)
-        return self._pairs(pair for pair in found if dialect.matches(words, dialect.split_topic(pair[0])))
+            return found
+        return (entry for entry in found if dialect.matches(words, dialect.split_topic(entry[0])))
+
+    def _without(self, entries: Iterable[Any], filter: str, but: Any) -> Iterator[Any]:
+        """Return those of the entries that a filter matches whose topics are not among its exclusions."""
+        dialect = self.dialect
+        texts = checked_exclusions(dialect, filter, {BUT: but}).get(BUT, ())
+        parts = exclusions_of(dialect, texts)
+
+        def is_left(entry: Any) -> bool:
+            topic = dialect.split_topic(entry[0])
+            return not any(dialect.matches(words, topic) for words in parts)
+
+        return (entry for entry in entries if is_left(entry))
 
     def __getitem__(self, topic: str) -> Any:
         """The value of `topic`; KeyError if there is none. TopicError if it is not a topic. O(words), lock-free."""

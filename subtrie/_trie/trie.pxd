@@ -54,11 +54,11 @@ cdef class SubscriptionTrie(Matchable):
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
     cdef object _notice(self, FilterEdit edit)
+    cdef bint _crosses(self, FilterEdit edit) except -1
     @cython.locals(retries=Py_ssize_t)
     cdef object _after(self, FilterEdit edit, object notice)
     cdef object _tell(self, object notice)
     cdef object _note(self, FilterEdit edit, object notice, object raised)
-    cdef object _changed_filter(self, FilterEdit edit)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)
     cdef object _count_retries(self, Py_ssize_t number)
@@ -70,6 +70,8 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _catch_up(self)
     @cython.locals(hash=uint64_t, root=Root)
     cdef object _spelled_for(self, object subscriber)
+    @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
+    cdef tuple _audience_of(self, object filter)
     @cython.locals(hash=uint64_t, words=tuple, hashes=tuple, branch=Branch)
     cdef bint _has(self, object filter, object subscriber) except -1
     cdef object _filed(self, object subscriber, uint64_t hash)

@@ -69,7 +69,7 @@ from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
 from subtrie._trie.groups import check_value, sets_of
-from subtrie._trie.interest import Notices
+from subtrie._trie.interest import Notices, Watched
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
@@ -89,6 +89,7 @@ from subtrie._trie.queries.listing import (
     literal_filters,
     shown,
     shown_all,
+    shown_members,
     spelled,
     spelled_for,
     statistics,
@@ -107,9 +108,9 @@ Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 class SubscriptionTrie(Matchable):
     """A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
 
-    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, weak=False, exact=False, storable=False)`
-    holds (filter, subscriber) pairs with options. Subscribers are any hashable objects, and are compared like dict
-    keys. Filters and topics follow the dialect; a text that it refuses raises `TopicError`.
+    `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, on_group_interest=None, weak=False,
+    exact=False, storable=False)` holds (filter, subscriber) pairs with options. Subscribers are any hashable objects,
+    and are compared like dict keys. Filters and topics follow the dialect; a text that it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two, at most 65,536). It
     returns a remembered answer only while this is still the right answer, so only the time differs. This pays if topics
@@ -125,6 +126,11 @@ class SubscriptionTrie(Matchable):
     change is in progress, the last calls have told the state of the trie. If it raises, the error reaches a thread
     whose change remains; if that thread's call makes several changes, the later ones are not made. If Ctrl-C prevents a
     notice, the notice comes with the next one. Snapshots and forks have no `on_interest`.
+
+    `on_group_interest` is the same as a function of a filter, a group and a bool: the trie calls it when this group of
+    the filter gets its first member (True) and when it loses its last one (False). The group is a name, or None for the
+    subscribers in no group. The filter is the one without the name. `on_group_interest` excludes `on_interest`, whose
+    notices follow from its own: ValueError.
 
     With `weak=True`, the trie keeps no subscriber alive. The subscriptions of a subscriber that nothing else holds end
     at the moment when the interpreter clears the weak references to it. Of equal subscribers, the first one counts, as
@@ -150,8 +156,8 @@ class SubscriptionTrie(Matchable):
 
     To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_many`, `unsubscribe_all`, `clear`
     To match: `match`, `match_many`, `match_columns`, `match_iter`, `has_match`, `count`, `overlapping`
-    To deliver: `deliveries`, `deliveries_many`, `entries`
-    To list: `subscriptions`, `filters`, `topics`, `len`, `stats`
+    To deliver: `deliveries`, `deliveries_many`, `deliveries_of`, `entries`
+    To list: `subscriptions`, `filters`, `groups`, `members`, `topics`, `len`, `stats`
     For an instant: `snapshot`, `fork`, `diff`
     For tests: `check`
 
@@ -200,6 +206,7 @@ class SubscriptionTrie(Matchable):
         index: bool = False,
         cache: int = 0,
         on_interest: Callable[[str, bool], object] | None = None,
+        on_group_interest: Callable[[str, str | None, bool], object] | None = None,
         weak: bool = False,
         exact: bool = False,
         storable: bool = False,
@@ -212,13 +219,16 @@ class SubscriptionTrie(Matchable):
             raise ValueError("weak and cache exclude each other: what is remembered keeps its subscribers alive")
         if weak and index:
             raise ValueError("weak and index exclude each other: the index keeps the subscribers that it lists alive")
+        if on_interest is not None and on_group_interest is not None:
+            raise ValueError("on_interest and on_group_interest exclude each other: the second one tells more")
         if self._root is not _UNMADE:
             raise TypeError("a SubscriptionTrie is initialised once; make another one")
         self.dialect = dialect
         self._plan = Plan(dialect, exact)
         self._index = new_index() if index else None
         self._cache = new_cache(cache) if cache else None
-        self._notices = None if on_interest is None else Notices(on_interest)
+        listener = on_interest if on_group_interest is None else on_group_interest
+        self._notices = None if listener is None else Notices(listener, on_group_interest is not None)
         self._retries = AtomicReference(0)
         self._home = weakref.ref(self) if weak else None
         self._storable = bool(storable)
@@ -506,7 +516,32 @@ class SubscriptionTrie(Matchable):
         check_merge(merge, by)
         if self._home is not None:
             return held_later(questions.all_found(self, topic), self, topic, merge, by)  # type: ignore[return-value]
-        return iter(merged(questions.all_held(self, topic), merge, by))  # type: ignore[arg-type]
+        return iter(merged(questions.all_held(self, topic, False), merge, by))  # type: ignore[arg-type]
+
+    def deliveries_of(
+        self, topic: str, subscriber: Any, *, merge: str = "all", by: str = "qos"
+    ) -> tuple[Delivery, ...]:
+        """Return a Delivery for each subscription of one `subscriber` that `topic` reaches.
+
+        This is what `entries` would name of the subscriber, whatever the number of others. It takes no group's turn:
+        for a subscription in a group, the Delivery has the name of the `group`, and says that the subscriber gets the
+        messages whose turn is its own. `merge` and `by` are as in `deliveries`.
+
+        Errors are those of `deliveries`, and TypeError for an unhashable subscriber. O(work of a match + log
+        subscribers for each filter found + groups of these filters). Linearizable and lock-free, like `match`; the
+        cache does not serve it.
+
+        >>> t = SubscriptionTrie()
+        >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann"), t.subscribe("#", "bob")
+        (True, True, True)
+        >>> sorted(one.filter for one in t.deliveries_of("a.b", "ann"))
+        ['#', 'a.*']
+        >>> [one.options["qos"] for one in t.deliveries_of("a.b", "ann", merge="best")], t.deliveries_of("a.b", "eve")
+        ([1], ())
+        """
+        check_merge(merge, by)
+        found = questions.held_by(self, topic, subscriber, subscriber_hash(subscriber))
+        return merged(found, merge, by)  # type: ignore[return-value]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
         """Iterate over the subscriptions on filters that share a topic with `filter`, all of one instant during the
@@ -560,6 +595,46 @@ class SubscriptionTrie(Matchable):
         (True, ['a.*'], [])
         """
         return list(dict.fromkeys(filter for filter, _, _ in self._spelled_for(subscriber)))
+
+    def groups(self, filter: str) -> dict[str, tuple[Subscription, ...]]:
+        """Return the groups of `filter` by their names, each with the subscriptions of its members, all of one instant.
+
+        In a dialect whose filters may name a group (MQTT's `$share/name/filter`), `filter` may be the part after it, or
+        name a group itself; then the answer has no other group. A group without a member does not exist. TopicError for
+        a text that is not a filter. O(words + members of all its groups). Lock-free. Linearizes as `in`.
+
+        >>> from subtrie import NATS
+        >>> t = SubscriptionTrie(NATS)
+        >>> t.subscribe("jobs", "ann", queue="w"), t.subscribe("jobs", "bob", queue="w"), t.subscribe("jobs", "eve")
+        (True, True, True)
+        >>> {name: sorted(one.subscriber for one in members) for name, members in t.groups("jobs").items()}
+        {'w': ['ann', 'bob']}
+        """
+        audience, words, named = self._audience_of(filter)
+        sets = sets_of(audience) if named is None else ((named, members_of(audience, named)),)
+        found = {
+            group: shown_members(members, self.dialect, group, words) for group, members in sets if group is not None
+        }
+        return {group: members for group, members in found.items() if members}
+
+    def members(self, filter: str, group: str) -> tuple[Subscription, ...]:
+        """Return the subscriptions of the members of one group of `filter`, in no particular order; `()` if there is no
+        such group. `filter` is the one after the name of the group, which it does not name itself: ValueError. O(words
+        + members of this group). The rest is as in `groups`.
+
+        >>> from subtrie import MQTT
+        >>> t = SubscriptionTrie(MQTT)
+        >>> t.subscribe("$share/w/jobs/#", "ann", qos=1), t.subscribe("jobs/#", "eve")
+        (True, True)
+        >>> t.members("jobs/#", "w"), t.members("jobs/#", "x")
+        ((Subscription(filter='$share/w/jobs/#', subscriber='ann', options=mappingproxy({'qos': 1})),), ())
+        """
+        if not isinstance(group, str):
+            raise TypeError(f"the name of a group is a str, not {type(group).__name__}")
+        audience, words, named = self._audience_of(filter)
+        if named is not None:
+            raise ValueError(f"the filter {filter!r} names a group itself: give the part after it")
+        return shown_members(members_of(audience, group), self.dialect, group, words)
 
     def topics(self) -> Iterator[str]:
         """Iterate over the filters without a wildcard, each once, all of one instant during the call. O(n).
@@ -886,7 +961,7 @@ class SubscriptionTrie(Matchable):
             finally:  # a subscriber's __eq__ may raise after the change
                 made = edit.applied or edit.settled
                 end_change(self._tally, made and edit.present is None, made and edit.crossed)
-                if edit.crossed or edit.attempts > 1 or (notice is not None and self._notices.waits):
+                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
                     self._after(edit, notice)
         except BaseException as raised:
             self._note(edit, notice, raised)
@@ -907,7 +982,7 @@ class SubscriptionTrie(Matchable):
             finally:  # as in _put
                 made = edit.applied or edit.settled
                 end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
-                if edit.crossed or edit.attempts > 1 or (notice is not None and self._notices.waits):
+                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
                     self._after(edit, notice)
         except BaseException as raised:
             self._note(edit, notice, raised)
@@ -916,7 +991,14 @@ class SubscriptionTrie(Matchable):
 
     def _notice(self, edit: FilterEdit) -> Duty | None:
         """Return the notice that may follow a change, since there may be no memory for it later (duties.py)."""
-        return None if self._notices is None else Duty(self._changed_filter(edit))
+        if self._notices is None:
+            return None
+        filter = self.dialect.join(plain_words(edit.words, edit.hashes))
+        return Duty((filter, edit.group) if self._notices.of_groups else (filter,))
+
+    def _crosses(self, edit: FilterEdit) -> bool:
+        """Return whether a change that has been made is one that notices tell of."""
+        return edit.crossed_group if self._notices is not None and self._notices.of_groups else edit.crossed
 
     def _after(self, edit: FilterEdit, notice: Duty | None) -> None:
         """Count the retries of a change that has been made, and deliver its notice."""
@@ -924,7 +1006,7 @@ class SubscriptionTrie(Matchable):
         if retries > 0:
             self._count_retries(retries)
         if notice is not None:
-            self._tell(notice if edit.crossed else None)
+            self._tell(notice if self._crosses(edit) else None)
 
     def _tell(self, notice: Duty | None) -> None:
         """Put a notice on the list, and deliver what is on it. Without memory, the next change delivers it."""
@@ -945,11 +1027,8 @@ class SubscriptionTrie(Matchable):
 
     def _note(self, edit: FilterEdit, notice: Duty | None, raised: BaseException) -> None:
         """If Ctrl-C may have come between a change and its notice, put the filter on the list for the next delivery."""
-        if notice is not None and edit.crossed and not isinstance(raised, Exception):
+        if notice is not None and self._crosses(edit) and not isinstance(raised, Exception):
             self._notices.put_on_list(notice)
-
-    def _changed_filter(self, edit: FilterEdit) -> str:
-        return self.dialect.join(plain_words(edit.words, edit.hashes))
 
     def _let_go(self, held: Held) -> None:
         """Remove the subscription of a dead subscriber's reference, if it is still there. O(words + log n), lock-free.
@@ -978,10 +1057,12 @@ class SubscriptionTrie(Matchable):
             if retries.compare_and_set(counted, counted + number):
                 return
 
-    def _is_wanted(self, filter: str) -> bool:
-        words, hashes = self._path(filter)
+    def _is_wanted(self, watched: Watched) -> bool:
+        words, hashes = self._path(watched[0])
         branch = branch_at(self._root, words, hashes, self._plan.separator)
-        return branch is not None and is_wanted(branch)
+        if branch is None or len(watched) == 1:
+            return branch is not None and is_wanted(branch)
+        return members_of(subscribers_of(branch), watched[1]) is not None
 
     # With an index. reverse_index.py explains the order of the steps.
 
@@ -1088,6 +1169,19 @@ class SubscriptionTrie(Matchable):
         if self.dialect.queue_groups:
             return listed
         return [one for one in listed if one[1] == group]  # the filter of a group is a different filter
+
+    def _audience_of(self, filter: str) -> tuple[Any, tuple[str, ...], str | None]:
+        """Return the subscribers of a filter, its words, and the name of the group, if it names one."""
+        words, hashes = filter_path(self, filter)
+        group = None
+        if self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
+            words, hashes, group = words[2:], hashes[2:], words[1]
+        if self._plan.exact:
+            path, hashes = exact_path(self.dialect, words, hashes, word_hash)
+            branch = branch_at(frozen_root(self), path, hashes, self._plan.separator)
+        else:
+            branch = find_branch(self, words, hashes, self._plan.separator)
+        return None if branch is None else subscribers_of(branch), words, group
 
     def _has(self, filter: str, subscriber: Any) -> bool:
         hash = subscriber_hash(subscriber)

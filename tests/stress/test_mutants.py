@@ -30,6 +30,7 @@ LAYERS = {
     "subscriptions": {"model", "explore"},
     "shares": {"model", "explore"},
     "exclusions": {"model", "explore"},
+    "topics": {"model", "explore"},
     "fields": {"model", "explore"},
     "routes": {"model", "explore"},
     "checker": {"verdicts"},

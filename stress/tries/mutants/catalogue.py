@@ -108,6 +108,10 @@ def _of_exclusions(name: str, module: str, text: str, instead: str) -> Mutant:
     return Mutant(name, "exclusions", ((f"subtrie._trie.{module}", text, instead),))
 
 
+def _of_shares(name: str, module: str, text: str, instead: str, **needs: Any) -> Mutant:
+    return Mutant(name, "shares", ((f"subtrie._trie.{module}", text, instead),), **needs)
+
+
 def _of_subscriptions(name: str, module: str, text: str, instead: str, **needs: Any) -> Mutant:
     return Mutant(name, "subscriptions", ((module, text, instead),), **needs)
 
@@ -694,6 +698,7 @@ _SUBSCRIPTIONS: Final = (
 
 
 _LISTENED_TO: Final = ("listened to, empty", "listened to, one filter")
+_GROUPS_LISTENED_TO: Final = ("listened to, one in the group", "listened to, one of each")
 _INDEXED: Final = ("indexed, empty", "indexed, one filter")
 _COMES_AND_GOES: Final = (
     "indexed, one filter",
@@ -798,6 +803,64 @@ _OBSERVERS: Final = (
         "match.questions",
         "return not s.shared or len(match(trie, topic, False)) > 0",
         "return True",
+    ),
+    _of_shares(
+        "the first member of a group that has been there is told of again",
+        "branch",
+        "        self.crossed_group = members is None\n",
+        "        self.crossed_group = audience is None\n",
+        starts=_GROUPS_LISTENED_TO,
+    ),
+    _of_shares(
+        "the last member of a group leaves without a notice",
+        "branch",
+        "        self.crossed_group = others is None\n",
+        "        self.crossed_group = left is None\n",
+        starts=_GROUPS_LISTENED_TO,
+    ),
+    _of_shares(
+        "a group is wanted as long as its filter is",
+        "trie",
+        "        return members_of(subscribers_of(branch), watched[1]) is not None\n",
+        "        return is_wanted(branch)\n",
+        starts=_GROUPS_LISTENED_TO,
+    ),
+    _of_shares(
+        "the members of a group are all subscribers of the filter",
+        "trie",
+        "return shown_members(members_of(audience, group), self.dialect, group, words)",
+        "return shown_members(members_of(audience, None), self.dialect, group, words)",
+        starts=_GROUPS_LISTENED_TO,
+    ),
+    _of_shares(
+        "an own delivery is looked for outside of groups",
+        "match.deliveries",
+        "        for group, members in sets_of(_value(one)):\n            entry = find_keyed(",
+        "        for group, members in [*sets_of(_value(one))][:1]:\n            entry = find_keyed(",
+    ),
+    _of_subscriptions(
+        "own deliveries are those of everybody",
+        "subtrie._trie.match.deliveries",
+        "            entry = find_keyed(members, subscriber, hash)\n            alive = None",
+        "            entry = next(iter_keyed(members), None)\n            alive = None",
+    ),
+    Mutant(
+        "a join sees what is stored while it looks",
+        "topics",
+        (
+            (
+                "subtrie._trie.topic_store",
+                "        root = frozen_root(self)\n        filters",
+                "        root = self._root\n        filters",
+            ),
+        ),
+        shown_by=(
+            "words about to meet",
+            (
+                (("joined", ()),),
+                tuple(("__setitem__", each) for each in (("y1.b", 1001), ("a.y1", 1002), ("y1.b", 1003))),
+            ),
+        ),
     ),
     Mutant(
         "two get the same turn",

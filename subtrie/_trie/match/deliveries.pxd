@@ -13,7 +13,8 @@ from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.audience cimport Audience, new_audience
 from subtrie._trie.match.plan cimport Matchable, holds_weakly
 from subtrie._trie.match.trail cimport text_of, topic_of
-from subtrie._trie.subscribers cimport Entry, new_entry
+from subtrie._trie.keyed cimport find_keyed
+from subtrie._trie.subscribers cimport Entry, living, new_entry
 
 cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(PyObject *o)
@@ -55,11 +56,13 @@ cdef object _subscriber(Told one)
 @cython.locals(entry=Entry)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
-cpdef tuple found_by(list found, object dialect, str topic, bint delivers)
+cpdef tuple found_by(list found, object dialect, str topic, bint delivers, bint whole)
 @cython.locals(one=Told, answer=list, audience=Audience)
 cpdef tuple delivered(tuple found, Matchable trie, object topic, Choice choice=*)
 @cython.locals(one=Told, answer=list, audience=Audience)
-cpdef tuple held(tuple found, Matchable trie, object topic)
+cpdef tuple held(tuple found, Matchable trie, object topic, bint delivers)
+@cython.locals(one=Told, alive=Entry, answer=list, audience=Audience)
+cdef tuple held_by_one(tuple found, Matchable trie, object topic, object subscriber, uint64_t hash)
 cdef object _value(Told one)
 cdef Told _given(bint delivers, Entry entry, object group, Told by, object dialect)
 cpdef object check_merge(object merge, object by)

@@ -6,7 +6,8 @@ A traversal (traversal.py) finds branches. What becomes of them is decided here,
                callers never see
     delivered  one for each subscriber that gets the message: all outside groups, and the member of each group whose
                turn it is
-    held       one for each subscription, including all members of groups
+    held       one for each subscription, including all members of groups; or one for each of a single subscriber,
+               looked for in what was found, one for each branch
     merged     of several for one subscriber: all, any one, or the best
 
 Each one refers to the entry of its subscriber (subscribers.py), which also holds the options and never changes, and to
@@ -31,13 +32,14 @@ if not cython.compiled:
     from subtrie._trie.branch import Branch
     from subtrie._trie.choosing import Choice
     from subtrie._trie.groups import Shared
+    from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.audience import new_audience
     from subtrie._trie.match.plan import Matchable, holds_weakly
     from subtrie._trie.match.trail import text_of, topic_of
-    from subtrie._trie.subscribers import Entry, new_entry
+    from subtrie._trie.subscribers import Entry, living, new_entry
 
 from ctrie._signatures import LazySignature
-from subtrie._trie.groups import everybody
+from subtrie._trie.groups import everybody, sets_of
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.wildcards import stood_for
 from subtrie.dialects import Dialect
@@ -289,14 +291,17 @@ def _options(one: Told) -> dict[str, Any] | None:
 # ---------------------------------------------------------------------------------------------------- what was found
 
 
-def found_by(found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, delivers: bool) -> tuple[Told, ...]:
-    """Return what stands for the subscribers of the branches that a reading has found for a topic."""
+def found_by(
+    found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, delivers: bool, whole: bool
+) -> tuple[Told, ...]:
+    """Return what stands for the subscribers of the branches that a reading has found for a topic: `whole`, one for all
+    subscribers of a branch."""
     answer: list[Told] = []
     for branch, path in found:
         trail = dialect, path, topic
         if branch.alone != 0:
             answer.append(new_told(delivers, branch.value, branch.alone, None, trail, 0))
-        elif isinstance(branch.value, (Entry, Shared)):
+        elif whole or isinstance(branch.value, (Entry, Shared)):
             answer.append(new_told(delivers, branch.value, 0, None, trail, 0))
         else:
             for entry in iter_keyed(branch.value):
@@ -320,22 +325,36 @@ def delivered(found: tuple[Told, ...], trie: Matchable, topic: Any, choice: Choi
     return tuple(answer)
 
 
-def held(found: tuple[Told, ...], trie: Matchable, topic: Any) -> tuple[Told, ...]:
-    """Return all subscriptions to a topic, without subscribers that have died."""
+def held(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
+    """Return all subscriptions to a topic, without subscribers that have died, as deliveries or subscriptions."""
     dialect = trie._plan.dialect
     audience = new_audience(trie, topic, False, len(found))
     answer: list[Told] = []
     for one in found:
         for group, entry in everybody(_value(one)):
             if not audience.excludes(entry):
-                answer.append(_given(False, entry, group, one, dialect))
+                answer.append(_given(delivers, entry, group, one, dialect))
+    return tuple(answer)
+
+
+def held_by_one(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
+    """Return the deliveries by the subscriptions of one subscriber, where each of `found` stands for a filter."""
+    dialect = trie._plan.dialect
+    audience = new_audience(trie, topic, False, len(found))
+    answer: list[Told] = []
+    for one in found:
+        for group, members in sets_of(_value(one)):
+            entry = find_keyed(members, subscriber, hash)
+            alive = None if entry is None else living(entry)
+            if alive is not None and not audience.excludes(alive):
+                answer.append(_given(True, alive, group, one, dialect))
     return tuple(answer)
 
 
 def held_later(found: tuple[Told, ...], trie: Matchable, topic: Any, merge: str, by: str) -> Iterator[Told]:
     """Iterate over the same, merged. A subscriber that dies before the first is asked for is left out, and is not kept
     alive."""
-    yield from merged(held(found, trie, topic), merge, by)
+    yield from merged(held(found, trie, topic, False), merge, by)
 
 
 def _value(one: Told) -> Any:

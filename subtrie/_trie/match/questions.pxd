@@ -12,7 +12,7 @@ from subtrie._trie.match.answer_cache cimport (
 )
 from subtrie._trie.match.audience cimport distinct_subscribers, put_receivers
 from subtrie._trie.match.dedupe cimport drop_repeated
-from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, new_told
+from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, held_by_one, new_told
 from subtrie._trie.match.plan cimport (
     Matchable, cache_of, holds_weakly, is_exact, plan_of, prepare_whole, put_query, query_of, remembers,
     split_in_place,
@@ -75,15 +75,18 @@ cpdef tuple deliveries(Matchable trie, topic, Choice choice=*)
 @cython.locals(found=tuple)
 cdef tuple deliveries_of(Scratch *s, Matchable trie, object topic)
 @cython.locals(asked=Asked, found=tuple)
-cpdef tuple all_held(Matchable trie, topic)
+cpdef tuple all_held(Matchable trie, topic, bint delivers)
+@cython.locals(asked=Asked, found=tuple)
+cpdef tuple held_by(Matchable trie, topic, subscriber, uint64_t hash)
 @cython.locals(asked=Asked)
 cpdef tuple all_found(Matchable trie, topic)
-@cython.locals(scratch=Scratch, s=Scratched, query=Query, place=Py_ssize_t, found=tuple)
-cdef tuple _found_now(Matchable trie, object topic, Table table, bint delivers, Asked *asked)
+@cython.locals(scratch=Scratch, s=Scratched, query=Query, place=Py_ssize_t)
+cdef tuple _found_now(Matchable trie, object topic, Table table, bint delivers, bint whole, Asked *asked)
 cdef str _plain(Matchable trie, Query query)
 @cython.locals(trails=Trails, found=tuple)
 cdef tuple _found_in_place(
-    Scratch *s, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, bint delivers, Asked *asked
+    Scratch *s, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, bint delivers, bint whole,
+    Asked *asked
 )
 @cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=tuple)
 cdef tuple _told(Scratch *s, Matchable trie, bint delivers, str topic)

@@ -37,7 +37,7 @@ if not cython.compiled:
     )
     from subtrie._trie.match.audience import distinct_subscribers, put_receivers
     from subtrie._trie.match.dedupe import drop_repeated
-    from subtrie._trie.match.deliveries import Told, delivered, found_by, held, new_told
+    from subtrie._trie.match.deliveries import Told, delivered, found_by, held, held_by_one, new_told
     from subtrie._trie.match.plan import (
         Matchable,
         cache_of,
@@ -129,7 +129,7 @@ def _note_entries_found(s: Scratch) -> bool:
         value = value_of(branch)
         if sole_hash_of(branch):
             room = note(address(s.subscribers), value, sole_hash_of(branch))
-        elif is_exactly(value, Entry):
+        elif is_exactly(value, Entry) or s.whole:
             room = note(address(s.subscribers), value, 0)
         else:
             room = _note_shared(s, value) if is_exactly(value, Shared) else _note_all(s, value, True)
@@ -385,7 +385,7 @@ def deliveries(trie: Matchable, topic: Any, choice: Choice | None = None) -> tup
         table = own_table(trie._cache, stripe)  # type: ignore[arg-type]
         if table.misses == 0:
             table.misses = 1  # there was no table yet to count it in
-    found = _found_now(trie, topic, table, True, address(asked))
+    found = _found_now(trie, topic, table, True, False, address(asked))
     return delivered(found, trie, topic, choice) if asked.by_turns else found
 
 
@@ -395,37 +395,47 @@ def deliveries_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Told, ...]:
     return delivered(found, trie, topic) if s.shared else found
 
 
-def all_held(trie: Matchable, topic: Any) -> tuple[Told, ...]:
-    """Return all subscriptions that `topic` reaches, at one instant."""
+def all_held(trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
+    """Return all subscriptions that `topic` reaches, at one instant, as deliveries or subscriptions."""
     if not cython.compiled:
         asked = Asked()
-    found = _found_now(trie, topic, None, False, address(asked))
-    return held(found, trie, topic) if asked.by_turns else found
+    found = _found_now(trie, topic, None, delivers, False, address(asked))
+    return held(found, trie, topic, delivers) if asked.by_turns else found
+
+
+def held_by(trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
+    """Return the deliveries by the subscriptions of one subscriber that `topic` reaches, at one instant."""
+    if not cython.compiled:
+        asked = Asked()
+    found = _found_now(trie, topic, None, True, True, address(asked))
+    return held_by_one(found, trie, topic, subscriber, hash)
 
 
 def all_found(trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """As `all_held`, but before `held` has looked at them."""
     if not cython.compiled:
         asked = Asked()
-    return _found_now(trie, topic, None, False, address(asked))  # type: ignore[no-any-return]
+    return _found_now(trie, topic, None, False, False, address(asked))  # type: ignore[no-any-return]
 
 
-def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, asked: Asked) -> Any:
+def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, whole: bool, asked: Asked) -> Any:
     """Find what the topic reaches, as deliveries or subscriptions, and remember it in `table`, if there is one, when
-    the topic has been asked for before. `asked` says whether it may not be shown yet (deliveries.py)."""
+    the topic has been asked for before. `whole`: one stands for all subscribers of a filter. `asked` says whether it
+    may not be shown yet (deliveries.py)."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)
     if table is None and is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic)):
-        found = _found_in_place(s, trie, topic, None, None, -1, delivers, asked)
+        found = _found_in_place(s, trie, topic, None, None, -1, delivers, whole, asked)
         if found is not None:
             return found
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
-        return found_by(read_matches(trie._root, query).found, trie._plan.dialect, _plain(trie, query), delivers)
+        found = read_matches(trie._root, query).found
+        return found_by(found, trie._plan.dialect, _plain(trie, query), delivers, whole)
     place = -1 if table is None else wanted_place(table, topic)
-    return _found_in_place(s, trie, topic, query, table, place, delivers, asked)
+    return _found_in_place(s, trie, topic, query, table, place, delivers, whole, asked)
 
 
 def _plain(trie: Matchable, query: Any) -> Any:
@@ -434,7 +444,15 @@ def _plain(trie: Matchable, query: Any) -> Any:
 
 
 def _found_in_place(
-    s: Scratch, trie: Matchable, topic: Any, query: Any, table: Any, place: int, delivers: bool, asked: Asked
+    s: Scratch,
+    trie: Matchable,
+    topic: Any,
+    query: Any,
+    table: Any,
+    place: int,
+    delivers: bool,
+    whole: bool,
+    asked: Asked,
 ) -> Any:
     """As `_match_in_place`. `query`: None if the topic's words were read in place."""
     if not cython.compiled:
@@ -442,6 +460,7 @@ def _found_in_place(
     begin(s, False)
     begin_trails(s, address(trails))
     s.shared = holds_weakly(trie)  # Python code will find out which are alive
+    s.whole = whole
     try:
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:

@@ -29,6 +29,7 @@ cdef struct Scratch:
     bint shared
     bint weak
     bint only_hashes
+    bint whole
     buffer stack
     buffer subscribers      # subscriber (counted), hash
 

@@ -26,12 +26,13 @@ class Asked:
 class Scratch:
     """The state of one question."""
 
-    __slots__ = ("keep_seen", "only_hashes", "seen_taken", "shared", "stack", "subscribers", "walk", "weak")
+    __slots__ = ("keep_seen", "only_hashes", "seen_taken", "shared", "stack", "subscribers", "walk", "weak", "whole")
     keep_seen: bool  # take references to what is in `seen` when the answer has been read
     seen_taken: bool
     shared: bool  # some filter has groups: there are Shared ones among the subscribers taken
     weak: bool  # weak references stand in the places of subscribers
     only_hashes: bool  # subscribers are noted for their hashes, and not taken
+    whole: bool  # of deliveries: all subscribers of a filter are noted together, as one
     stack: Buffer  # of large sets
     subscribers: Buffer  # subscriber, hash; with trails, an Entry may stand for a subscriber, with 0
 
@@ -56,7 +57,7 @@ def leave() -> None:
 def start(s: Scratch, only_first: bool) -> None:
     """Begin, with nothing taken."""
     s.walk.only_first, s.walk.trails = only_first, None
-    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
+    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = s.whole = False
     s.stack, s.subscribers = Buffer(), Buffer()
 
 

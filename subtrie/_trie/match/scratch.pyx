@@ -84,7 +84,7 @@ cdef void leave() noexcept:
 cdef void start(Scratch *s, bint only_first) noexcept:
     s.walk.only_first = only_first
     s.walk.trails = NULL
-    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = False
+    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = s.whole = False
     buffer_start(&s.walk.seen)
     buffer_start(&s.walk.found)
     buffer_start(&s.stack)

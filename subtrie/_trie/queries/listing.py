@@ -149,6 +149,15 @@ def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect, given: Words |
                     yield new_told(False, entry, 0, None, _text(dialect, group, words), 0)
 
 
+def shown_members(members: Any, dialect: Dialect, group: str, words: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the subscriptions of those members of a group that are alive in the form that users get."""
+    alive = [entry for entry in map(living, iter_keyed(members)) if entry is not None]
+    if not alive:
+        return ()
+    filter = _text(dialect, group, words)
+    return tuple([_subscription(filter, entry) for entry in alive])
+
+
 def _leaves(dialect: Dialect, texts: tuple[str, ...], given: Words, entry: Any) -> bool:
     excepting: Excepting = entry
     words = tuple(dialect.separator.join(texts).split(dialect.separator))

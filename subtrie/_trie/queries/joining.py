@@ -1,0 +1,34 @@
+"""A store joined with a trie: which stored messages its subscriptions get.
+
+Each topic of the store is matched with the trie, as a new message would be. If the trie has a few filters only, like
+the subscriptions of one session, only the topics that one of them matches are looked at: the store finds these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from subtrie._trie.match.deliveries import Delivery, merged
+from subtrie._trie.match.questions import all_held
+from subtrie._trie.match.reading import words_of
+from subtrie._trie.queries.listing import walk
+from subtrie.dialects import Dialect
+
+FEW = 64  # filters: to find the topics of so many costs no more than a few walks of the whole store would
+
+
+def few_filters(root: Any, dialect: Dialect) -> list[str] | None:
+    """Return the filters below the read-only root of a trie, without groups; None if there are more than a few."""
+    found = [dialect.join(words_of(path)) for _, path in islice(walk(root), FEW + 1)]
+    return None if len(found) > FEW else found
+
+
+def joined(entries: Iterable[Any], trie: Any, merge: str, by: str) -> Iterator[tuple[str, Any, tuple[Delivery, ...]]]:
+    """Yield (topic, value, deliveries) for the entries of a store that a read-only trie has subscriptions to."""
+    for entry in entries:
+        topic = entry[0]
+        found = merged(all_held(trie, topic, True), merge, by)
+        if found:
+            yield topic, entry[1], found  # type: ignore[misc]  # asked for as deliveries
