@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ctrie import Ctrie
+from ctrie import Ctrie, CtrieSet
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 
 THREADS = 100
@@ -139,12 +139,104 @@ def ratios(size: int) -> dict[str, str]:
     plain = best(lambda: few.deliveries("a/b/c"))
     told = best(lambda: [one.words for one in few.deliveries("a/b/c")])
     said["the words of three deliveries"] = f"{told / plain:.1f} x the deliveries"
+    said.update(group_ratios())
+    said.update(own_ratios(size))
+    said.update(interest_ratios(size))
+    said.update(set_ratios(size))
     store = TopicStore[int](MQTT)
     before_store = time.process_time()
     for number in range(size):
         store[f"a/{number % 997}/{number}"] = number
     said["a store, one by one"] = f"{(time.process_time() - before_store) / size * 1e6:.1f} us each"
     return said
+
+
+def group_ratios() -> dict[str, str]:
+    """What groups cost: of sixteen filters none, one, half and all have a group instead of a subscriber."""
+    said: dict[str, str] = {}
+    costs: dict[int, tuple[float, float]] = {}
+    for groups in (0, 1, 8, 16):
+        trie = SubscriptionTrie[int](MQTT)
+        for number in range(16):  # sixteen filters that match one topic of four words
+            filter = "/".join("+" if number >> place & 1 else "abcd"[place] for place in range(4))
+            for member in range(4 if number < groups else 1):
+                trie.subscribe(f"$share/g{number}/{filter}" if number < groups else filter, 4 * number + member)
+        costs[groups] = (
+            best(lambda: trie.match("a/b/c/d")),  # noqa: B023
+            best(lambda: trie.deliveries("a/b/c/d")),  # noqa: B023
+        )
+    for groups in (1, 8, 16):
+        matched, delivered = (cost / plain for cost, plain in zip(costs[groups], costs[0], strict=True))
+        said[f"sixteen filters, {groups} in groups"] = f"match {matched:.1f} x, deliveries {delivered:.1f} x without"
+    lone, one = SubscriptionTrie[int](MQTT), SubscriptionTrie[int](MQTT)
+    lone.subscribe("a/b", 1)
+    for member in range(4):
+        one.subscribe("$share/g/a/b", member)
+    matched = best(lambda: one.match("a/b")) / best(lambda: lone.match("a/b"))
+    delivered = best(lambda: one.deliveries("a/b")) / best(lambda: lone.deliveries("a/b"))
+    said["one filter, with a group"] = f"match {matched:.1f} x, deliveries {delivered:.1f} x without"
+    return said
+
+
+def own_ratios(size: int) -> dict[str, str]:
+    """What other questions cost that a broker asks: for one subscriber, a group, and stored messages."""
+    trie = SubscriptionTrie[int](MQTT)
+    trie.subscribe_many([("hot/+", number) for number in range(10_000)])
+    trie.subscribe_many([("#", 1), ("hot/1", 1)])
+    trie.subscribe_many([("$share/g/jobs", number) for number in range(100)])
+    few = SubscriptionTrie[int](MQTT)
+    few.subscribe_many([(filter, 1) for filter in ("hot/+", "#", "hot/1")])
+    alone = best(lambda: few.deliveries("hot/1"))
+    own = best(lambda: trie.deliveries_of("hot/1", 1))
+    members = best(lambda: trie.members("jobs", "g"))
+    store = TopicStore[int](MQTT, {f"a/x{number % 1_000}/y{number}": number for number in range(size)})
+    session, everybody = SubscriptionTrie[int](MQTT), SubscriptionTrie[int](MQTT)
+    session.subscribe_many([(f"a/x{number}/+", 1) for number in range(20)])
+    everybody.subscribe_many([(f"a/x{number}/#", number) for number in range(1_000)])
+    found = sum(1 for _ in store.joined(session))
+    joined = best(lambda: drain(store.joined(session)), 1) / found
+    walked = best(lambda: drain(store.joined(everybody)), 1) / size
+    matching = best(lambda: [list(store.matching(f"a/x{number}/+")) for number in range(20)], 1) / found
+    return {
+        "own deliveries of one of 10,000": f"{own / alone:.1f} x the deliveries of a trie with nobody else",
+        "the members of a group of 100": f"{members / 100 * 1e6:.2f} us each",
+        "a store joined, 20 filters": f"{joined * 1e6:.2f} us a topic, {joined / matching:.1f} x their matching",
+        "a store joined, 1,000 filters": f"{walked * 1e6:.2f} us a topic",
+    }
+
+
+def interest_ratios(size: int) -> dict[str, str]:
+    """What notices cost: of subscribes that each make a filter."""
+    costs: dict[str, float] = {}
+
+    def ignore(*notice: object) -> None: ...
+
+    for _ in range(3):
+        for name in ("", "on_interest", "on_group_interest"):
+            settings: dict[str, Any] = {name: ignore} if name else {}
+            trie = SubscriptionTrie[int](MQTT, **settings)
+            before = time.process_time()
+            for number in range(size // 4):
+                trie.subscribe(f"a/x{number % 1_000}/y{number}", number)
+            cost = time.process_time() - before
+            costs[name] = min(cost, costs.get(name, cost))
+    return {
+        f"subscribe with {name}": f"{cost / costs['']:.1f} x without, a new filter"
+        for name, cost in costs.items()
+        if name
+    }
+
+
+def set_ratios(size: int) -> dict[str, str]:
+    """What the operators of sets cost beside those of `set`."""
+    evens, threes = range(0, size, 2), range(0, size, 3)
+    ours, others, one, other = CtrieSet(evens), CtrieSet(threes), set(evens), set(threes)
+    pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "&": (lambda: ours & others, lambda: one & other),
+        "|": (lambda: ours | others, lambda: one | other),
+        "-": (lambda: ours - others, lambda: one - other),
+    }
+    return {f"set {sign}": f"{best(mine, 1) / best(theirs, 1):.1f} x set" for sign, (mine, theirs) in pairs.items()}
 
 
 def main() -> None:

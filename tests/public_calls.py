@@ -122,6 +122,19 @@ class Told(SubscriptionTrie):
             self.subscribe(filter, THINGS[1])
 
 
+class ToldOfGroups(SubscriptionTrie):
+    """The same for a listener of groups."""
+
+    __slots__ = ("told",)
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[str, str | None], bool] = {}
+        super().__init__(NATS, on_group_interest=lambda *notice: self.told.__setitem__(notice[:2], notice[2]))
+        for filter in ("a.1", "a.2"):
+            self.subscribe(filter, THINGS[1])
+            self.subscribe(filter, THINGS[1], queue="q")
+
+
 def ctrie_of(pairs: Iterable[Any] = PAIRS) -> Ctrie[Any, Any]:
     return Ctrie(dict(pairs))
 
@@ -169,6 +182,14 @@ def subscriptions_and_told(made: Any) -> Any:
     return now
 
 
+def subscriptions_and_told_of_groups(made: Any) -> Any:
+    made.subscribe("later", THINGS[59])
+    made.unsubscribe("later", THINGS[59])
+    now = made.subscriptions()
+    assert {each for each, wanted in made.told.items() if wanted} == {(s.filter, s.options.get("queue")) for s in now}
+    return subscriptions(made)
+
+
 def pairs(made: Any) -> Any:
     return sorted((repr(key), repr(value)) for key, value in made.items())
 
@@ -210,6 +231,14 @@ def trie_cases() -> Iterable[Case]:
     def told(name: str, call: Any, changes: str = "one") -> Case:
         return Case(f"SubscriptionTrie.{name}, told", Told, call, subscriptions_and_told, changes)
 
+    def of_groups(name: str, call: Any, changes: str = "one") -> Case:
+        name = f"SubscriptionTrie.{name}, groups told"
+        return Case(name, ToldOfGroups, call, subscriptions_and_told_of_groups, changes)
+
+    yield of_groups("subscribe", lambda t: t.subscribe("a.1", THINGS[2], queue="p"))
+    yield of_groups("unsubscribe", lambda t: t.unsubscribe("a.1", THINGS[1], queue="q"))
+    yield of_groups("unsubscribe_all", lambda t: t.unsubscribe_all(THINGS[1]), "several")
+    yield of_groups("clear", lambda t: t.clear())
     yield change("subscribe", trie, lambda t: t.subscribe("a.b.new", THINGS[33], qos=1))
     yield change("subscribe, options", trie, lambda t: t.subscribe("a.b.c", THINGS[0], qos=2, who="me"))
     yield change("subscribe, long", trie, lambda t: t.subscribe(LONG, THINGS[33]))
@@ -264,6 +293,12 @@ def trie_cases() -> Iterable[Case]:
     yield ask("deliveries, best", lambda t: len(t.deliveries("a.b.c", merge="best")))
     yield ask("deliveries, share", lambda t: len(t.deliveries("a/1")), make=mqtt)
     yield ask("deliveries_many", lambda t: t.deliveries_many(["a.b.c", "b.c"] * 20))
+    yield ask("deliveries_of", lambda t: t.deliveries_of("a.b.c", THINGS[0]))
+    yield ask("deliveries_of, best", lambda t: t.deliveries_of("a.b.c", THINGS[0], merge="best"))
+    yield ask("deliveries_of, share", lambda t: len(t.deliveries_of("a/1", THINGS[2])), make=mqtt)
+    yield ask("deliveries_of, beyond ASCII", lambda t: t.deliveries_of("€.x", THINGS[0]))
+    yield ask("groups", lambda t: len(t.groups("a/+")), make=mqtt)
+    yield ask("members", lambda t: len(t.members("a.1", "q1")), make=nats)
     yield ask("entries", lambda t: list(t.entries("a.b.c")))
     yield ask("entries, best", lambda t: len(list(t.entries("a.b.c", merge="best"))))
     yield ask("overlapping", lambda t: list(t.overlapping("a.#")))
@@ -436,6 +471,9 @@ def store_cases() -> Iterable[Case]:
     yield case("__contains__", lambda s: ("a.b" in s, "zz" in s))
     yield case("matching", lambda s: list(s.matching("x.#")))
     yield case("matching, all", lambda s: list(s.matching("#")))
+    yield case("matching, but", lambda s: list(s.matching("#", but=("x.#",))))
+    yield case("joined", lambda s: len(list(s.joined(trie()))))
+    yield case("joined, few", lambda s: len(list(s.joined(trie(filters=FILTERS[:6])))))
     yield case("items", lambda s: list(s.items()))
     yield case("keys", lambda s: list(s.keys()))
     yield case("values", lambda s: list(s.values()))

@@ -7,9 +7,13 @@ from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport help_pending
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, Root, hash_of, rdcss_read_root, root_of
-from subtrie._trie.branch cimport Branch, next_of
+from subtrie._trie.branch cimport Branch, Chain, next_of
 from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.packed_key cimport words_followed_in
+from subtrie._trie.match.walk cimport Traversal, begins_branch, is_part, length_of, text_in, word_at
+from subtrie._trie.packed_key cimport characters, words_followed_in
+from subtrie._trie.words cimport word, word_end
+
+ctypedef const word *a_word
 
 
 @cython.locals(
@@ -17,3 +21,10 @@ from subtrie._trie.packed_key cimport words_followed_in
     taken=Py_ssize_t, found=Branch
 )
 cdef Branch find_branch(Matchable trie, tuple words, tuple hashes, str separator)
+@cython.locals(
+    inode=Borrowed, depth=Py_ssize_t, hash=uint64_t, main=Borrowed, flag=uint64_t, child=Borrowed, word=a_word,
+    found=Branch
+)
+cdef Branch find_in_place(Matchable trie, Traversal *t)
+@cython.locals(chain=characters, length=Py_ssize_t, start=Py_ssize_t)
+cdef Py_ssize_t _along(Traversal *t, Borrowed branch, Py_ssize_t at, Py_ssize_t depth) noexcept

@@ -343,9 +343,9 @@ class TopicStore(Matchable):
         if trie.dialect != self.dialect:
             raise ValueError(f"joined() takes a trie of the same dialect: {self.dialect.name}, not {trie.dialect.name}")
         check_merge(merge, by)
-        subscriptions: SubscriptionTrie = trie.snapshot()
+        subscriptions = trie.snapshot()
         root = frozen_root(self)
-        filters = few_filters(subscriptions._root, self.dialect)
+        filters = few_filters(subscriptions, self.dialect)
         found: Iterable[Any] = ()
         if filters is None:
             found = (branch.value for branch, _ in walk(root))

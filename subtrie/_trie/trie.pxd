@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._native cimport borrow
 from ctrie._nodes cimport Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
 from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport (
@@ -15,11 +16,14 @@ from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.match cimport batches, questions
 from subtrie._trie.match.answer_cache cimport counts as cache_counts, forget, new_cache
 from subtrie._trie.match.deliveries cimport check_merge, merged
-from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
+from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of, split_filter_in_place
+from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport Filing, Index, new_index
 from subtrie._trie.keyed cimport find_keyed
-from subtrie._trie.lookup cimport find_branch
+from subtrie._trie.lookup cimport find_branch, find_in_place
 from subtrie._trie.subscribers cimport Entry, checked_entry, living, subscriber_hash
+
+ctypedef Traversal *Walk
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN
@@ -72,8 +76,10 @@ cdef class SubscriptionTrie(Matchable):
     cdef object _spelled_for(self, object subscriber)
     @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
     cdef tuple _audience_of(self, object filter)
-    @cython.locals(hash=uint64_t, words=tuple, hashes=tuple, branch=Branch)
+    @cython.locals(filter_words=Traversal, t=Walk, hash=uint64_t, branch=Branch)
     cdef bint _has(self, object filter, object subscriber) except -1
+    cdef bint _is_among(self, Branch branch, object group, object subscriber, uint64_t hash) except -1
+    cdef bint _is_on(self, object audience, object group, object subscriber, uint64_t hash) except -1
     cdef object _filed(self, object subscriber, uint64_t hash)
     cdef object _check_index(self)
     @cython.locals(other=SubscriptionTrie)

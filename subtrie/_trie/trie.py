@@ -21,6 +21,7 @@ from subtrie.errors import RowError, TopicError
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
     from ctrie._signals import EVERY, check_signals
+    from ctrie._slot import borrow
     from ctrie._tally import (
         Tally,
         begin_change,
@@ -47,16 +48,19 @@ if not cython.compiled:
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.keyed import find_keyed
-    from subtrie._trie.lookup import find_branch
+    from subtrie._trie.lookup import find_branch, find_in_place
     from subtrie._trie.match import batches, questions
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import forget, new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
-    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
+    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter, plan_of, split_filter_in_place
+    from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.reverse_index import Filing, Index, new_index
     from subtrie._trie.subscribers import Entry, checked_entry, living, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
+    from cython import address
+
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
 from ctrie._nodes import check_level
@@ -793,6 +797,10 @@ class SubscriptionTrie(Matchable):
         """The same as `diff`, for columns.py: (filter, group, old entry, new entry)."""
         return changed(*self._both(older), self.dialect)
 
+    def _paths(self) -> Iterator[Any]:
+        """Yield the path of each filter of one instant, for joining.py."""
+        return (path for _, path in walk(freeze_root(self._root)))
+
     def _columns(self, texts: Any, ask: bool) -> SetColumns:
         """Begin a walk that fills columns with the present subscriptions, for columns.py."""
         return set_columns(freeze_root(self._root), self.dialect, texts, ask)
@@ -1184,19 +1192,23 @@ class SubscriptionTrie(Matchable):
         return None if branch is None else subscribers_of(branch), words, group
 
     def _has(self, filter: str, subscriber: Any) -> bool:
+        if not cython.compiled:
+            filter_words = Traversal()
+        t = address(filter_words)
         hash = subscriber_hash(subscriber)
-        group = None
-        words, hashes = filter_path(self, filter)
-        if self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
-            words, hashes, group = words[2:], hashes[2:], words[1]
-        if self._plan.exact:
-            words, hashes = exact_path(self.dialect, words, hashes, word_hash)
-            branch = branch_at(frozen_root(self), words, hashes, self._plan.separator)
-        else:
-            branch = find_branch(self, words, hashes, self._plan.separator)
-        if branch is None:
-            return False
-        audience = subscribers_of(branch)
+        if not self._plan.exact and split_filter_in_place(t, plan_of(self), borrow(filter)):
+            branch = find_in_place(self, t)
+            if t.size:
+                return branch is not None and self._is_among(branch, None, subscriber, hash)
+        audience, _, group = self._audience_of(filter)
+        return self._is_on(audience, group, subscriber, hash)
+
+    def _is_among(self, branch: Branch, group: str | None, subscriber: Any, hash: int) -> bool:
+        if branch.alone and self._home is None:
+            return branch.alone == hash and (branch.value is subscriber or bool(branch.value == subscriber))
+        return self._is_on(subscribers_of(branch), group, subscriber, hash)
+
+    def _is_on(self, audience: Any, group: str | None, subscriber: Any, hash: int) -> bool:
         if isinstance(audience, Shared) and self.dialect.queue_groups:
             return any(_is_in(members, subscriber, hash) for _, members in sets_of(audience))
         return _is_in(members_of(audience, group), subscriber, hash)

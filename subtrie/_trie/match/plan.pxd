@@ -72,6 +72,7 @@ cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept
 cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple path_by(Plan plan, object filter)
 cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept
+cdef bint split_filter_in_place(Traversal *t, PyObject *plan, PyObject *filter) noexcept
 cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept
 cdef void put_query(Traversal *t, PyObject *plan, Query query) noexcept
 cdef void lay_out(Traversal *t, PyObject *plan, PyObject *whole) noexcept

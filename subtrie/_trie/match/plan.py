@@ -33,6 +33,7 @@ __all__ = [
     "query_again",
     "query_of",
     "remembers",
+    "split_filter_in_place",
     "split_in_place",
     "word_hash",
 ]
@@ -153,6 +154,24 @@ def split_in_place(t: Traversal, plan: Plan, topic: str) -> bool:
     t.size = len(words)
     t.reserved = plan.dialect.is_reserved(words)
     lay_out(t, plan, topic)
+    return True
+
+
+def split_filter_in_place(t: Traversal, plan: Plan, filter: str) -> bool:
+    """Put the words of a filter into `t`, to be looked up. False, and size 0: the dialect's own methods have to split
+    it."""
+    t.size = 0
+    if not plan.splits or type(filter) is not str or not filter.isascii() or filter == "":
+        return False
+    try:
+        words = plan.dialect.split_filter(filter)
+    except ValueError:
+        return False
+    if not 0 < len(words) <= MOST_WORDS or words[0] == plan.share:
+        return False
+    t.words = [Word(word, hash_in_filter(plan.dialect, word)) for word in words]
+    t.size = len(words)
+    t.separator = plan.separator
     return True
 
 

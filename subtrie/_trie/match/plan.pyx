@@ -227,6 +227,14 @@ cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept
     return True
 
 
+cdef bint split_filter_in_place(Traversal *t, PyObject *plan, PyObject *filter) noexcept:
+    """Put the words of a filter into `t`, to be looked up. False, and size 0: the dialect's own methods have to look at
+    it."""
+    t.size = max(words_in_filter(<Plan>plan, <object>filter, t.words), <Py_ssize_t>0)
+    t.separator = (<Plan>plan).separator_in_place
+    return t.size > 0
+
+
 cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept:
     """Put a topic into `t` to look for it without its words, in a trie with exact=True. False: that is not to be tried
     with this one."""

@@ -13,15 +13,14 @@ from typing import Any
 from subtrie._trie.match.deliveries import Delivery, merged
 from subtrie._trie.match.questions import all_held
 from subtrie._trie.match.reading import words_of
-from subtrie._trie.queries.listing import walk
 from subtrie.dialects import Dialect
 
 FEW = 64  # filters: to find the topics of so many costs no more than a few walks of the whole store would
 
 
-def few_filters(root: Any, dialect: Dialect) -> list[str] | None:
-    """Return the filters below the read-only root of a trie, without groups; None if there are more than a few."""
-    found = [dialect.join(words_of(path)) for _, path in islice(walk(root), FEW + 1)]
+def few_filters(trie: Any, dialect: Dialect) -> list[str] | None:
+    """Return the filters of a read-only trie, without groups; None if there are more than a few."""
+    found = [dialect.join(words_of(path)) for path in islice(trie._paths(), FEW + 1)]
     return None if len(found) > FEW else found
 
 

@@ -151,11 +151,13 @@ def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect, given: Words |
 
 def shown_members(members: Any, dialect: Dialect, group: str, words: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the subscriptions of those members of a group that are alive in the form that users get."""
-    alive = [entry for entry in map(living, iter_keyed(members)) if entry is not None]
-    if not alive:
-        return ()
     filter = _text(dialect, group, words)
-    return tuple([_subscription(filter, entry) for entry in alive])
+    answer: list[Any] = []
+    for entry in iter_keyed(members):
+        alive = living(entry)
+        if alive is not None:
+            answer.append(_subscription(filter, alive))
+    return tuple(answer)
 
 
 def _leaves(dialect: Dialect, texts: tuple[str, ...], given: Words, entry: Any) -> bool:
