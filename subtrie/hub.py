@@ -75,9 +75,9 @@ class Mailbox(Generic[Message]):
     """
 
     def __init__(self, room: int = ROOM, patience: float = PATIENCE, size: Callable[[Message], int] = size_of) -> None:
-        if room < 1:
-            raise ValueError(f"room must be at least one byte, not {room!r}")
-        if not patience >= 0:
+        if not isinstance(room, int) or room < 1:  # type: ignore[redundant-expr]
+            raise ValueError(f"room must be a whole number of bytes, at least one, not {room!r}")
+        if not isinstance(patience, int | float) or not patience >= 0:  # type: ignore[redundant-expr]
             raise ValueError(f"patience must be zero or more seconds, not {patience!r}")
         self.room = room
         self.patience = patience

@@ -188,7 +188,9 @@ class TestMailbox:
         assert box.counters.taken == box.counters.sent == len(got), seed
         assert box.bytes == 0, seed
 
-    @pytest.mark.parametrize("wrong", [{"room": 0}, {"patience": -1}, {"patience": float("nan")}])
+    @pytest.mark.parametrize(
+        "wrong", [{"room": 0}, {"room": "1 MiB"}, {"patience": -1}, {"patience": float("nan")}, {"patience": None}]
+    )
     def test_bounds_that_make_no_sense_are_refused(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Mailbox(**wrong)
