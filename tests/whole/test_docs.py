@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import snapshot
 import stress.cli
 import subtrie.cli
-from subtrie import SubscriptionTrie
+from subtrie import MQTT, SubscriptionTrie
+from subtrie.hub import Hub
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -147,6 +149,64 @@ def test_the_extras_of_the_page_on_installing_are_there() -> None:
     )
     ours = {"test", "lint", "docs", "release", "s3-server"}  # for the work on the package
     assert shown == declared - ours
+
+
+# ------------------------------------------------------------------------------------------------------------- messages
+
+
+async def talk(send: Any, message: Any) -> None:
+    hub: Hub[Any] = Hub(MQTT)
+    async with hub.connect(send) as client:
+        client.subscribe("a")
+        await hub.publish("a", message)
+        await asyncio.Event().wait()
+
+
+async def do_nothing(_: object) -> None:
+    pass
+
+
+def trie_of(dialect: Any = MQTT, **options: Any) -> SubscriptionTrie[Any]:
+    return SubscriptionTrie(dialect, **options)
+
+
+RAISED: dict[str, Callable[[], object]] = {
+    "TopicError: '#' is not the last word at character 2 of 'a/#/b'": lambda: trie_of().subscribe("a/#/b", "x"),
+    "TopicError: wildcard '+' in a topic at character 2 of 'a/+'": lambda: trie_of().match("a/+"),
+    "TopicError: longer than 65535 bytes": lambda: trie_of().match("a" * 65_536),
+    "TopicError: more than 201 words": lambda: trie_of().match("/" * 201),
+    "TypeError: a topic must be a str, not bytes": lambda: trie_of().match(b"a"),  # type: ignore[arg-type]
+    "TypeError: dialect must be a Dialect, such as AMQP, not str": lambda: trie_of("mqtt"),
+    "TypeError: unhashable type: 'list'": lambda: trie_of().subscribe("a", []),
+    "TypeError: MQTT knows no option Qos; did you mean qos?": lambda: trie_of().subscribe("a", "x", Qos=1),
+    "ValueError: the option qos of MQTT is one of 0, 1, 2, not 3": lambda: trie_of().subscribe("a", "x", qos=3),
+    "TypeError: cannot create weak reference to 'str' object": lambda: trie_of(weak=True).subscribe("a", "x"),
+    "ValueError: weak and index exclude each other": lambda: trie_of(weak=True, index=True),
+    "TypeError: this SubscriptionTrie is a read-only snapshot": lambda: trie_of().snapshot().clear(),
+    "TypeError: on_interest must be a function that is called": lambda: trie_of(on_interest=do_nothing),
+    "TypeError: object NoneType can't be used in 'await' expression": lambda: asyncio.run(talk([].append, b"x")),
+    "TypeError: how many bytes has a dict?": lambda: asyncio.run(talk(do_nothing, {})),
+    "FileNotFoundError: ... is not a published directory": lambda: snapshot.restore(ROOT / "docs"),
+}
+ELSEWHERE_RAISED = {"ModuleNotFoundError: ... pip install 'subtrie[spark]'"}  # by tests of the wheel
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("message", RAISED)
+def test_the_page_on_trouble_has_messages_that_are_raised(message: str) -> None:
+    kind, _, text = message.partition(": ")
+    with pytest.raises(Exception, match=".*".join(map(re.escape, text.split("... ")))) as caught:
+        RAISED[message]()
+    assert type(caught.value).__name__ == kind
+
+
+@pytest.mark.once
+def test_every_message_of_the_page_on_trouble_is_tried() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    first_cells = re.findall(r"^\| (.+?) \| ", page, re.MULTILINE)
+    assert {each for cell in first_cells for each in re.findall(r"`(\w+: .+?)`", cell)} - {
+        "subtrie: the compiled modules could not be built"
+    } == RAISED.keys() | ELSEWHERE_RAISED
 
 
 # ---------------------------------------------------------------------------------------------------------------- links
