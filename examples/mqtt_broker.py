@@ -275,9 +275,14 @@ class Connection:
 
 
 class Broker:
-    """The subscriptions, the retained messages, and the sessions."""
+    """The subscriptions, the retained messages, and the sessions.
 
-    def __init__(self) -> None:
+    Nobody can subscribe to a filter of `refused`, or to one within it. (A wider filter
+    still gets those messages: this is no access control.)
+    """
+
+    def __init__(self, refused: tuple[str, ...] = ()) -> None:
+        self.refused = [MQTT.split_filter(filter) for filter in refused]
         self.routes: SubscriptionTrie[Session] = SubscriptionTrie(MQTT, index=True)
         self.retained: TopicStore[Message] = TopicStore(MQTT)
         self.sessions: dict[str, Session] = {}
@@ -374,6 +379,9 @@ class Broker:
         if identifiers:
             options["subscription_identifier"] = identifiers[0]
         try:
+            wanted = MQTT.unshare(MQTT.split_filter(filter))[1]
+            if any(MQTT.subsumes(refused, wanted) for refused in self.refused):
+                return int(UNSPECIFIED)
             is_new = self.routes.subscribe(filter, connection.session, **options)
         except TopicError:
             return int(BAD_FILTER if connection.version == V5 else UNSPECIFIED)
@@ -718,9 +726,13 @@ class Broker:
         )
 
 
-async def run(port: int, ready: asyncio.Future[int] | None = None) -> None:
+async def run(
+    port: int,
+    ready: asyncio.Future[int] | None = None,
+    refused: tuple[str, ...] = (),
+) -> None:
     """Serve until cancelled. `ready` gets the port."""
-    broker = Broker()
+    broker = Broker(refused)
     server = await asyncio.start_server(broker.serve, "127.0.0.1", port)
     if ready is not None:
         ready.set_result(server.sockets[0].getsockname()[1])
@@ -734,10 +746,17 @@ def main() -> None:
         description="A small MQTT 5 broker, for this machine only."
     )
     parser.add_argument("--port", type=int, default=1883)
+    parser.add_argument(
+        "--refuse",
+        action="append",
+        default=[],
+        metavar="FILTER",
+        help="nobody can subscribe to FILTER, or to a filter within it",
+    )
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         print(f"MQTT on 127.0.0.1:{options.port}; Ctrl-C ends it", flush=True)
-        asyncio.run(run(options.port))
+        asyncio.run(run(options.port, refused=tuple(options.refuse)))
 
 
 if __name__ == "__main__":

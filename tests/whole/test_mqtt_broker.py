@@ -47,7 +47,7 @@ def load_example() -> ModuleType:
 
 
 @contextmanager
-def example_broker() -> Iterator[int]:
+def example_broker(refused: tuple[str, ...] = ()) -> Iterator[int]:
     """Run the example in a thread of its own; yield its port."""
     module = load_example()
     told: queue.Queue[tuple[int, Callable[[], object]]] = queue.Queue()
@@ -55,7 +55,7 @@ def example_broker() -> Iterator[int]:
     async def serve() -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         ready: asyncio.Future[int] = loop.create_future()
-        task = loop.create_task(module.run(0, ready))
+        task = loop.create_task(module.run(0, ready, refused))
         told.put((await ready, lambda: loop.call_soon_threadsafe(stop.set)))
         await stop.wait()
         task.cancel()
@@ -213,6 +213,14 @@ class TestSession:
         client = connect("clumsy")
         assert client.subscribe("$share//a", qos=1) == [0x8F]
         assert client.subscribe("a/#", qos=1) == [1]
+
+    @pytest.mark.parametrize("version", [paho.MQTTv311, paho.MQTTv5])
+    def test_a_filter_that_the_broker_refuses(self, version: int) -> None:
+        with example_broker(refused=("secret/#",)) as port, connecting(port) as connect:
+            client = connect("curious", version=version)
+            filters = ("secret/#", "secret/+/key", "secret", "$share/g/secret/door", "secrets", "+/door")
+            answers = {filter: client.subscribe(filter, qos=1)[0] for filter in filters}
+            assert answers == dict.fromkeys(filters[:4], 0x80) | dict.fromkeys(filters[4:], 1)
 
     def test_who_comes_again_by_the_same_name_takes_its_place(self, connect: Callable[..., Client]) -> None:
         first = connect("twin")
