@@ -124,7 +124,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         """Build the results of the operators of collections.abc, with this set's hash and equality."""
         empty = self._members.snapshot()
         empty.clear()
-        empty.update((member, None) for member in iterable)
+        cython.cast(Ctrie, empty)._add_keys(iterable)
         return self._of(empty)
 
     def remove(self, value: Any) -> None:
@@ -194,7 +194,12 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return MutableSet.isdisjoint(*_at_rest(self, other))
 
     def __and__(self, other: Iterable[Any]) -> CtrieSet:
-        return MutableSet.__and__(*_at_rest(self, other))  # type: ignore[return-value]
+        mine, theirs = _at_rest(self, other)
+        if type(self).__contains__ is not OneByOne.__contains__ or not isinstance(theirs, Iterable):
+            return MutableSet.__and__(mine, theirs)  # type: ignore[return-value]
+        members = [*theirs]
+        found = mine._members.get_many(members, _NEW)
+        return mine._from_iterable(members[at] for at, there in enumerate(found) if there is not _NEW)
 
     def __xor__(self, other: Iterable[Any]) -> CtrieSet:
         return MutableSet.__xor__(*_at_rest(self, other))  # type: ignore[return-value]

@@ -204,8 +204,7 @@ class FilterEdit(Edit):
         self.words = words
         self.hashes = hashes
         self.group = group
-        self.settled = False
-        self.applied = False
+        self.settled = self.applied = self.tracks = False  # also if it is interrupted before it is applied
         self.attempts = 0
         self.crossed = self.crossed_group = False
 

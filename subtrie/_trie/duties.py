@@ -6,7 +6,6 @@ it on the list afterwards allocates nothing, and the next change takes it off an
 
     first: None     there is none
            a Duty   the last one that was put there; its `rest` is the one before it
-    waits: whether to look; it may be True too long, but not False
 """
 
 from __future__ import annotations
@@ -32,25 +31,16 @@ class Duty:
 class Duties:
     """Duties that wait."""
 
-    __slots__ = ("_first", "_waits")
+    __slots__ = ("_first",)
 
     def __init__(self) -> None:
         self._first: Any = Slot.__new__(Slot)
         initialise(self._first, None)
-        self._waits: Any = Slot.__new__(Slot)
-        initialise(self._waits, False)
 
     @property
     def waits(self) -> bool:
-        """Whether a duty may wait."""
-        return bool(load(self._waits))
-
-    @waits.setter
-    def waits(self, value: bool) -> None:
-        # Progress: a round that does not return found that another thread has said otherwise.
-        # Success: it says so now. Failure: another thread was first.
-        while (known := load(self._waits)) is not value and not compare_and_set(self._waits, known, value):
-            pass
+        """Whether a duty waits."""
+        return load(self._first) is not None
 
     def put(self, duty: Duty) -> None:
         """Add a duty. One that Ctrl-C may have left on the list already is added as another one, which does no harm."""
@@ -62,7 +52,6 @@ class Duties:
             duty.rest = first
             # Success: it is the first. Failure: the list was changed meanwhile.
             if compare_and_set(self._first, first, duty):
-                self.waits = True
                 return
 
     def first(self) -> Duty | None:
@@ -78,11 +67,9 @@ class Duties:
     def do_all(self, do: Any) -> None:
         """Call `do` with each duty. One for which that raises goes back to the list: its error is not that of the
         caller, whose own change has nothing to do with it."""
-        self.waits = False
         duty = self.first()
         if not self.take(duty):
-            self.waits = True  # they are left to the next change
-            return
+            return  # they are left to the next change
         while duty is not None:
             following = duty.rest
             duty.rest = _ON_NO_LIST

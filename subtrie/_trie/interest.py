@@ -22,6 +22,7 @@ as told: its listener may wait for something that does not exist there.
     waiting: the Watched that wait, as duties (duties.py)
     place:   None               no thread delivers
              Doer               this thread delivers; only it uses the filters that were taken off the list and told
+    left:    whether a delivery has ended without memory; it may be True too long, but not False
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Notices:
         self._waiting = Duties()
         self._place: Any = Slot.__new__(Slot)
         initialise(self._place, None)
+        self._left: Any = Slot.__new__(Slot)  # whether a delivery has ended without memory
+        initialise(self._left, False)
         # Only the delivering thread uses these three:
         self._taken: deque[Watched | None] = deque()
         self._told: set[Watched] = set()  # what the listener knows as wanted
@@ -67,12 +70,13 @@ class Notices:
 
     @property
     def waits(self) -> bool:
-        """Whether a notice may wait for the next change to give it, because there was no memory."""
-        return self._waiting.waits
+        """Whether a notice may wait: on the list, or for the next change to give it, because there was no memory."""
+        return self._waiting.waits or bool(load(self._left))
 
     def leave(self) -> None:
         """Leave what waits to the next change."""
-        self._waiting.waits = True
+        # Success: it will look. Failure: it would anyway.
+        compare_and_set(self._left, False, True)
 
     def put_on_list(self, duty: Duty) -> None:
         """Let the next delivery look at the filter that is this duty; None: any filter may have got its first
@@ -93,7 +97,7 @@ class Notices:
     def _deliver_as(self, me: Doer, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         try:
             # Progress: each round delivers what is on the list.
-            while (self._waiting.first() is not None or self.waits) and self._take_place(me):
+            while self.waits and self._take_place(me):
                 self._deliver(is_wanted, raised, again)
                 self._leave_place(me)
         finally:
@@ -127,7 +131,8 @@ class Notices:
                 self._look(is_wanted, raised, again)
             waiting = self._waiting.first()
             if waiting is None:
-                self._waiting.waits = False
+                # Success: nothing is left. Failure: nothing was.
+                compare_and_set(self._left, True, False)
                 return
             self._taken.extend(_in_turn(waiting))
             # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.

@@ -15,6 +15,7 @@ import pytest
 
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Delivery, Dialect, Subscription, SubscriptionTrie, TopicError
+from subtrie._trie.exclusions import leave_a_topic
 from tests.subtrie.test_deliveries import Someone
 from tests.subtrie.test_exclusions import PATHS, PEOPLE, Checked, gets
 from tests.subtrie.test_groups import GROUPS, Ways, both_ways
@@ -345,3 +346,46 @@ def test_real_threads(seed: int) -> None:
     plain = {(one.filter, None) for one in trie if "queue" not in one.options}
     assert listener.wanted == named | plain
     trie.check()
+
+
+@every_dialect
+@pytest.mark.parametrize("settings", [{}, {"exact": True}, {"weak": True}], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_whether_a_subscription_is_there(dialect: Dialect, settings: dict[str, Any], seed: int) -> None:
+    """`in`, which looks filters up in place, for filters that are there and others, and for what is no filter."""
+    draw = Random(f"{dialect.name}, {settings}, {seed}")
+    one = filled(dialect, draw, 30, **settings)
+    there = {(one.ways.filter(filter, group), who) for filter, group, who in one.there}
+    others = {words_of(dialect, draw, True) for _ in range(40)} | {"", "#.#", "$share/g/a", "$share/g", "a" * 70_000}
+    for trie in (one.trie, one.trie.snapshot()):
+        for filter in {filter for filter, _ in there} | others:
+            for who in PEOPLE:
+                assert ((filter, who) in trie) is ((filter, who) in there)
+        assert (1, PEOPLE[0]) not in trie
+        assert ("a", []) not in trie
+
+
+@every_dialect
+@pytest.mark.parametrize("settings", [{}, {"exact": True}, {"weak": True}], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_overlapping_filters(dialect: Dialect, settings: dict[str, Any], seed: int) -> None:
+    """Of filters with and without wildcards, which are looked for in different ways."""
+    draw = Random(f"{dialect.name}, {settings}, {seed}")
+    one = filled(dialect, draw, 30, **settings)
+    for trie in (one.trie, one.trie.snapshot()):
+        for wild in (True, False, False):
+            for _ in range(15):
+                filter = words_of(dialect, draw, wild)
+                try:
+                    words = dialect.unshare(dialect.split_filter(filter))[1]
+                except TopicError:
+                    with pytest.raises(TopicError):
+                        trie.overlapping(filter)
+                    continue
+                expected = [
+                    (one.ways.filter(each, group), who)
+                    for (each, group, who), but in one.there.items()
+                    if leave_a_topic(dialect, [dialect.split_filter(each), words], map(dialect.split_filter, but))
+                ]
+                found = trie.overlapping(filter)
+                assert in_order((each.filter, each.subscriber) for each in found) == in_order(expected)

@@ -743,8 +743,8 @@ _OBSERVERS: Final = (
     _of_subscriptions(
         "whoever leaves the place does not look again",
         _INTEREST,
-        "            while (self._waiting.first() is not None or self.waits) and self._take_place(me):\n",
-        "            if (self._waiting.first() is not None or self.waits) and self._take_place(me):\n",
+        "            while self.waits and self._take_place(me):\n",
+        "            if self.waits and self._take_place(me):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
