@@ -14,7 +14,6 @@ with more time for each, and none that counted as waiting has returned some seco
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -25,6 +24,7 @@ from typing import Any, Final, TypeVar
 
 from stress.alike import alike
 from stress.history import ANSWERS, Call, Operation, show
+from stress.rest import rest_of
 from stress.spec import WAITS, Spec, SpecError, State
 
 __all__ = ["PATIENCE", "Sequential"]
@@ -37,7 +37,6 @@ _BUSY: Final = 4
 """... or how many times as long it must have been busy: it may wait by going round and round."""
 _STARVED: Final = 60.0
 """Seconds after which a call is given up in any case."""
-_TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _TO_MAKE: Final = 10.0
 """Seconds that the factory may sleep."""
 _LATER: Final = 3.0
@@ -201,7 +200,7 @@ class Sequential(Spec):
         since, looks, began = watch.since, 0, 0.0
         while thread.is_alive():
             thread.join(self._patience / _LOOKS)
-            sleeps, busy = _rest(thread)
+            sleeps, busy = rest_of(thread.native_id)
             if watch.since is None or watch.since != since:  # another call
                 since, looks, began = watch.since, 0, busy
                 continue
@@ -233,18 +232,6 @@ class _Watch:
         self.calls: Calls = ()
         self.since: float | None = None
         self.is_given_up = False
-
-
-def _rest(thread: threading.Thread) -> tuple[bool, float]:
-    """Whether a thread sleeps at this moment, and the seconds that it has taken of a processor. Where the system does
-    not tell, it looks asleep.
-    """
-    try:
-        with open(f"/proc/self/task/{thread.native_id}/stat", encoding="utf-8") as told:
-            state, *fields = told.read().rpartition(")")[2].split()
-    except OSError:  # it has ended, or this is another system
-        return True, 0.0
-    return state == "S", (int(fields[10]) + int(fields[11])) / _TICKS
 
 
 class _GivenUp(BaseException):

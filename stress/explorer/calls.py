@@ -9,11 +9,16 @@ import _thread
 import bisect
 import builtins
 import collections
+import csv
 import functools
+import gc
 import heapq
+import io
+import locale
 import marshal
 import math
 import operator
+import os
 import pickle
 import struct
 import sys
@@ -23,7 +28,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["CHANGING", "Effect", "ItemMethod", "effect_of", "is_reading_method", "unwrapped"]
+__all__ = [
+    "CHANGING",
+    "Effect",
+    "ItemMethod",
+    "effect_of",
+    "effect_of_opaque",
+    "is_outside",
+    "is_reading_method",
+    "unwrapped",
+]
 
 CHANGING: Final = frozenset({
     "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "discard", "add",
@@ -39,7 +53,8 @@ _NOTHING: Final = frozenset({
 })  # fmt: skip
 Effect = str
 """What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
-any argument), "set" or "get" (an attribute of its first argument), "first" (changes its first argument), "second",
+any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "looks"
+(reads what is elsewhere), "set" or "get" (an attribute of its first argument), "first" (changes its first argument),
 "next" (takes the next item of its first argument), "space" (answers the attributes of its first argument), "names"
 (reads attributes of its first argument), "whole" (all attributes of what it is given, and what these hold), "class"
 (reads which class its first argument is of).
@@ -48,10 +63,15 @@ ItemMethod = Callable[..., Any]
 
 _READING_MODULES: Final = frozenset({"builtins", "math", "time", "_operator", "_functools", "_statistics", "_json",
     "itertools", "_struct", "binascii", "zlib", "_hashlib", "unicodedata", "_string", "_bisect", "_stat", "cmath",
-    "marshal", "_pickle", "_codecs", "errno", "posix", "nt", "sys", "gc", "_warnings", "_abc", "_signal", "_weakref",
-    "_contextvars", "_datetime", "_decimal", "_sre", "_typing", "_opcode", "atexit", "_random", "_csv", "_heapq",
-    "_collections", "_thread", "_imp", "faulthandler", "_locale", "_uuid", "_symtable", "_tracemalloc", "pwd", "fcntl",
-    "select", "_socket", "greenlet._greenlet", "_io", "_asyncio"})  # fmt: skip
+    "marshal", "_pickle", "_codecs", "errno", "_warnings", "_abc", "_weakref", "_contextvars", "_datetime", "_decimal",
+    "_sre", "_typing", "_opcode", "_random", "_heapq", "_collections", "_imp", "_uuid", "_symtable", "_asyncio",
+    "greenlet._greenlet"})  # fmt: skip
+"""Modules in C whose functions keep nothing that changes, or nothing that an answer depends on."""
+_OUTSIDE: Final = frozenset({
+    "_io", "posix", "nt", "_socket", "mmap", "select", "fcntl", "_posixshmem", "_winapi", "_sqlite3", "sqlite3",
+    "termios", "_dbm", "_gdbm",
+})  # fmt: skip
+"""Modules in C whose objects stand for something outside the process."""
 _by_function: Final[dict[Any, Effect]] = {}
 
 
@@ -63,7 +83,15 @@ def _know(effect: Effect, *functions: Any) -> None:
 _know("class", type, isinstance)
 _know("none", issubclass, id, callable, object, super, chr, ord, globals, locals, breakpoint,
       time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property, int, float, bool, complex,
-      sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException)  # fmt: skip
+      sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException,
+      os.fspath, os.getpid, os.getppid, os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, sys.exc_info,
+      sys.intern, sys.is_finalizing, sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked,
+      _thread.get_native_id, io.text_encoding, locale.localeconv)  # fmt: skip
+_know("read", sys.getsizeof, sys.getrefcount, gc.get_referents, gc.get_referrers, csv.reader, csv.writer)
+_know("looks", os.stat, os.lstat, os.fstat, os.access, os.listdir, os.scandir, os.getcwd, os.readlink, gc.isenabled,
+      gc.get_threshold, sys.getrecursionlimit, sys.getswitchinterval)  # fmt: skip
+_know("outside", open)
+_know("none", *(each for name, each in vars(os).items() if name.startswith(("W", "major", "minor")) and callable(each)))
 _know("shallow", len, list, tuple, set, frozenset, dict, iter, reversed, enumerate, zip, map, filter, any, all)
 _know("set", setattr, delattr)
 _know("get", getattr, hasattr)
@@ -92,6 +120,8 @@ def effect_of(function: Any) -> Effect:
     if found is not None:
         return found
     if isinstance(function, type):
+        if any(map(is_outside, function.__mro__)):
+            return "outside"
         return "change" if _is_unknown(function) else "shallow"
     kind = type(function)
     if kind in (operator.itemgetter,):
@@ -101,7 +131,34 @@ def effect_of(function: Any) -> Effect:
     if kind is weakref.ref or isinstance(function, types.GenericAlias):
         return "none"
     module = getattr(function, "__module__", None) or ""
-    return "read" if module in _READING_MODULES else "change"
+    return "read" if module in _READING_MODULES else "outside"
+
+
+def effect_of_opaque(function: types.FunctionType) -> Effect:
+    """What a call of Python code without steps does to its arguments, and to what is outside them."""
+    module = function.__module__ or ""
+    if module == "genericpath":
+        return "looks"
+    is_pure = module.partition(".")[0] in _PURE and function.__name__ not in _NOT_PURE
+    return "change" if is_pure else "outside"
+
+
+_PURE: Final = frozenset({
+    "abc", "ast", "asyncio", "base64", "codecs", "colorsys", "configparser", "contextvars", "copy", "dataclasses",
+    "datetime", "decimal", "_pydecimal", "difflib", "encodings", "enum", "fractions", "hashlib", "hmac", "html",
+    "importlib", "inspect", "io", "ipaddress", "json", "keyword", "logging", "numbers", "pickle", "posixpath", "pprint",
+    "random", "re", "secrets", "sre_compile", "sre_parse", "statistics", "string", "struct", "textwrap", "threading",
+    "token", "traceback", "types", "typing", "unittest", "urllib", "uuid", "warnings", "xml", "zoneinfo",
+})  # fmt: skip
+"""Modules of the standard library whose functions change their arguments at most, or what no answer depends on."""
+_NOT_PURE: Final = frozenset({
+    "lexists", "ismount", "realpath", "expanduser", "expandvars", "urlopen", "urlretrieve", "setLevel", "disable",
+})  # fmt: skip
+
+
+def is_outside(of: type) -> bool:
+    """Whether the objects of a type in C stand for something outside the process: two may stand for the same."""
+    return of.__module__ in _OUTSIDE and of not in (io.StringIO, io.BytesIO)
 
 
 def _is_unknown(of: type) -> bool:

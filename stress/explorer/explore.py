@@ -26,7 +26,7 @@ from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
-from stress.explorer.machine import Drift, Execution
+from stress.explorer.machine import LIVELOCK, Drift, Execution
 from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, minimise
 from stress.explorer.object_experiment import (
     ObjectExperiment,
@@ -36,6 +36,7 @@ from stress.explorer.object_experiment import (
     subject_of,
 )
 from stress.explorer.origin import Origin, origin_of
+from stress.explorer.places import FOREIGN, meet
 from stress.explorer.plain_state import NewCode
 from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
@@ -393,6 +394,7 @@ class _Exploration:
                 executions += 1
                 if finding is not None:
                     self._refuse_meetings(finding)
+                    self._refuse_unknown_circles(finding)
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
                     small = minimise(finding, self._on)
                     if self._is_drawn:
@@ -437,6 +439,18 @@ class _Exploration:
             raise Refused(
                 f"{' and '.join(sorted(met))} end one another's wait, which no order of calls made by one thread "
                 "shows: give a specification with `meetings`"
+            )
+
+    def _refuse_unknown_circles(self, finding: Finding) -> None:
+        """A thread that waits by trying again is known by what it reads again. Of a step that may change something
+        unknown, nobody can tell whether it brought the thread any further.
+        """
+        if finding.kind != "livelock":
+            return
+        if any(meet(slot._name, FOREIGN) for slot in self._machine.execution.slots[-LIVELOCK:]):
+            raise Refused(
+                "a loop goes round and round and uses an object of C, or something outside the process, of which "
+                "nothing shows what it waits for"
             )
 
     def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:

@@ -97,7 +97,7 @@ def _found(of: type) -> Kind:
         return Kind.QUIET if of is base else Kind.PLAIN
     if hasattr(base, "__next__") and base.__module__ in _OF_ITERATORS:
         return Kind.ITERATOR
-    if base.__flags__ & _IS_IMMUTABLE and not _methods(base):
+    if base.__flags__ & _IS_IMMUTABLE and not _methods(base) and base.__module__ != "_ctypes":
         return Kind.QUIET
     return Kind.FOREIGN
 

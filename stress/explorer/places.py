@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["Place", "Several", "meet"]
+__all__ = ["FOREIGN", "Place", "Several", "meet"]
+
+FOREIGN: Final = ("objects of other languages", None)
+"""The name of the one place for all that is written in C and not known, and for what is outside the process."""
 
 
 class Place:

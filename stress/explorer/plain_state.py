@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import _thread
 import array
+import dis
 import gc
 import io
 import random
@@ -33,13 +34,13 @@ from typing import Any, Final
 
 from stress.explorer import sites
 from stress.explorer.caller import CALLING
-from stress.explorer.calls import effect_of, is_reading_method, method_effect, unwrapped
+from stress.explorer.calls import effect_of, effect_of_opaque, is_outside, is_reading_method, method_effect, unwrapped
 from stress.explorer.entered import Entered, functions_of, reachable
 from stress.explorer.instrumentation import with_steps
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
 from stress.explorer.outside import Outside
-from stress.explorer.places import Place, Several
+from stress.explorer.places import FOREIGN, Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
 
@@ -47,7 +48,6 @@ __all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "attribu
 
 Key = tuple[Any, Any]
 _MAIN: Final = -1
-_FOREIGN: Final = ("objects of other languages", None)
 
 
 class NewCode(BaseException):
@@ -180,7 +180,7 @@ class PlainState:
             knowledge.grew = True
             if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
                 raise NewCode
-        elif _does_something(code):
+        elif _does_something(code) and not (frame is not None and _only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
 
     def begin_again(self) -> None:
@@ -496,7 +496,7 @@ class PlainState:
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
             if _is_state(owner, name) and self._is_met(owner):
-                keys.append(_FOREIGN)
+                keys.append(FOREIGN)
             self._mark(self._step(keys, False), False)
         elif name in self.names:
             self._step(self._keys_of_attribute(owner, name), False)
@@ -641,7 +641,7 @@ class PlainState:
                 waiting += self._behind(each)
             elif kind is Kind.FOREIGN:
                 if self._is_met(each):
-                    keys[_FOREIGN] = None
+                    keys[FOREIGN] = None
             elif kind is Kind.PROXY:
                 waiting.append(_behind_proxy(each))
             elif of in _BOUND and not isinstance(each.__self__, (ModuleType, type(None))):
@@ -762,6 +762,8 @@ class PlainState:
         of = type(owner)
         if of in _ON_THEIR_OWN:
             return False
+        if any(map(is_outside, of.__mro__)):
+            return True
         if not of.__flags__ & _IS_COLLECTED:
             return True  # what it refers to is not known
         waiting, seen = gc.get_referents(owner), {id(owner)}
@@ -778,7 +780,7 @@ class PlainState:
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
         if self._is_met(owner):
-            self._mark(self._step([_FOREIGN], changes), changes)
+            self._mark(self._step([FOREIGN], changes), changes)
 
     # -------------------------------------------------------------------------------------------------------- calls
 
@@ -811,7 +813,7 @@ class PlainState:
                 self._has_entered(code)
             elif treatment is Treatment.OPAQUE:
                 self._refuse(site, callee)
-                self._use(site, "change", given)
+                self._use(site, effect_of_opaque(callee), given)
             return
         if of is _TYPE or isinstance(callee, type):
             self._use(site, effect_of(callee), given)
@@ -902,6 +904,9 @@ class PlainState:
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
+        if effect == "outside" or effect == "looks":
+            self._use_outside(effect == "outside", given)
+            return
         if not given or effect == "none":
             return
         first = given[0]
@@ -937,11 +942,23 @@ class PlainState:
             keys = self._keys_of(first, False, True) + self._keys_of_each(given[1:], False)
             self._mark(self._step(list(dict.fromkeys(keys)), True), True)
         else:
-            keys = self._keys_of_each(given, True, True)
-            for each in given:
-                if kind_of(type(each)) is Kind.PLAIN:
-                    keys += [key for key in self._keys_of_all(each) if key not in keys]
-            self._mark(self._step(keys, True), True)
+            self._mark(self._step(self._keys_of_arguments(given), True), True)
+
+    def _keys_of_arguments(self, given: tuple[Any, ...]) -> list[Key]:
+        """What a call of unknown code may change of its arguments."""
+        keys = self._keys_of_each(given, True, True)
+        for each in given:
+            if kind_of(type(each)) is Kind.PLAIN:
+                keys += [key for key in self._keys_of_all(each) if key not in keys]
+        return keys
+
+    def _use_outside(self, changes: bool, given: tuple[Any, ...]) -> None:
+        """The effect of a call that finds or leaves something outside what it is given."""
+        for each in given if changes else ():
+            self._save_reachable(each)
+        if self._counts():
+            keys = [FOREIGN, *(self._keys_of_arguments(given) if changes else self._keys_of_each(given, True))]
+            self._mark(self._step(list(dict.fromkeys(keys)), changes), changes)
 
     def _get(self, site: Any, owner: Any, name: str) -> None:
         kind = kind_of(type(owner))
@@ -1139,7 +1156,7 @@ def _category(owner: Any) -> Any:
 def _told(key: Key) -> str:
     where, name = key
     if name is None:
-        return f"items of {where}" if where != _FOREIGN[0] else where
+        return f"items of {where}" if where != FOREIGN[0] else where
     return f"{where}.{name}" if where else str(name)
 
 
@@ -1206,6 +1223,24 @@ def _names_in(code: CodeType) -> Iterator[str]:
 def _does_something(code: CodeType) -> bool:
     """Whether code accesses anything but its own variables."""
     return bool(code.co_names or code.co_freevars)
+
+
+_NAMING: Final = frozenset({
+    "RESUME", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW",
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT", "BUILD_TUPLE", "BINARY_SUBSCR", "BINARY_OP", "PUSH_NULL",
+    "PRECALL", "CALL", "CACHE", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS", "NOT_TAKEN",
+})  # fmt: skip
+
+
+def _only_names_classes(code: CodeType, frame: FrameType) -> bool:
+    """Whether code only puts classes together, as an annotation does that is evaluated, or makes a tuple of what it is
+    given, as `__new__` of a named tuple does.
+    """
+    if any(each.opname not in _NAMING for each in dis.get_instructions(code)):
+        return False
+    spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
+    found = [next((each[name] for each in spaces if name in each), None) for name in code.co_names]
+    return all(isinstance(each, type) or each == tuple.__new__ for each in found)
 
 
 def _marks_itself(code: CodeType) -> bool:

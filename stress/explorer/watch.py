@@ -1,20 +1,31 @@
-"""Interrupts an execution when time is up: a call that goes in circles without a step never returns control."""
+"""Interrupts an execution that does not end: when time is up, since a call that goes in circles without a step never
+returns control, and when a call waits in the operating system for a thread that the explorer does not let run.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import signal
+import sys
 import threading
 import time
 from contextlib import suppress
 from typing import Any, Final
 
 from stress.explorer.machine import Machine
+from stress.explorer.policy import Refused
+from stress.rest import rest_of
 
 __all__ = ["TimeIsUp", "Watch"]
 
 _GRACE: Final = 1.0
 """Seconds after which code that checks the time between executions must have noticed that it is up."""
 _BEAT: Final = 0.2
+_ASLEEP: Final = 5.0
+"""Seconds of sleep without a step, after which a call is taken to wait for another thread."""
+_BUSY: Final = 0.1
+_SIGNAL: Final[Any] = getattr(signal, "SIGURG", None)
+"""A signal that is ignored unless somebody handles it, and that ends a wait in the operating system."""
 
 
 class TimeIsUp(BaseException):
@@ -24,18 +35,28 @@ class TimeIsUp(BaseException):
 class Watch:
     """Within the block, `TimeIsUp` is raised in the calling thread, or in the thread that makes a step for it, some
     time after `seconds`; None: never. It ends the block.
+
+    In the main thread, `Refused` is raised in a call that sleeps for some seconds without a step. Elsewhere nothing can
+    end such a wait.
     """
 
     def __init__(self, machine: Machine, seconds: float | None) -> None:
         self._machine, self._seconds = machine, seconds
         self._over = _REAL_EVENT()
         self._thread: Any = None
+        self._before: Any = None
+        self._has_handler = False
+        self._sleeps_in = ""
 
     def __enter__(self) -> Watch:
-        if self._seconds is not None:
-            me = threading.get_ident()
-            until = time.monotonic() + self._seconds + _GRACE
-            self._thread = _REAL_THREAD(target=self._look, args=(me, until), name="explorer-watch", daemon=True)
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and _SIGNAL is not None and self._machine.coroutines.thread_of_the_running(0) == 0:
+            self._before = signal.signal(_SIGNAL, self._wake)
+            self._has_handler = True
+        if self._seconds is not None or self._has_handler:
+            me, native = threading.get_ident(), threading.get_native_id()
+            until = float("inf") if self._seconds is None else time.monotonic() + self._seconds + _GRACE
+            self._thread = _REAL_THREAD(target=self._look, args=(me, native, until), name="explorer-watch", daemon=True)
             self._thread.start()
         return self
 
@@ -47,14 +68,45 @@ class Watch:
                     self._thread.join()
                 for _each in range(2):  # one that is set and not raised yet is raised at a jump
                     pass
+                if self._has_handler and signal.getsignal(_SIGNAL) == self._wake:
+                    signal.signal(_SIGNAL, self._before)
                 return kind is TimeIsUp
 
-    def _look(self, caller: int, until: float) -> None:
+    def _look(self, caller: int, native: int, until: float) -> None:
+        asleep = _Sleep(self._machine, native)
         while not self._over.wait(_BEAT):
             if time.monotonic() > until:
                 running = self._machine.coroutines.thread_of_the_running(caller)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(running), ctypes.py_object(TimeIsUp))
                 until += 10 * _GRACE  # raise it once more, in case it was caught
+            if self._has_handler and asleep.for_long():
+                frame = sys._current_frames().get(caller)
+                if frame is not None and self._machine.seam.before is not None:
+                    self._sleeps_in = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                    signal.pthread_kill(caller, _SIGNAL)
+
+    def _wake(self, *_: object) -> None:
+        where, self._sleeps_in = self._sleeps_in, ""
+        if where:
+            raise Refused(f"a call waits in the operating system for what no schedule brings ({where})")
+
+
+class _Sleep:
+    """How long the thread that explores has made no step, and used no processor."""
+
+    def __init__(self, machine: Machine, native: int) -> None:
+        self._machine, self._native = machine, native
+        self._seen: Any = None
+        self._since = self._busy = 0.0
+
+    def for_long(self) -> bool:
+        """Whether it sleeps for too long now."""
+        sleeps, busy = rest_of(self._native)
+        seen = (id(self._machine.execution), self._machine.step)
+        if not sleeps or seen != self._seen or busy - self._busy > _BUSY:
+            self._seen, self._busy, self._since = seen, busy, time.monotonic()
+            return False
+        return time.monotonic() - self._since > _ASLEEP
 
 
 _REAL_EVENT: Final = threading.Event

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
+from typing import Any
+
 import pytest
 
 import ctrie
-from stress import Verdict, explore
-from tests.stress.in_bad_faith import CASES
+from stress import Counter, Verdict, explore
+from tests.stress.in_bad_faith import CASES, PLACE
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
+NO_GREENLETS = find_spec("greenlet") is None  # then nothing can end a wait in the operating system
 REFUSED = {"OfLoop": "an event loop of asyncio runs in the object", "OfContext": "threads share a context"}
 
 
@@ -27,3 +32,58 @@ def test_what_is_said_is_true(name: str) -> None:
 def test_a_method_is_looked_up_when_it_is_called() -> None:
     _, factory, spec, _ = CASES["OfSelfReplacing"]
     assert explore(factory, spec, [[("take",), ("take",)]]).verdict is Verdict.LINEARIZABLE
+
+
+class OfWaitingRead:
+    """A right counter: a token in a pipe is its lock."""
+
+    def __init__(self) -> None:
+        self.source, self.end = os.pipe()
+        os.write(self.end, b"1")
+        self.n = 0
+
+    def increment(self) -> int:
+        os.read(self.source, 1)
+        self.n += 1
+        n = self.n
+        os.write(self.end, b"1")
+        return n
+
+
+class OfPolledFolder:
+    """A right counter: a folder is its lock."""
+
+    def __init__(self) -> None:
+        self.path = os.path.join(PLACE, "lock")
+        if os.path.exists(self.path):
+            os.rmdir(self.path)
+        self.n = 0
+
+    def increment(self) -> int:
+        while True:
+            try:
+                os.mkdir(self.path)
+                break
+            except FileExistsError:
+                continue
+        self.n += 1
+        n = self.n
+        os.rmdir(self.path)
+        return n
+
+
+@pytest.mark.parametrize(
+    ("right", "why"),
+    [
+        pytest.param(
+            OfWaitingRead,
+            "waits in the operating system",
+            marks=pytest.mark.skipif(NO_GREENLETS, reason="needs greenlets"),
+        ),
+        (OfPolledFolder, "a loop goes round and round"),
+    ],
+)
+def test_who_waits_for_something_outside_is_neither_accused_nor_waited_for(right: Any, why: str) -> None:
+    outcome = explore(right, Counter(), [[("increment",)], [("increment",)]], preemptions=1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert why in outcome.summary
