@@ -23,6 +23,7 @@ from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stress.by_key import FrozenMap, PerKey
     from stress.checker.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
     from stress.explorer.explore import Explored, explore
     from stress.explorer.generation import Scenarios
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from stress.recorder.record import Deferred, Stuck, record
     from stress.recorder.running import run
     from stress.recorder.workload import Workload, one_of, unique
-    from stress.spec import EVERYTHING, WAITS, Excerpt, FrozenMap, PerKey, Spec, SpecError
+    from stress.spec import EVERYTHING, WAITS, Excerpt, Spec, SpecError
     from stress.specs import (
         SPECS,
         Counter,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "by_key": "FrozenMap PerKey",
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
     "explorer.explore": "Explored explore",
     "explorer.generation": "Scenarios",
@@ -59,7 +61,7 @@ _HOMES = {
     "recorder.record": "Deferred Stuck record",
     "recorder.running": "run",
     "recorder.workload": "Workload one_of unique",
-    "spec": "EVERYTHING WAITS Excerpt FrozenMap PerKey Spec SpecError",
+    "spec": "EVERYTHING WAITS Excerpt Spec SpecError",
     "specs": "SPECS Counter KeyValue Map MultiRegister Mutex Queue Register Set Stack Subscriptions",
 }
 _HOME_OF = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names.split()}

@@ -23,9 +23,10 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from stress.alike import alike
-from stress.history import ANSWERS, Call, Operation, show
+from stress.history import ANSWERS, show
+from stress.of_calls import Calls, OfCalls, told
 from stress.rest import rest_of
-from stress.spec import WAITS, Spec, SpecError, State
+from stress.spec import WAITS, SpecError, State
 
 __all__ = ["PATIENCE", "Sequential"]
 
@@ -50,10 +51,9 @@ _DOUBTED: Final = 100
 """Sequences of calls that are made twice, before a fault is found."""
 
 T = TypeVar("T")
-Calls = tuple[Call, ...]
 
 
-class Sequential(Spec):
+class Sequential(OfCalls):
     """The object that `make` makes, called by one thread.
 
     Parameters:
@@ -69,33 +69,25 @@ class Sequential(Spec):
     1
     """
 
-    initial: Calls = ()
-    keeps_calls = True
-    """No state comes again, so that a search in which a pending call may happen again and again has no end."""
-
     def __init__(self, make: Callable[[], Any]) -> None:
+        super().__init__()
         self._make = make
-        self._known: dict[Calls, Any] = {}
         self._waiting = self._doubted = 0
         self._patience = PATIENCE[0]
         self._given_up: list[tuple[threading.Thread, _Watch]] = []
 
     def step(self, state: Calls, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         """The calls with one more, and its answer after the others."""
-        return self.supervised(partial(self._step, state, op, args))
+        return self.supervised(partial(super().step, state, op, args))
 
-    def _step(self, state: Calls, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        calls = (*state, (op, args))
-        if calls not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            answers = self._answers(calls)
-            if self._doubted < _DOUBTED:
-                self._doubted += 1
-                self._compare(calls, answers, self._answers(calls))
-            self._known.update((calls[: at + 1], answer) for at, answer in enumerate(answers))
-        answer = self._known[calls]
-        return WAITS if answer is WAITS else (calls, answer)
+    def _learn(self, calls: Calls) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        answers = self._answers(calls)
+        if self._doubted < _DOUBTED:
+            self._doubted += 1
+            self._compare(calls, answers, self._answers(calls))
+        self._known.update((calls[: at + 1], answer) for at, answer in enumerate(answers))
 
     def doubt(self) -> None:
         """Make calls twice again, and forget the answers to all that were made."""
@@ -114,7 +106,7 @@ class Sequential(Spec):
             thread.join(max(0.0, until - time.monotonic()))
             if not thread.is_alive():
                 raise SpecError(
-                    f"{_told(watch.calls[-1])} returns only after {self._patience:g} s or more if one thread calls it "
+                    f"{told(watch.calls[-1])} returns only after {self._patience:g} s or more if one thread calls it "
                     "alone, so that it cannot be told from one that waits for others: a specification must say"
                 )
 
@@ -122,25 +114,10 @@ class Sequential(Spec):
         for at, (one, other) in enumerate(zip(answers, again, strict=False)):
             if not (one is other or (one == other and alike(one, other))):
                 raise SpecError(
-                    f"{_told(calls[at])} answers {_short(one)} the first time and {_short(other)} the second, although "
+                    f"{told(calls[at])} answers {_short(one)} the first time and {_short(other)} the second, although "
                     f"one thread makes the same calls on a fresh object: {self.describe(calls[: at + 1])}. So a "
                     "specification must say which answers are right"
                 )
-
-    def describe(self, state: Calls) -> str:
-        """The calls."""
-        return "; ".join(map(_told, state)) or "a fresh object"
-
-    def options(self) -> dict[str, Any]:
-        """None: only the object itself makes an equal one."""
-        return {}
-
-    def refusal(self, state: Calls, operation: Operation) -> str:
-        """As `Spec.refusal`; the calls stand before it anyway."""
-        found = self.step(state, operation.op, operation.args)
-        if found is WAITS:
-            return f"would wait here, and answered {show(operation.result)}"
-        return f"would answer {show(found[1])} here, and answered {show(operation.result)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sequential, (self._make,)
@@ -217,7 +194,7 @@ class Sequential(Spec):
         self._waiting += 1
         if self._waiting > _MOST_WAITING:
             raise SpecError(
-                f"{_told(calls[-1])} waits for other threads so often that a specification must say what it waits for"
+                f"{told(calls[-1])} waits for other threads so often that a specification must say what it waits for"
             )
         self._known[calls] = WAITS
 
@@ -253,8 +230,3 @@ def _work(work: Callable[[], Any], watch: _Watch, done: list[tuple[Any, BaseExce
 def _short(answer: Any) -> str:
     text = show(answer)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
-
-
-def _told(call: Call) -> str:
-    op, args = call
-    return f"{op}({', '.join(map(show, args))})"

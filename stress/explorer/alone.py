@@ -1,8 +1,5 @@
-"""No specification: an answer is right if some sequential order of the calls on fresh objects gives it.
-
-The state is the sequence of calls that took effect. A call's answer in a state is what it answers on a fresh object
-after these calls, all made by one thread. A call that would wait there waits. Answers are kept, so each sequence is
-executed once.
+"""No specification: an answer is right if some sequential order of the calls on fresh objects gives it. A call that
+would wait there waits.
 """
 
 from __future__ import annotations
@@ -14,7 +11,8 @@ from typing import Any
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import WouldWait
 from stress.explorer.slots import Seam
-from stress.history import ANSWERS, Call, freeze
+from stress.history import ANSWERS, freeze
+from stress.of_calls import Calls, OfCalls
 from stress.spec import WAITS, Spec, State
 
 __all__ = ["Alone", "AnyAnswer"]
@@ -22,16 +20,12 @@ __all__ = ["Alone", "AnyAnswer"]
 _MOST_WAITS = 50
 
 
-class Alone(Spec):
+class Alone(OfCalls):
     """What the object itself answers if one thread makes the calls. To be used within the exploration of it."""
 
-    initial: State = ()
-    keeps_calls = True
-    """As of `Sequential`: no state comes again."""
-
     def __init__(self, bound: Callable[[Any, str], Callable[..., Any]], factory: Callable[[], Any]) -> None:
+        super().__init__()
         self._bound, self._factory = bound, factory
-        self._known: dict[tuple[Call, ...], Any] = {}
         self._seam: Any = None
         self._plain: PlainState | None = None
 
@@ -39,15 +33,10 @@ class Alone(Spec):
         """Make the calls on this seam."""
         self._seam, self._plain = seam, plain
 
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
-        """As `Spec.step`."""
-        calls = (*state, (op, args))
-        if calls not in self._known:
-            self._known[calls] = self._made(calls)
-        answer = self._known[calls]
-        return WAITS if answer is WAITS else (calls, answer)
+    def _learn(self, calls: Calls) -> None:
+        self._known[calls] = self._made(calls)
 
-    def _made(self, calls: tuple[Call, ...]) -> Any:
+    def _made(self, calls: Calls) -> Any:
         """The answer to the last of these calls."""
         seam, plain = self._seam, self._plain
         assert plain is not None
@@ -70,10 +59,6 @@ class Alone(Spec):
         finally:
             plain.alone_ends()
             seam.before, seam.scheduler = before, None
-
-    def describe(self, state: Any) -> str:
-        """As `Spec.describe`."""
-        return "after " + (", ".join(f"{op}({', '.join(map(repr, args))})" for op, args in state) or "no call")
 
 
 class AnyAnswer(Spec):

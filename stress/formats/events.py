@@ -26,10 +26,11 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
+from stress.by_key import PerKey
 from stress.formats.edn import EdnMap, KeyedPair, Keyword, Symbol, Unreadable, read_edn
 from stress.formats.readers import Reader, reader_of
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
-from stress.spec import PerKey, Spec
+from stress.spec import Spec
 
 __all__ = ["HISTORY_LINE", "LOG_LINE", "Event", "edn_events", "log_events", "pair_events"]
 

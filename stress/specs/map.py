@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from stress.alike import fits
+from stress.by_key import ByKey, FrozenMap, without_order
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, ByKey, Element, FrozenMap, State, without_order
+from stress.spec import EVERYTHING, Element, State
 
 __all__ = ["Map"]
 

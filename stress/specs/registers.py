@@ -9,8 +9,9 @@ from types import NoneType
 from typing import Any, ClassVar, cast
 
 from stress.alike import fits
+from stress.by_key import ByKey, FrozenMap
 from stress.history import UNSEEN, Operation, Raised, show
-from stress.spec import EVERYTHING, ByKey, Element, Excerpt, FrozenMap, Spec, State
+from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.specs import overwriting
 from stress.specs.moments import Contradiction
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
+from stress.by_key import without_order
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, Spec, State, without_order
+from stress.spec import EVERYTHING, Element, Spec, State
 from stress.specs.wildcards import DIALECTS, matches
 
 __all__ = ["Subscriptions"]

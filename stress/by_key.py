@@ -1,0 +1,115 @@
+"""Specifications of maps, and of many objects of one kind, told apart by keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
+
+from stress.history import Call, Operation
+from stress.spec import Spec
+from stress.terms import EVERYTHING, Element, Footprint, State
+
+__all__ = ["ByKey", "FrozenMap", "PerKey", "without_order"]
+
+
+def without_order(found: Sequence[Hashable]) -> Hashable:
+    """The part that counts of an answer in any order: the set of its items. If an item occurs twice, the whole answer
+    in its order, which no state gives.
+
+    >>> without_order(["b", "a"]) == without_order(["a", "b"]), without_order(["a", "a"])
+    (True, ('a', 'a'))
+    """
+    return frozenset(found) if len(set(found)) == len(found) else tuple(found)
+
+
+class FrozenMap(dict[Hashable, Any]):
+    """An immutable, hashable dict for states: `put` and `without` make changed copies. It is meant for small maps."""
+
+    __slots__ = ("_hash",)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash: int = hash(frozenset(self.items()))
+            return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenMap, (dict(self),)  # without the hash: another process may hash strings differently
+
+    def put(self, key: Hashable, value: Hashable) -> FrozenMap:
+        """This map with `key` mapped to `value`."""
+        changed = FrozenMap(self)
+        changed[key] = value
+        return changed
+
+    def without(self, key: Hashable) -> FrozenMap:
+        """This map without `key`, which may be absent."""
+        return FrozenMap((other, value) for other, value in self.items() if other != key)
+
+    def only(self, keys: Collection[Hashable]) -> FrozenMap:
+        """The part of this map whose keys are in `keys`."""
+        return FrozenMap((key, value) for key, value in self.items() if key in keys)
+
+
+class ByKey(Spec):
+    """A specification whose states are `FrozenMap`, and whose elements are the keys. The first argument of an operation
+    is the key that it is about, if it is about one.
+    """
+
+    def elements(self, operation: Operation) -> Iterable[Element]:
+        """The key."""
+        return operation.args[:1]
+
+    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
+        """The keys that are there."""
+        return state.keys()
+
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
+        """The key; else everything."""
+        return tuple(self.elements(operation)) or EVERYTHING
+
+    def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
+        """What some keys have."""
+        return state.only(elements)
+
+    def content(self, state: FrozenMap) -> Collection[Hashable]:
+        """Pairs of key and value."""
+        return state.items()
+
+
+class PerKey(ByKey):
+    """Many independent objects of one kind. The first argument of every operation selects the object."""
+
+    def __init__(self, inner: Spec) -> None:
+        self.inner = inner
+        self.initial: FrozenMap = FrozenMap()
+        self.meetings = inner.meetings  # type: ignore[misc]
+
+    def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
+        """The successors for the object of that key."""
+        key, *rest = args
+        here = state.get(key, self.inner.initial)
+        return [state.put(key, after) for after in self.inner.successors(here, op, tuple(rest), result)]
+
+    def meeting(self, state: FrozenMap, calls: tuple[Call, ...], results: tuple[Hashable, ...]) -> Iterable[State]:
+        """The states after a meeting at the object of one key."""
+        key = calls[0][1][0]
+        if any(args[0] != key for _, args in calls):
+            return []
+        inner = tuple((op, args[1:]) for op, args in calls)
+        here = state.get(key, self.inner.initial)
+        return [state.put(key, after) for after in self.inner.meeting(here, inner, results)]
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        """As for the object of that key."""
+        return self.inner.is_read_only(op, args[1:], result)
+
+    def refusal(self, state: FrozenMap, operation: Operation) -> str:
+        """The refusal by the object of that key."""
+        key, *rest = operation.args
+        return self.inner.refusal(state.get(key, self.inner.initial), operation._replace(args=tuple(rest)))
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        """As for one object."""
+        return self.inner.normalise(op, result)

@@ -1,0 +1,59 @@
+"""Specifications made from an object itself: a state is the calls that took effect, and a call's answer is what it
+answers after them, all made by one thread. Answers are kept, so each sequence of calls is executed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from stress.history import Call, Operation, show
+from stress.spec import WAITS, Spec, State
+
+__all__ = ["Calls", "OfCalls", "told"]
+
+Calls = tuple[Call, ...]
+
+
+class OfCalls(Spec):
+    """What an object itself answers. Subclasses define `_learn`."""
+
+    initial: Calls = ()
+    keeps_calls = True
+    """No state comes again, so that a search in which a pending call may happen again and again has no end."""
+
+    def __init__(self) -> None:
+        self._known: dict[Calls, Any] = {}
+
+    def _learn(self, calls: Calls) -> None:
+        """Put the answer to the last of the calls among the known ones; `WAITS` if it waits."""
+        raise NotImplementedError
+
+    def step(self, state: Calls, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
+        """The calls with one more, and its answer after the others."""
+        calls = (*state, (op, args))
+        if calls not in self._known:
+            self._learn(calls)
+        answer = self._known[calls]
+        return WAITS if answer is WAITS else (calls, answer)
+
+    def describe(self, state: Calls) -> str:
+        """The calls."""
+        return "; ".join(map(told, state)) or "a fresh object"
+
+    def options(self) -> dict[str, Any]:
+        """None: only the object itself makes an equal one."""
+        return {}
+
+    def refusal(self, state: Calls, operation: Operation) -> str:
+        """As `Spec.refusal`; the calls stand before it anyway."""
+        found = self.step(state, operation.op, operation.args)
+        if found is WAITS:
+            return f"would wait here, and answered {show(operation.result)}"
+        return f"would answer {show(found[1])} here, and answered {show(operation.result)}"
+
+
+def told(call: Call) -> str:
+    """A call in words."""
+    op, args = call
+    return f"{op}({', '.join(map(show, args))})"
