@@ -1,10 +1,10 @@
-"""Deterministic tests of the tries: keys on exact paths, thread switches at exact accesses, and known faults.
+"""Deterministic tests of the tries: keys on exact paths, a thread switch at an exact access, and known faults. Scenarios
+are explored elsewhere (`tests/every_schedule.py`).
 
 `load_twin()` imports a private copy of the interpreted twin, whichever twin the test process runs, on a slot of its own
 that calls a hook before every access. Since no operation waits for another, a second thread that runs while the first
 is held at an access is simply a call from that hook. So no real thread is needed, nothing depends on chance, and a
-failing schedule is named by the operations and the numbers of accesses. (Real threads are needed only where two
-operations hold each other in turn; `hold` permits that.)
+failing schedule is named by the operations and the numbers of accesses.
 
 `load_twin(fault)` imports a copy with a fault in its source. A test that passes on that copy does not test for the
 fault.
@@ -13,23 +13,20 @@ fault.
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from stress.explorer.slots import Seam
 from stress.tries.hashes import on_path, unmix
 from stress.tries.source_copy import Change as Fault
 from stress.tries.source_copy import import_privately, interpreted_twin
 from stress.tries.stand_ins import slot_module
-from tests.threads import LIMIT, Worker, finish, start
 
 __all__ = [
     "LIVELOCK",
     "Fault",
-    "Held",
     "Key",
     "Livelock",
     "Schedule",
@@ -39,11 +36,8 @@ __all__ = [
     "hash_of",
     "key",
     "load_twin",
-    "share",
     "unmix",
 ]
-
-T = TypeVar("T")
 
 LIVELOCK = 100_000  # accesses; an operation of these tests needs less than a tenth of it, unless it loops
 
@@ -68,16 +62,6 @@ def key(name: str, *groups: int) -> Key:
 
 def hash_of(key: Key) -> int:
     return unmix(key.hash)
-
-
-# -------------------------------------------------------------------------------------------------------- what is tried
-
-
-def share(cases: Sequence[T]) -> Sequence[T]:
-    """Return every third case, since all of them together take long. Another STRESS_SEED gives another third, and
-    `make stress` tries every pair of operations.
-    """
-    return cases[int(os.environ.get("STRESS_SEED", "1")) % 3 :: 3]
 
 
 # ------------------------------------------------------------------------------------------------ switches at accesses
@@ -162,35 +146,6 @@ class Interference(Watch):
         self._schedule.watched(Watch(), lambda: self._other(self.number))
 
 
-class Pause(Watch):
-    """Waits before access number `at` until it may continue."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self._at = at
-        self.reached = threading.Event()  # also set if the operation ends before that access
-        self.released = threading.Event()
-
-    def access(self, slot: object) -> None:
-        super().access(slot)
-        if self.number == self._at:
-            self.reached.set()
-            self.released.wait(LIMIT)
-
-
-class Held(NamedTuple):
-    """An operation that waits in its own thread."""
-
-    pause: Pause
-    worker: Worker
-    was_held: bool
-
-    def release(self) -> Any:
-        """Let it run to its end, and return its result."""
-        self.pause.released.set()
-        return finish([self.worker])[0]
-
-
 class Switched(NamedTuple):
     first: Any  # result
     others: list[Any]  # results
@@ -264,20 +219,6 @@ class Schedule:
             if outer is not None:
                 outer.touched |= suspension.touched
                 outer.changed |= suspension.changed
-
-    def hold(self, operation: Callable[[], Any], at: int) -> Held:
-        """Start `operation` in a thread and return when it waits before its access number `at`, or has ended."""
-        pause = Pause(at)
-
-        def run() -> Any:
-            try:
-                return self.watched(pause, operation)
-            finally:
-                pause.reached.set()
-
-        (worker,) = start([run])
-        pause.reached.wait(LIMIT)
-        return Held(pause, worker, pause.number == at)
 
     def interfere(self, operation: Callable[[], Any], other: Callable[[int], Any]) -> Any:
         """Run `operation`; before its k-th access call `other(k)`, for every k. Return the operation's result."""

@@ -20,8 +20,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
+from stress.by_key import without_order
 from stress.history import UNSEEN, Operation, Raised, freeze
-from stress.spec import Element, State, without_order
+from stress.spec import Element, State
 from stress.specs.subscriptions import Subscriptions
 from stress.specs.wildcards import matches
 

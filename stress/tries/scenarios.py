@@ -146,7 +146,9 @@ _SUBSCRIPTIONS: Final = {
     "a chain below a chain": _subscriptions("a.b.c.d a.c", "a.b.c.d", "a.c a.b.c a.b.c.d", "a.b.c.d a.c a.b"),
     "wildcards in a chain": _subscriptions("a.*.c a.#.c:y", "a.b.c", "a.*.c a.b.c a.#.c:y", "a.* a.*.c a.b.c"),
     "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c", "a a a.b"),
+    "a subscriber above a level above": _subscriptions("a a.b.c a.b.d", "a.b.c", "a.b.c a a.b.d", "a a.b.d a.b.c"),
     "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", "a a.b a.c"),
+    "a neighbour leads on": _subscriptions("a.b a.c.b a.c.d", "a.b", "a.b a.c.b a.c.d", "a.c.d a.b a.c.b"),
     "a subscriber above a neighbour": _subscriptions("a a.b a.c", "a.b", "a a.b a.c", "a.b a a.c"),
     "a subscriber above words that meet": _subscriptions("a a.y1 a.y2", "a.y1", "a.y2 a a.y1", "a.y1 a a.y2"),
     "wildcards": _subscriptions("*.b #:y", "a.b", "a.b *.b #:y", "#:y a.b *.b"),
@@ -162,6 +164,7 @@ _SUBSCRIPTIONS: Final = {
     "words about to meet": _subscriptions(
         "y1.b y2 a.y1 a.y2", "y1.b", "y1.b y2 y1.c", "a.y1 a.y2 a.y3", "y1.c y1.d:y y1.b"
     ),
+    "words that part late": _subscriptions("deep1", "deep1", "deep2 deep3 deep1", "deep2 deep1 deep3"),
     "words that meet late": _subscriptions("a.deep1 a.deep2", "a.deep1", "a.deep1 a.deep2 a.deep3"),
     "words of one hash": _subscriptions("same1.b same2", "same1.b", "same1.b same2 same3", "same3 same1.b same2"),
     "after a snapshot": _subscriptions(
@@ -172,6 +175,7 @@ _SUBSCRIPTIONS: Final = {
         later=[("subscriptions", ()), ("unsubscribe", ("d", "x")), ("subscribe", ("a.b", "x")),
                ("subscribe", ("a.d", "x")), ("subscribe", ("a2", "x")), ("subscribe", ("a3", "x"))],
     ),
+    "two subscribers": _subscriptions("a.b a.b:y", "a.b", "a.b a.b:y a.c", "a.b a.b a.b:y"),
     "eight subscribers": _subscriptions(_CROWD, "a.b", "a.b:s8 a.b:s0 a.b:s1"),
     "nine subscribers": _subscriptions(f"{_CROWD} a.b:s8", "a.b", "a.b:s8 a.b:s0 a.b:s9"),
     "an answer remembered": _subscriptions(
@@ -203,6 +207,9 @@ _SUBSCRIPTIONS: Final = {
     "left with a tomb": _subscriptions("a a.b", "a.b", "a a.c a.b", left=(_LEFT, 2)),
     "left with a level to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", left=(_LEFT, 2)),
     "left with a pending tomb to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", left=(_LEFT, 3)),
+    "left with a tomb of a wildcard to roll up": _subscriptions(
+        "a.b a.* *.b:y", "a.c", "a a.c a.*", "a.* a a.b", left=(_LEFT, 4)
+    ),
     "left with a tomb to roll up": _subscriptions("a.b a.c", "a.c", "a a.c a.b", "a.b a a.c", left=(_LEFT, 4)),
 }  # fmt: skip
 

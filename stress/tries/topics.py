@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from stress.by_key import FrozenMap, without_order
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import Element, FrozenMap, State, without_order
+from stress.spec import Element, State
 from stress.specs.map import Map
 from stress.specs.wildcards import DIALECTS, matches
 

@@ -495,6 +495,7 @@ def snapshots_are_apart(make: Callable[..., Any]) -> None:
     [
         Fault("a read-only snapshot keeps the new root", NODES, "new_root(snapshot_root(root), True)", "new_root(snapshot_root(root) and rdcss_read_root(root), True)"),
         Fault("a fork shares the root", NODES, "return new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)", "return root"),
+        Fault("a fork shares the node of its source", NODES, "return new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)", "return new_root(rdcss_read_root(root), False)"),
         Fault("a fork is of the generation of its source", NODES, "new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)", "new_root(old, False)"),
         Fault("a snapshot starts no generation", NODES, "new_inode(main, Gen())", "new_inode(main, old.gen)"),
         Fault("differences skip what has the same shape", NODES, "            if old_main is new_main:", "            if getattr(old_main, 'bitmap', 0) == getattr(new_main, 'bitmap', 1):"),

@@ -12,33 +12,19 @@ import pytest
 
 import subtrie.fields as fields
 from stress import check, record
-from stress.explorer.dpor import reduced
-from stress.explorer.suspension import stopped_for_ever
-from stress.tries.experiment import TrieExperiment
 from stress.tries.field_subjects import FieldsUnderTest
 from stress.tries.fields import Fields
-from stress.tries.scenarios import pairs, stops
-from stress.tries.states import States
-from stress.tries.trie_copy import load_copy
+from stress.tries.scenarios import STARTS
 from subtrie.fields import Equals, FieldMatcher, Present, Within
-from tests.schedule import share
+from tests.every_schedule import explored, scenarios_of
 
 
 @pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 @pytest.mark.parametrize("target", ["fields", "routes"])
-def test_two_operations(target: str) -> None:
-    twin = load_copy()
-    states = States(twin)
-    executions = 0
-    for scenario in share(list(pairs(target)))[::2]:
-        for finding in reduced(TrieExperiment(twin, scenario), states):
-            executions += 1
-            assert finding is None, f"{scenario}: {finding}"
-    for scenario in share(list(stops(target)))[::2]:
-        for finding in stopped_for_ever(TrieExperiment(twin, scenario)):
-            executions += 1
-            assert finding is None, f"{scenario}: {finding}"
-    assert executions > 200
+def test_operations(target: str) -> None:
+    for start in STARTS[target]:
+        running, stopping = scenarios_of(target, start, 4)
+        assert explored(running, stopping) > len(running) + len(stopping)
 
 
 def test_users_code_that_changes_the_matcher_in_the_middle_of_a_change() -> None:

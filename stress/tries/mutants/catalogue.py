@@ -1068,6 +1068,45 @@ _RECLAIMER: Final = (
     ),
 )
 
+_SHAPES: Final = (
+    _of_subscriptions(
+        "whoever leaves a level with one branch leaves it at that",
+        _NODES,
+        "    if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):",
+        "    if not (isinstance(new, TNode) or edit.emptied):",
+    ),
+    _of_subscriptions(
+        "the last subscriber above a level with one branch leaves it at that",
+        _NODES,
+        "    if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):",
+        "    if not (isinstance(new, TNode) or _is_one_snode(edit, new)):",
+    ),
+    _of_subscriptions(
+        "a level that has emptied is not tombed",
+        _NODES,
+        "    if size == 0:\n        return new_tnode(None)\n",
+        "    if size == 0:\n        return cn\n",
+    ),
+    _of_subscriptions(
+        "a chain that parts loses its subscribers",
+        _BRANCH,
+        "lower_hash, subscribers_of(branch), branch.next)",
+        "lower_hash, None, branch.next)",
+    ),
+    _of_subscriptions(
+        "the last subscriber takes the longer filters along",
+        _BRANCH,
+        "        if left is None and branch.next is None:",
+        "        if left is None:",
+    ),
+    _of_subscriptions(
+        "a commit does not look at the root's generation",
+        _NODES,
+        "    return is_present(root, inode) and not root.readonly",
+        "    return True",
+    ),
+)
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     *_GCAS,
     *_SNAPSHOTS,
@@ -1079,4 +1118,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *_FIELDS,
     *_CHECKER,
     *_RECLAIMER,
+    *_SHAPES,
 )

@@ -1,0 +1,16 @@
+"""Operations of tries between threads: some of the explorer's scenarios for each start, under every schedule."""
+
+from __future__ import annotations
+
+import pytest
+
+from stress.tries.scenarios import STARTS
+from tests.every_schedule import explored, scenarios_of
+
+pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
+
+
+@pytest.mark.parametrize("start", STARTS["map"])
+def test_operations(start: str) -> None:
+    running, stopping = scenarios_of("map", start, 8)
+    assert explored(running, stopping) > len(running) + len(stopping)

@@ -1,0 +1,58 @@
+"""Some of the explorer's scenarios of the tries (`stress/tries`), in the ordinary tests: another STRESS_SEED takes others,
+and `make stress` takes all. The interpreted twin runs, whatever twin the tests are of.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from stress.explorer.dpor import reduced
+from stress.explorer.experiment import Finding
+from stress.explorer.scenario import Scenario
+from stress.explorer.suspension import stopped_for_ever
+from stress.tries.experiment import TrieExperiment
+from stress.tries.scenarios import pairs, snapshots, stops
+from stress.tries.states import States
+from stress.tries.trie_copy import load_copy
+
+__all__ = ["explored", "scenarios_of"]
+
+Scenarios = Sequence[Scenario]
+
+
+def scenarios_of(target: str, start: str, most: int) -> tuple[Scenarios, Scenarios]:
+    """Scenarios of a start: pairs of operations, and a change on its way beside a snapshot; and those in which the first
+    thread stops for ever. There are at most so many pairs, and fewer of the others.
+    """
+    drawn = Random(f"{os.environ.get('STRESS_SEED', '1')} {target} {start}")
+
+    def some(of: Iterator[Scenario], number: int) -> Scenarios:
+        found = [each for each in of if each.start == start]
+        return drawn.sample(found, min(number, len(found)))
+
+    return [*some(pairs(target), most), *some(snapshots(target), most // 4)], some(stops(target), most // 2)
+
+
+def explored(running: Scenarios, stopping: Scenarios = ()) -> int:
+    """Execute every schedule, and return how many there were.
+
+    Raises:
+        AssertionError: one of them is wrong.
+    """
+    twin = load_copy()
+    states = States(twin)
+    executions = 0
+
+    def judged(findings: Iterator[Finding | None], scenario: Scenario) -> None:
+        nonlocal executions
+        for finding in findings:
+            executions += 1
+            assert finding is None, f"{scenario}: {finding}"
+
+    for scenario in running:
+        judged(reduced(TrieExperiment(twin, scenario), states), scenario)
+    for scenario in stopping:
+        judged(stopped_for_ever(TrieExperiment(twin, scenario)), scenario)
+    return executions

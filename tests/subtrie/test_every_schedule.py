@@ -1,0 +1,52 @@
+"""Operations of subscription tries and topic stores between threads: some of the explorer's scenarios for each start,
+under every schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from stress.explorer.scenario import Scenario
+from stress.tries.scenarios import STARTS
+from tests.every_schedule import explored, scenarios_of
+
+pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
+
+
+@pytest.mark.parametrize("start", STARTS["subscriptions"])
+def test_operations_on_subscriptions(start: str) -> None:
+    running, stopping = scenarios_of("subscriptions", start, 4)
+    assert explored(running, stopping) > len(running) + len(stopping)
+
+
+@pytest.mark.parametrize("start", STARTS["topics"])
+def test_operations_on_topics(start: str) -> None:
+    running, stopping = scenarios_of("topics", start, 4)
+    assert explored(running, stopping) > len(running) + len(stopping)
+
+
+MOVES = [
+    ("a wildcard beside words that meet", "a.y1", "a.y1", "*.y1"),
+    ("a wildcard beside words that meet", "a.y1", "*.b", "a.#"),
+    ("words that meet below a wildcard", "y1", "#.y1", "y1"),
+    ("words of one hash", "same1.b", "same1.b", "*.b"),
+    ("words about to meet", "y1.b", "y1.b", "#.b"),
+    ("wildcards in a chain", "a.b.c", "a.*.c", "a.b.c"),
+]
+
+
+def moved_around(start: str, topic: str, old: str, new: str, question: str) -> Iterator[Scenario]:
+    """A question while a subscriber joins one filter and leaves another, or the reverse."""
+    on, off = ("subscribe", (new, "x")), ("unsubscribe", (old, "x"))
+    for changes in ((on, off), (off, on)):
+        yield Scenario("subscriptions", start, (((question, (topic,)),), changes))
+
+
+@pytest.mark.parametrize("question", ["match", "has_match", "entries", "deliveries", "match_many", "count"])
+@pytest.mark.parametrize(("start", "topic", "old", "new"), MOVES)
+def test_two_changes_around_a_question_are_explained_by_one_instant(
+    start: str, topic: str, old: str, new: str, question: str
+) -> None:
+    assert explored(list(moved_around(start, topic, old, new, question))) > 4
