@@ -12,5 +12,5 @@ pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread
 
 @pytest.mark.parametrize("start", STARTS["map"])
 def test_operations(start: str) -> None:
-    running, stopping = scenarios_of("map", start, 8)
+    running, stopping = scenarios_of("map", start, 10)
     assert explored(running, stopping) > len(running) + len(stopping)

@@ -1082,13 +1082,13 @@ _SHAPES: Final = (
         "    if not (isinstance(new, TNode) or _is_one_snode(edit, new)):",
     ),
     _of_subscriptions(
-        "a level that has emptied is not tombed",
+        "a level that has emptied stays as it is",
         _NODES,
         "    if size == 0:\n        return new_tnode(None)\n",
         "    if size == 0:\n        return cn\n",
     ),
     _of_subscriptions(
-        "a chain that parts loses its subscribers",
+        "a chain that parts keeps no subscriber below",
         _BRANCH,
         "lower_hash, subscribers_of(branch), branch.next)",
         "lower_hash, None, branch.next)",
