@@ -50,13 +50,13 @@ class Watch:
 
     def __enter__(self) -> Watch:
         is_main = threading.current_thread() is threading.main_thread()
-        if is_main and _SIGNAL is not None and self._machine.coroutines.thread_of_the_running(0) == 0:
+        if is_main and _SIGNAL is not None:
             self._before = signal.signal(_SIGNAL, self._wake)
             self._has_handler = True
         if self._seconds is not None or self._has_handler:
-            me, native = threading.get_ident(), threading.get_native_id()
+            me = threading.get_ident()
             until = float("inf") if self._seconds is None else time.monotonic() + self._seconds + _GRACE
-            self._thread = _REAL_THREAD(target=self._look, args=(me, native, until), name="explorer-watch", daemon=True)
+            self._thread = _REAL_THREAD(target=self._look, args=(me, until), name="explorer-watch", daemon=True)
             self._thread.start()
         return self
 
@@ -72,15 +72,15 @@ class Watch:
                     signal.signal(_SIGNAL, self._before)
                 return kind is TimeIsUp
 
-    def _look(self, caller: int, native: int, until: float) -> None:
-        asleep = _Sleep(self._machine, native)
+    def _look(self, caller: int, until: float) -> None:
+        asleep = _Sleep(self._machine)
         while not self._over.wait(_BEAT):
+            running = self._machine.coroutines.thread_of_the_running(caller)
             if time.monotonic() > until:
-                running = self._machine.coroutines.thread_of_the_running(caller)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(running), ctypes.py_object(TimeIsUp))
                 until += 10 * _GRACE  # raise it once more, in case it was caught
-            if self._has_handler and asleep.for_long():
-                frame = sys._current_frames().get(caller)
+            if self._has_handler and asleep.for_long(running):
+                frame = sys._current_frames().get(running)
                 if frame is not None and self._machine.seam.before is not None:
                     self._sleeps_in = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                     signal.pthread_kill(caller, _SIGNAL)
@@ -92,17 +92,17 @@ class Watch:
 
 
 class _Sleep:
-    """How long the thread that explores has made no step, and used no processor."""
+    """How long the thread that makes a step has gone on with it, and used no processor."""
 
-    def __init__(self, machine: Machine, native: int) -> None:
-        self._machine, self._native = machine, native
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
         self._seen: Any = None
         self._since = self._busy = 0.0
 
-    def for_long(self) -> bool:
+    def for_long(self, running: int) -> bool:
         """Whether it sleeps for too long now."""
-        sleeps, busy = rest_of(self._native)
-        seen = (id(self._machine.execution), self._machine.step)
+        sleeps, busy = rest_of(next((each.native_id for each in _REAL_THREADS() if each.ident == running), None))
+        seen = (running, id(self._machine.execution), self._machine.step)
         if not sleeps or seen != self._seen or busy - self._busy > _BUSY:
             self._seen, self._busy, self._since = seen, busy, time.monotonic()
             return False
@@ -111,3 +111,4 @@ class _Sleep:
 
 _REAL_EVENT: Final = threading.Event
 _REAL_THREAD: Final = threading.Thread
+_REAL_THREADS: Final = threading.enumerate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from tests.stress.in_bad_faith import CASES, PLACE
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
-NO_GREENLETS = find_spec("greenlet") is None  # then nothing can end a wait in the operating system
 REFUSED = {"OfLoop": "an event loop of asyncio runs in the object", "OfContext": "threads share a context"}
 
 
@@ -75,11 +73,7 @@ class OfPolledFolder:
 @pytest.mark.parametrize(
     ("right", "why"),
     [
-        pytest.param(
-            OfWaitingRead,
-            "waits in the operating system",
-            marks=pytest.mark.skipif(NO_GREENLETS, reason="needs greenlets"),
-        ),
+        (OfWaitingRead, "waits in the operating system"),
         (OfPolledFolder, "a loop goes round and round"),
     ],
 )
