@@ -1,4 +1,5 @@
 """The `Matcher` protocol: what every matcher does, so that users can pick one by evidence and exchange it for another.
+
 ===========================================  ==============================================  ===============
 matcher                                      idea                                            thread-safe by
 ===========================================  ==============================================  ===============

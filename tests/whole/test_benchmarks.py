@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -277,9 +279,24 @@ class TestResults:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr("os.getloadavg", lambda: (40.0, 40.0, 40.0))
+        monkeypatch.setattr(machine, "processors_in_use", lambda: 40.0)
         assert main(["snapshot", "--output", str(tmp_path)]) == 2
         assert "--busy" in capsys.readouterr().out
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.once
+def test_the_work_of_another_process_counts() -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", "print('on', flush=True)\nwhile True: pass"], stdout=subprocess.PIPE
+    )
+    try:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert 0.5 < machine.processors_in_use(1) < 2 * (os.cpu_count() or 1)
+    finally:
+        other.kill()
+        other.wait()
 
 
 class TestAnswers:
