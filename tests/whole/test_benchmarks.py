@@ -287,16 +287,14 @@ class TestResults:
 
 @pytest.mark.once
 def test_the_work_of_another_process_counts() -> None:
-    other = subprocess.Popen(
-        [sys.executable, "-c", "print('on', flush=True)\nwhile True: pass"], stdout=subprocess.PIPE
-    )
-    try:
-        assert other.stdout is not None
-        other.stdout.readline()
-        assert 0.5 < machine.processors_in_use(1) < 2 * (os.cpu_count() or 1)
-    finally:
-        other.kill()
-        other.wait()
+    code = "print('on', flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as other:
+        try:
+            assert other.stdout is not None
+            other.stdout.readline()
+            assert 0.5 < machine.processors_in_use(1) < 2 * (os.cpu_count() or 1)
+        finally:
+            other.kill()
 
 
 class TestAnswers:
