@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import re
 import subprocess
@@ -290,6 +291,40 @@ def test_options_that_pages_use_are_known(capsys: pytest.CaptureFixture[str]) ->
         help = capsys.readouterr().out
         assert ended.value.code == 0, f"there is no python -m {module} {command}"
         assert {each for each in options if not re.search(rf"{each}\b", help)} == set(), f"{module} {command}"
+
+
+@pytest.mark.once
+def test_programs_that_pages_name_are_there() -> None:
+    """Targets of make, benchmarks, and modules that are run."""
+    from benchmarks.suite import all_benchmarks
+
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    names = all_benchmarks().keys()
+    wrong = []
+    for page in [*PAGES, *TEXTS]:
+        text = page.read_text(encoding="utf-8")
+        code = "\n".join(
+            re.findall(r"`([^`\n]+)`", text)
+            + re.findall(r"^```(?:sh|console)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        )
+        wrong += [
+            (named(page), f"make {each}")
+            for each in re.findall(r"^(?:\$ )?make ([a-z-]+)", code, re.MULTILINE)
+            if each not in targets
+        ]
+        wrong += [
+            (named(page), f"benchmark {each}")
+            for command in re.findall(r"python -m benchmarks((?: [a-z][a-z0-9-]*)+)", code)
+            for each in command.split()
+            if each not in names
+        ]
+        wrong += [
+            (named(page), f"python -m {each}")
+            for each in re.findall(r"python -m ([a-z_.]+)", code)
+            if each.split(".")[0] in ("benchmarks", "docs", "examples", "stress", "subtrie", "tools")
+            and importlib.util.find_spec(each) is None
+        ]
+    assert wrong == []
 
 
 SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
