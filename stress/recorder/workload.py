@@ -192,7 +192,7 @@ class Workload:
     def _walk(self) -> list[Call]:
         random, fresh = Random(0), itertools.count(1).__next__
         size = MOST_ALONE if self.is_sequential else _WALK
-        return [_drawn(random.choice(self.everything), random, fresh) for _ in range(size)]
+        return [_drawn(random.choice(self.everything), random, fresh) for _ in range(size) if self.everything]
 
     def _plans_that_end(
         self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]

@@ -427,6 +427,11 @@ class TestRoles:
         stress.run(Watched, Queue(), [], roles=[PUT, PUT, TAKE], rounds=1, pursuit=0)
         assert sorted(op for op, _ in callers) == ["dequeue", "enqueue", "enqueue"]
 
+    @pytest.mark.parametrize("spec", [None, Map()])
+    def test_no_operation_at_all_is_refused(self, spec: Map | None) -> None:
+        with pytest.raises(ValueError, match="a workload needs at least one operation"):
+            stress.run(dict, spec, [])
+
     @pytest.mark.parametrize("roles", [[[]], [PUT, []], [["enqueue"]]])
     def test_those_that_make_no_sense_are_refused(self, roles: Any) -> None:
         with pytest.raises(ValueError, match=r"a role needs at least one operation|an operation is a tuple"):
