@@ -3,8 +3,8 @@
 `FieldMatcher` finds the subscriptions that a message meets by its fields, `RoutingMatcher` by topic and fields. What a
 subscription asks of one field is a criterion: `Equals`, `OneOf`, `NotIn`, `Present`, `Absent`, `Within`, `LessThan`,
 `AtMost`, `GreaterThan`, `AtLeast`, `Prefix`, `Suffix`, `Wildcard`, `EqualsIgnoringCase`, `InNetwork`. `Not` and `AnyOf`
-are made of others. `flattened` makes messages of nested events, and `from_pattern` and `to_pattern` read and write
-criteria as the JSON patterns of event routers.
+are made of others. `flattened` makes messages of nested events, and `explain` says why one meets criteria, or does not.
+`from_pattern` and `to_pattern` read and write criteria as the JSON patterns of event routers.
 """
 
 import ctrie  # noqa: F401  first: it chooses the twin
@@ -24,6 +24,7 @@ from subtrie.fields.criteria import (
     Within,
 )
 from subtrie.fields.events import Elements, flattened
+from subtrie.fields.explaining import explain
 from subtrie.fields.matcher import FieldChange, FieldDelivery, FieldMatcher, FieldSubscription, Message
 from subtrie.fields.patterns import from_pattern, pattern_rows, to_pattern
 from subtrie.fields.routing import Route, RouteChange, RoutingMatcher
@@ -57,6 +58,7 @@ __all__ = [
     "Suffix",
     "Wildcard",
     "Within",
+    "explain",
     "flattened",
     "from_pattern",
     "pattern_rows",

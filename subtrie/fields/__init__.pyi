@@ -22,6 +22,7 @@ from subtrie.fields.criteria import Present as Present
 from subtrie.fields.criteria import Within as Within
 from subtrie.fields.events import Elements as Elements
 from subtrie.fields.events import flattened as flattened
+from subtrie.fields.explaining import explain as explain
 from subtrie.fields.patterns import from_pattern as from_pattern
 from subtrie.fields.patterns import pattern_rows as pattern_rows
 from subtrie.fields.patterns import to_pattern as to_pattern

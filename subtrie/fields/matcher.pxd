@@ -55,13 +55,16 @@ cdef extern from *:
     void PyObject_GC_UnTrack(PyObject *thing) noexcept
 
 
-cdef inline object new_delivery(object subscriber, dict options):
+cdef inline object view_of(dict options):
+    return _NO_OPTIONS if options is None else PyDictProxy_New(options)
+
+
+cdef inline object new_delivery(object subscriber, dict options, object view):
     delivery = room_for_three(<PyObject *>_DELIVERY)
-    proxy = _NO_OPTIONS if options is None else PyDictProxy_New(options)
     Py_INCREF(subscriber)
     PyTuple_SET_ITEM(delivery, 0, subscriber)
-    Py_INCREF(proxy)
-    PyTuple_SET_ITEM(delivery, 1, proxy)
+    Py_INCREF(view)
+    PyTuple_SET_ITEM(delivery, 1, view)
     Py_INCREF(None)
     PyTuple_SET_ITEM(delivery, 2, None)
     # No part of a cycle if subscriber and options lead to nothing that the collector looks at.
@@ -74,7 +77,7 @@ cdef inline object new_delivery(object subscriber, dict options):
 cdef Slot _new_slot(State state)
 cpdef State state_of(FieldMatcher matcher)
 cpdef dict as_dict(object message)
-@cython.locals(entry=Subscribed)
+@cython.locals(entry=Subscribed, options=dict, deliveries=list)
 cpdef tuple deliveries_of(list found)
 @cython.locals(clue=Filed, row=Row, counts=dict)
 cdef dict _hits_of(State state, dict message)

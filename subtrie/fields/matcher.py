@@ -45,6 +45,7 @@ if not cython.compiled:
 from ctrie._signatures import LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.keyed import iter_keyed
+from subtrie._trie.options import one_of_equals as one_of_equal_options
 from subtrie._trie.signatures import field_matcher
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.combined import listed, values_named, ways_to_meet
@@ -107,9 +108,14 @@ _DELIVERY = FieldDelivery  # for matcher.pxd, which knows no classes of Python
 if not cython.compiled:  # borrowed; the compiled one (matcher.pxd) counts no reference
     slot_of = attrgetter("_slot")
 
-    def new_delivery(subscriber: Any, options: dict[str, Any] | None) -> FieldDelivery:
-        """Return a delivery. In the compiled twin, a tuple that is filled, without a call of Python."""
-        return FieldDelivery(subscriber, _NO_OPTIONS if options is None else MappingProxyType(options))
+    def view_of(options: dict[str, Any] | None) -> Mapping[str, Any]:
+        """Return options as a mapping that cannot be changed."""
+        return _NO_OPTIONS if options is None else MappingProxyType(options)
+
+    def new_delivery(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:
+        """Return a delivery, given options and a view of them. In the compiled twin, a tuple that is filled, without a
+        call of Python."""
+        return FieldDelivery(subscriber, view)
 
 
 class FieldMatcher:
@@ -194,7 +200,8 @@ class FieldMatcher:
         asked = self._checked(criteria)
         owner_hash = subscriber_hash(subscriber)
         kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
-        added: bool = self._change(with_subscription, (asked, kept, owner_hash, options or None))
+        known = one_of_equal_options(options or None)
+        added: bool = self._change(with_subscription, (asked, kept, owner_hash, known))
         return added
 
     def unsubscribe(self, criteria: Iterable[Criterion], subscriber: Any) -> bool:
@@ -230,7 +237,8 @@ class FieldMatcher:
             check_signals()
             owner_hash = subscriber_hash(subscriber)
             kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
-            several.append((self._checked(criteria), kept, owner_hash, dict(options) or None))
+            known = one_of_equal_options(dict(options) or None)
+            several.append((self._checked(criteria), kept, owner_hash, known))
         added: int = self._change(with_many, (several,))
         return added
 
@@ -547,13 +555,18 @@ def _options_of(entry: Subscribed) -> Mapping[str, Any]:
 def deliveries_of(found: list[Any]) -> tuple[FieldDelivery, ...]:
     """Return a delivery for each entry whose subscriber is alive."""
     deliveries = []
+    options: dict[str, Any] | None = None  # of the entry before: equal ones are one object, and have one view here
+    view = _NO_OPTIONS
     for entry in found:
         subscriber = entry.key
         if is_held(subscriber):
             subscriber = subscriber()
             if subscriber is None:
                 continue
-        deliveries.append(new_delivery(subscriber, entry.options))
+        if entry.options is not options:
+            options = entry.options
+            view = view_of(options)
+        deliveries.append(new_delivery(subscriber, options, view))
     return tuple(deliveries)
 
 

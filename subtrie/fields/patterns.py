@@ -306,8 +306,8 @@ def _check_number(value: Any) -> None:
 
 def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     """Return criteria as a JSON pattern, an object that json.dumps takes. A name with dots becomes an object for each
-    part before one, so that `from_pattern` gives the same criteria again. What was read by `from_pattern` is written as
-    it was read.
+    part before one, so that `from_pattern` gives criteria that ask for the same (a `OneOf` of one value is read as an
+    `Equals`). What was read by `from_pattern` is written as it was read, and equal when it is read again.
 
     ValueError, with the criterion, for two criteria on one field; for two `AnyOf` on several fields; for a value that
     JSON has not, a prefix of bytes, and a range whose bounds are no numbers.

@@ -11,8 +11,9 @@ from subtrie._trie.keyed cimport Keyed, SetNode, find_keyed, set_size, with_keye
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Box, box_among
 from subtrie.fields.combined cimport AnyOf
-from subtrie.fields.criteria cimport Criterion, Key, LEADS
-from subtrie.fields.index cimport Filed, Index, crowd_under, kind_of_cost, new_index, refiled
+from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS
+from subtrie.fields.equals cimport is_like, one_of_equals
+from subtrie.fields.index cimport Filed, Index, crowd_under, first_under, kind_of_cost, new_index, refiled
 from subtrie.fields.needs cimport needs_of
 
 cdef int _BITS
@@ -87,12 +88,15 @@ cdef tuple _unboxed(list criteria)
 @cython.locals(told=tuple)
 cdef tuple _untold(frozenset criteria, object access, object rest)
 @cython.locals(found=tuple)
+cdef bint _is_among(Criterion criterion, tuple several) except -1
 cdef bint asks(Subscribed subscribed, frozenset criteria) except -1
 cpdef bint asks_the_same(Subscribed one, Subscribed other) except -1
 @cython.locals(shift=int, node=SetNode, flag=uint32_t, subscribed=Subscribed)
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
 @cython.locals(owner=Owner)
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
+@cython.locals(found=Criterion)
+cdef int _file(Subscribed new, Index index, frozenset criteria) except -1
 @cython.locals(criterion=Criterion, box=Box)
 cdef object _access(Index index, frozenset criteria)
 @cython.locals(rarest=tuple, leads=tuple, least=Py_ssize_t, cost=Py_ssize_t, criterion=Criterion)

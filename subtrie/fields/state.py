@@ -40,11 +40,13 @@ if not cython.compiled:
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import Box, box_among
     from subtrie.fields.combined import AnyOf
-    from subtrie.fields.criteria import LEADS, Criterion, Key
+    from subtrie.fields.criteria import LEADS, Criterion, Equals, Key
+    from subtrie.fields.equals import is_like, one_of_equals
     from subtrie.fields.index import (
         Filed,
         Index,
         crowd_under,
+        first_under,
         kind_of_cost,
         new_index,
         refiled,
@@ -140,10 +142,10 @@ def with_subscription(
     new.key = subscriber if owner is None else owner.key
     new.hash = hash_
     new.options = options
-    new.access = _access(state.index, criteria) if old is None else old.access
-    new.rest = _rest(criteria, new.access) if old is None else old.rest
-    new.asked = _untold(criteria, new.access, new.rest) if old is None else old.asked
-    new.needs = needs_of(new.rest) if old is None else old.needs
+    if old is None:
+        _file(new, state.index, criteria)
+    else:
+        new.access, new.rest, new.asked, new.needs = old.access, old.rest, old.asked, old.needs
     new.is_repeated = type(new.access) is tuple
     settle(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
@@ -333,9 +335,20 @@ def _unboxed(criteria: list[Criterion]) -> tuple[Criterion, ...]:
 def _untold(criteria: frozenset[Criterion], access: Any, rest: Any) -> tuple[Criterion, ...] | None:
     """Return criteria if access and rest do not tell them all, and nothing else; None if they do."""
     told = _told(access, rest)
-    if len(told) == len(criteria) and {id(one) for one in told} == {id(one) for one in criteria}:
-        return None
-    return tuple(criteria)
+    if len(told) != len(criteria):
+        return tuple(criteria)
+    for criterion in criteria:  # all of these differ, so none of those is told twice if all are there
+        if not _is_among(criterion, told):
+            return tuple(criteria)
+    return None
+
+
+def _is_among(criterion: Criterion, several: tuple[Criterion, ...]) -> bool:
+    """Return whether a criterion itself, not only its equal, is one of several."""
+    for one in several:  # noqa: SIM110 - a generator takes longer
+        if one is criterion:
+            return True
+    return False
 
 
 def asks(subscribed: Subscribed, criteria: frozenset[Criterion]) -> bool:
@@ -374,6 +387,26 @@ def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, ow
     """Return a subscription, or None. O(log n)."""
     owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
     return None if owner is None else find_subscribed(owner.value, criteria, _hash_of(criteria, owner_hash))
+
+
+def _file(new: Subscribed, index: Index, criteria: frozenset[Criterion]) -> int:
+    """Say where a new subscription is filed, and what is asked besides. If these tell the criteria, equal ones that are
+    known take their places: one that is filed there, and what equals.py keeps."""
+    access = _access(index, criteria)
+    rest = _rest(criteria, access)
+    asked = _untold(criteria, access, rest)
+    if asked is None:
+        if type(access) is Equals:
+            found = first_under(index, access)
+            if found is not None and is_like(found, access):
+                access = found
+        if type(rest) is tuple:
+            rest = tuple([one_of_equals(criterion) for criterion in rest])
+            settle(rest)
+        elif rest is not None:
+            rest = one_of_equals(rest)
+    new.access, new.rest, new.asked, new.needs = access, rest, asked, needs_of(rest)
+    return 0
 
 
 def _access(index: Index, criteria: frozenset[Criterion]) -> Any:

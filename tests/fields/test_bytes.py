@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from subtrie.fields import (
     Absent,
     AnyOf,
+    AtLeast,
     Equals,
     FieldMatcher,
     GreaterThan,
@@ -24,6 +27,8 @@ from subtrie.fields import (
     Suffix,
     Wildcard,
     Within,
+    equals,
+    from_pattern,
     matcher,
 )
 from subtrie.fields.matcher import state_of
@@ -89,11 +94,56 @@ def test_criteria_are_told_as_they_were_given() -> None:
         found = {one.subscriber: one.criteria for one in told}
         assert found == given
         for subscriber, criteria in found.items():
-            assert {id(one) for one in criteria} == {id(one) for one in given[subscriber]}
+            assert {repr(one) for one in criteria} == {repr(one) for one in given[subscriber]}
     for subscriber, asked in given.items():
         assert (asked, subscriber) in fields
         assert fields.unsubscribe(list(asked), subscriber)
     assert not fields
+
+
+def test_equal_criteria_are_one_object() -> None:
+    fields: FieldMatcher[int] = FieldMatcher()
+    for subscriber in range(2_000):
+        fields.subscribe([Equals("id", f"i{subscriber % 500}"), Equals("side", "buy"), Within("n", 1, 2.5)], subscriber)
+    fields.check()
+    most = 500 + 2 + 2 * 2_000 * 3 // equals.KNOWN  # what is forgotten when too many are known is made again
+    assert len({id(one) for found in fields for one in found.criteria}) <= most
+    assert len({(found.subscriber, *sorted(map(repr, found.criteria))) for found in fields}) == 2_000
+
+
+LIKE = [
+    (Equals("a", 1), Equals("a", True), Equals("a", 1.0)),
+    (Equals("a", 0.0), Equals("a", -0.0), Equals("a", 0)),
+    (Within("a", 1, None), AtLeast("a", 1), AtLeast("a", 1.0)),
+    (from_pattern('{"a": [{"numeric": ["=", 1]}]}')[0], from_pattern('{"a": [1]}')[0], from_pattern('{"a": [1.0]}')[0]),
+    (Equals("a", Decimal("1.0")), Equals("a", Decimal("1.00")), Equals("a", Fraction(1))),
+]
+
+
+@pytest.mark.parametrize("alike", LIKE, ids=repr)
+def test_what_is_only_equal_is_kept_as_it_was_given(alike: tuple[Any, ...]) -> None:
+    fields: Any = FieldMatcher()
+    for subscriber in range(300):
+        fields.subscribe([alike[subscriber % 3], Present("b")][: 1 + subscriber % 2], subscriber)
+    fields.check()
+    for found in fields:
+        told = next(one for one in found.criteria if one.name == "a")
+        given = alike[found.subscriber % 3]
+        assert repr(told) == repr(given)
+        assert told.written == given.written
+        assert type(told) is type(given)
+    assert len(fields.match_all({"a": 1, "b": 2})) == sum(alike[i % 3].holds(1) for i in range(300))
+
+
+def test_what_is_kept_is_bounded() -> None:
+    fields: FieldMatcher[int] = FieldMatcher()
+    known = equals.own.known
+    for subscriber in range(3 * equals.KNOWN):
+        fields.subscribe(
+            [Equals("a", 1), Equals("b", f"{subscriber:{1 + 300 * (subscriber % 2)}}"), Present("c")], subscriber
+        )
+    assert 0 < len(known) <= equals.KNOWN
+    assert all(len(part) <= equals.LONGEST for likeness in known for part in likeness if isinstance(part, str))
 
 
 def test_most_subscriptions_keep_no_list_of_their_criteria() -> None:

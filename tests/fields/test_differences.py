@@ -147,6 +147,38 @@ LINES: dict[str, Callable[[], None]] = {
     "names with points": all_of(
         lambda: wants({"a.b": [1]}, {"a": {"b": 1}}), lambda: wants({"a": {"b": [1]}}, {"a.b": 1})
     ),
+    "what is no test: another name, several names, a value of another kind": all_of(
+        *[
+            lambda test=test: is_refused({"a": [test]})
+            for test in (
+                {"x": 2},
+                {},
+                {"prefix": "a", "suffix": "b"},
+                {"prefix": 3},
+                {"exactly": 33},
+                {"suffix": ["a"]},
+                {"wildcard": None},
+                {"exists": "true"},
+                {"cidr": "foo"},
+                {"cidr": 10},
+                {"numeric": 1},
+                {"numeric": [">"]},
+                {"numeric": [">", "1"]},
+                {"numeric": ["!", 1]},
+                {"anything-but": {"numeric": ["=", 1]}},
+                {"anything-but": {"prefix": 1}},
+                {"anything-but": [{"x": 1}]},
+                {"anything-but": {"prefix": "a", "suffix": "b"}},
+            )
+        ]
+    ),
+    "lists and objects of values: `[[1]]`": all_of(
+        lambda: is_refused({"a": [[1]]}), lambda: is_refused({"a": [1, []]}), lambda: is_refused({"a": [{"b": [1]}]})
+    ),
+    "`$or` of an object": all_of(lambda: is_refused({"$or": {"a": [1], "b": [2]}}), lambda: is_refused({"$or": {}})),
+    "a backslash before another character, in `wildcard`": all_of(
+        lambda: is_refused({"a": [{"wildcard": "a\\b"}]}), lambda: is_refused({"a": [{"wildcard": "a\\"}]})
+    ),
     "case": check_case,
     "two `*` side by side": all_of(
         lambda: is_refused({"a": [{"wildcard": "a**"}]}), lambda: is_refused({"a": [{"shellstyle": "**"}]})

@@ -1,0 +1,98 @@
+"""Equal criteria of subscriptions are one object, in most cases.
+
+Many subscriptions ask for the same besides what is rare: for one of a few sides, say, or a state. So each thread keeps
+up to KNOWN criteria that it has subscribed, and a subscription takes the one that is like its own in all: in its kind,
+in its values and their types, and in how a pattern wrote it. Threads share no such memory: they would wait for one
+another at every subscribe. Criteria with values of other types than PLAIN are not looked at: they may have no hash, may
+compare equal without being the same, or may change. Those with long texts are not kept.
+
+What is rare, and filed under, is known where it is filed: state.py looks for it there (`is_like`).
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+import threading
+from typing import Any
+
+if not cython.compiled:
+    from subtrie.fields.criteria import Criterion, Equals
+
+from subtrie.fields.criteria import (
+    Absent,
+    AtLeast,
+    AtMost,
+    GreaterThan,
+    LessThan,
+    Prefix,
+    Present,
+    Within,
+)
+from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
+
+KNOWN = 1024  # for each thread
+LONGEST = 200  # characters of a text that is kept
+PLAIN = frozenset((str, int, float, bool, type(None)))
+
+_OF_VALUES = (Equals, Present, Absent, Within, LessThan, AtMost, GreaterThan, AtLeast)
+_OF_TEXTS = (Prefix, Suffix, EqualsIgnoringCase, Wildcard, InNetwork)
+_OURS = frozenset(_OF_VALUES + _OF_TEXTS)  # a user's subclass may have more in it than its arguments
+
+
+class _Own(threading.local):
+    """What the present thread keeps."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Any, ...], Criterion] = {}
+
+
+own = _Own()
+
+
+def one_of_equals(criterion: Criterion) -> Criterion:
+    """Return a criterion that is like the given one in all: one that this thread has subscribed before, or the given
+    one. O(size of the criterion)."""
+    likeness = _likeness_of(criterion)
+    if likeness is None:
+        return criterion
+    known: dict[tuple[Any, ...], Any] = own.known
+    found: Criterion | None = known.get(likeness)
+    if found is not None:
+        return found
+    for part in likeness:
+        if type(part) is str and len(part) > LONGEST:
+            return criterion
+    if len(known) >= KNOWN:
+        known.clear()
+    known[likeness] = criterion
+    return criterion
+
+
+def is_like(found: Criterion, wanted: Equals) -> bool:
+    """Return whether a criterion is an Equals like another one in all. O(1)."""
+    if found is wanted or type(found) is not Equals or found.written != wanted.written:
+        return found is wanted
+    known: Equals = found
+    kind = type(known.value)
+    if kind is float or kind not in PLAIN or type(wanted.value) is not kind:
+        return False
+    return bool(known.value == wanted.value) and bool(known.name == wanted.name)
+
+
+def _likeness_of(criterion: Criterion) -> tuple[Any, ...] | None:
+    """Return what two criteria have in common if either may stand for the other; None if nothing tells."""
+    kind = type(criterion)
+    if kind not in _OURS:
+        return None
+    likeness: list[Any] = [kind, criterion.written]
+    for value in criterion.arguments():
+        kind = type(value)
+        if kind not in PLAIN or (kind is float and value == 0):  # -0.0 equals 0.0, and is not the same
+            return None
+        likeness.append(kind)
+        likeness.append(value)
+    return tuple(likeness)

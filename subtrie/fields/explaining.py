@@ -1,0 +1,82 @@
+"""Why a message meets criteria, or does not: each criterion with the value that it was asked of, as text.
+
+Whether all is met is what a matcher answers. Each line is what its criterion answers, so every kind of criterion is
+known here, a user's own types, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from subtrie.fields.combined import AnyOf, Not, listed
+from subtrie.fields.criteria import Criterion
+from subtrie.fields.events import Elements, flattened
+from subtrie.fields.matcher import FieldMatcher, Message
+from subtrie.fields.short import short
+
+_MOST_VALUES = 8  # of a field in a list, that are shown
+
+
+def explain(criteria: Iterable[Criterion], message: Message) -> str:
+    """Return a text that says whether a message meets criteria, and of each one whether it holds, and of which value.
+
+    The first line is the verdict, as `FieldMatcher.match_all` finds it. Then a line for each criterion follows, by the
+    names of their fields, with a line for each of its own below an `AnyOf`. Values in lists may meet each criterion and
+    still not all together, and then a last line says so. Raises as `FieldMatcher.subscribe` and `match_all`.
+    O(size of the message) for each criterion.
+
+    >>> from subtrie.fields import Equals, GreaterThan, Suffix
+    >>> print(explain([Equals("currency", "EUR"), GreaterThan("amount", 100), Suffix("shop", ".eu")],
+    ...               {"currency": "EUR", "amount": 12}))
+    not met
+      fails: GreaterThan('amount', 100): the field is 12
+      holds: Equals('currency', 'EUR'): the field is 'EUR'
+      fails: Suffix('shop', '.eu'): there is no such field
+    """
+    asked = listed(criteria)
+    matcher: Any = FieldMatcher(max(1, len(asked)), max_values=sys.maxsize)
+    matcher.subscribe(asked, 0)
+    is_met = bool(matcher.match_all(message))
+    flat = flattened(message)
+    lines = ["met" if is_met else "not met"]
+    for criterion in sorted(asked, key=_place):
+        lines += _lines(criterion, flat, 1)
+    if not is_met and all(criterion.may_be_met_by(flat) for criterion in asked):
+        lines.append("  but no elements of lists that belong together meet them all")
+    return "\n".join(lines)
+
+
+def _place(criterion: Criterion) -> tuple[str, str]:
+    return str(criterion.name), short(criterion)
+
+
+def _lines(criterion: Any, flat: dict[str, Any], depth: int) -> Iterator[str]:
+    verdict = "holds" if criterion.may_be_met_by(flat) else "fails"
+    indent = "  " * depth
+    if isinstance(criterion, AnyOf):
+        yield f"{indent}{verdict}: one of these"
+        for way in criterion.alternatives:
+            if len(way) == 1:
+                yield from _lines(way[0], flat, depth + 1)
+                continue
+            yield f"{indent}  {'holds' if all(one.may_be_met_by(flat) for one in way) else 'fails'}: all of these"
+            for one in way:
+                yield from _lines(one, flat, depth + 2)
+        return
+    yield f"{indent}{verdict}: {short(criterion)}: {_told(criterion.name, flat)}"
+    if isinstance(criterion, Not) and isinstance(criterion.criterion, AnyOf):
+        yield from _lines(criterion.criterion, flat, depth + 1)
+
+
+def _told(name: Any, flat: dict[str, Any]) -> str:
+    """Return what a message has in a field."""
+    if name not in flat:
+        return "there is no such field"
+    value = flat[name]
+    if type(value) is not Elements:
+        return f"the field is {short(value)}"
+    shown = ", ".join(short(one) for one in value[:_MOST_VALUES])
+    more = f" and {len(value) - _MOST_VALUES} more" if len(value) > _MOST_VALUES else ""
+    return f"the field has {shown}{more}"
