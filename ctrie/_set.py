@@ -201,6 +201,17 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         found = mine._members.get_many(members, _NEW)
         return mine._from_iterable(members[at] for at, there in enumerate(found) if there is not _NEW)
 
+    def __or__(self, other: Iterable[Any]) -> CtrieSet:
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        joined = self._of(self._members.snapshot())
+        theirs = [*other]
+        found = joined._members.get_many(theirs, _NEW)
+        for at, there in enumerate(found):
+            if there is _NEW:
+                OneByOne.add(joined, theirs[at])
+        return joined
+
     def __xor__(self, other: Iterable[Any]) -> CtrieSet:
         return MutableSet.__xor__(*_at_rest(self, other))  # type: ignore[return-value]
 
@@ -208,6 +219,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return MutableSet.__rsub__(*_at_rest(self, other))  # type: ignore[attr-defined, no-any-return]
 
     __rand__ = __and__
+    __ror__ = __or__
     __rxor__ = __xor__
 
     def __sub__(self, other: Iterable[Any]) -> CtrieSet:
@@ -218,7 +230,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
             rest.discard(member)
         return rest
 
-    def __ior__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]
+    def __ior__(self, other: Iterable[Any]) -> Self:
         self._members.update((member, None) for member in other)
         return self
 
