@@ -247,7 +247,7 @@ def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Fi
     while True:
         with nullcontext() if states is None else states.followed(threads):
             execution, finding = experiment.run(strategy)
+        yield finding  # first: whoever has found something wrong needs no more, and to learn of a livelock takes long
         strategy.learn(execution)
-        yield finding
         if not strategy.retreat():
             return
