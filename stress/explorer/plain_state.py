@@ -425,7 +425,7 @@ class PlainState:
 
     def go_on(self, _: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
-        if self._seam.before is None:
+        if self._seam.before is None or not self.marks:
             return
         me, frame = self._me(), sys._getframe(2)
         self._unmark(me, frame)
@@ -794,27 +794,28 @@ class PlainState:
 
     def call(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         """Something is about to be called."""
-        callee, given = unwrapped(callee, given)
+        if type(callee) is partial:
+            callee, given = unwrapped(callee, given)
         of = type(callee)
-        if of is MethodType:
-            given = (callee.__self__, *given)
-            callee = callee.__func__
-            of = type(callee)
+        is_method = of is MethodType
+        function = callee.__func__ if is_method else callee
         me = self._me()
-        self._calling[me] = callee
+        self._calling[me] = function
         if me in self.marks:
             self._unmark(me, sys._getframe(2))
-        if of is FunctionType:
-            code = callee.__code__
+        if type(function) is FunctionType:
+            code = function.__code__
             if id(code) in self._made:
                 return
             treatment = treatment_of(code)
             if treatment is Treatment.EXPLORED:
                 self._has_entered(code)
             elif treatment is Treatment.OPAQUE:
-                self._refuse(site, callee)
-                self._use(site, effect_of_opaque(callee), given)
+                self._refuse(site, function)
+                self._use(site, effect_of_opaque(function), (callee.__self__, *given) if is_method else given)
             return
+        if is_method:
+            callee, given, of = function, (callee.__self__, *given), type(function)
         if of is _TYPE or isinstance(callee, type):
             self._use(site, effect_of(callee), given)
             return

@@ -107,6 +107,20 @@ _OF_DATACLASSES: Final = frozenset({"replace", "asdict", "astuple", "_asdict_inn
 
 def treatment_of(code: CodeType) -> Treatment:
     """What becomes of this code when it runs."""
+    known = _known.get(id(code))
+    if known is not None:
+        return known[1]
+    found = _treatment_of(code)
+    if not code.co_filename.startswith("<"):  # such code may be made anew again and again
+        _known[id(code)] = code, found
+    return found
+
+
+_known: Final[dict[int, tuple[CodeType, Treatment]]] = {}
+"""The codes with what becomes of them, which are kept alive so that no other code has the same identity."""
+
+
+def _treatment_of(code: CodeType) -> Treatment:
     file = code.co_filename
     if file.endswith("dataclasses.py") and code.co_name not in _OF_DATACLASSES and file.startswith(_STANDARD):
         return Treatment.OPAQUE
