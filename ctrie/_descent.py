@@ -174,6 +174,7 @@ def warm_all(nodes: tuple[Any, ...]) -> None:
     """Prefetch what is read of each of these I-nodes and S-nodes: their reads do not wait for one another here."""
     for i in range(len(nodes)):
         prefetch_node(borrow(nodes[i]))
+    pin()
     for i in range(len(nodes)):
         node = borrow(nodes[i])
         if is_exactly(node, Pair):
@@ -181,6 +182,7 @@ def warm_all(nodes: tuple[Any, ...]) -> None:
             prefetch_node(value_of(node))
         else:
             prefetch_node(peek(node))
+    unpin()
 
 
 def warm(trie: Rooted, hashes: Any, count: int) -> None:
