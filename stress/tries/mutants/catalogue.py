@@ -989,7 +989,7 @@ _CHECKER: Final = (
     ),
     _of_checker(
         "answers do not count",
-        "spec",
+        "outcomes",
         "        if fits(result, answer) or _fits_frozen(self, state, (op, args), result, answer):\n",
         "        if True:\n",
     ),
