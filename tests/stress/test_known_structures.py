@@ -10,9 +10,9 @@ import pytest
 
 import ctrie
 import stress
-from ctrie import AtomicReference
 from stress import Verdict, explore
 
+AtomicReference: Any = ctrie.AtomicReference
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
 
