@@ -632,7 +632,9 @@ def other_cases() -> Iterable[Case]:
     few = FieldMatcher()
     few.subscribe_many([(criteria(number), THINGS[number]) for number in range(5)])
     yield case("pattern_rows", lambda t: len(list(pattern_rows(few.subscriptions()))))
-    yield case("explain", lambda t: explain(from_pattern(pattern), {"a": 1, "b": [{"c": 1}, {"c": 2}]}))
+    event = {"a": 1, "b": [{"c": 1}, {"c": 2}]}
+    # The verdict alone: without memory, reprlib shows a criterion as an instance of its class.
+    yield case("explain", lambda t: explain(from_pattern(pattern), event).partition("\n")[0])
     yield case("flattened", lambda t: flattened({"a": {"b": 1}, "c": [1, 2]}))
     yield case("drain", lambda t: ctrie.drain())
 
