@@ -7,6 +7,7 @@
 #   make explored the explorer on the compiled modules, in a separate build    (ARGS="--duration 60", REPLAY=token)
 #   make races    the compiled modules under ThreadSanitizer, on TSAN_PYTHON=... (docs/stress/these-tries.md)
 #   make sanitize the compiled modules under gcc's address and undefined-behaviour sanitizers (docs/stress/these-tries.md)
+#   make soak     10^8 verified operations on each build, logged in build/soak-*.log  (ARGS="--operations 1000000")
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make test-sparks  what works with which Spark, each in an environment of its own, into docs/spark.md
@@ -22,10 +23,10 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-gil lint format stress explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
+.PHONY: help demo test test-gil lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
-SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+SOURCES := setup.py tools/translation.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 # Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
 PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \
@@ -69,6 +70,11 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	$(EXPLORING) -m stress explore --compiled
 	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py
+	STRESS_ALLOCATIONS=1 $(STRESSED)/bin/python -m pytest --timeout 3600 tests/whole/test_no_memory.py
+
+soak: .venv/built
+	.venv/bin/python -m tests.soak --log build/soak-gil.log $(ARGS)
+	@test ! -e .venv-t/built || .venv-t/bin/python -X gil=0 -m tests.soak --log build/soak-free-threaded.log $(ARGS)
 
 # The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own, since extensions of two
 # builds for the same version have the same names. For schedules to be repeatable, every process must hash texts alike.

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from Cython.Build import cythonize
-from Cython.Compiler.Code import UtilityCode
-from Cython.Compiler.Nodes import ReturnStatNode
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.errors import BaseError, CCompilerError
+
+sys.path.insert(0, str(Path(__file__).parent))  # pip does not run this file as a program
+from tools import translation
 
 MODULES = {
     "ctrie._native": "ctrie/_native.pyx",
@@ -93,6 +94,8 @@ COMMON_NAMES = ("snapshot", "stress")  # which other distributions have, too; se
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 SEAM = Path("stress", "tries", "seam")
 
+RULES = ("setup.py", "tools/translation.py")
+
 DIRECTIVES = {
     "language_level": 3,
     "freethreading_compatible": True,
@@ -146,37 +149,6 @@ To install without them, interpreted and many times slower: CTRIE_NO_EXTENSIONS=
 """
 
 
-# Cython's own body of this helper gives the item's reference back even if the append fails, and the code that calls it
-# then gives it back once more: without memory, a list comprehension would free an object that is in use. In this body
-# an append that fails leaves the reference to the caller.
-LIST_APPEND = ("ListCompAppendAndDecref", "Optimize.c")
-LIST_APPEND_BODY = """
-static CYTHON_INLINE int __Pyx_ListComp_AppendAndDecref(PyObject* list, PyObject* x) {
-#if CYTHON_USE_PYLIST_INTERNALS && CYTHON_ASSUME_SAFE_MACROS && CYTHON_ASSUME_SAFE_SIZE
-    if (likely(((PyListObject*) list)->allocated > Py_SIZE(list))) {
-        __Pyx__ListComp_AppendAndDecref(list, Py_SIZE(list), x);
-        return 0;
-    }
-#endif
-    int failed = PyList_Append(list, x);
-    if (likely(!failed)) Py_DECREF(x);
-    return failed;
-}
-"""
-
-
-# A return from within an except clause gives back all that the function holds, also the exception's traceback. Without
-# memory there is none, and Cython's own code would end the process. None stands in its place.
-generate_return = ReturnStatNode.generate_execution_code
-
-
-def return_with_references(self: ReturnStatNode, code: Any) -> None:
-    if code.funcstate.exc_vars:
-        for name, _ in code.funcstate.temps_holding_reference():
-            code.putln(f"if (unlikely(!{name})) {{ Py_INCREF(Py_None); {name} = (void*)Py_None; }}")
-    generate_return(self, code)
-
-
 def switch(name: str) -> bool:
     """Return whether the environment variable `name` is set to anything but nothing or 0."""
     return os.environ.get(name, "") not in ("", "0")
@@ -195,7 +167,7 @@ if EXPLORED:
 
 
 def extensions() -> list[Extension]:
-    """Return the extensions to build; each depends on all headers, and on this file for its flags."""
+    """Return the extensions to build; each depends on all headers, and on the rules of its translation."""
     folders = [*map(Path, PACKAGES), *[SEAM] * EXPLORED]
     headers = sorted(header for folder in folders for header in folder.rglob("*.h"))
     return [
@@ -203,7 +175,7 @@ def extensions() -> list[Extension]:
             module,
             [source],
             include_dirs=sorted({str(header.parent) for header in headers}),
-            depends=[*map(str, headers), "setup.py"],
+            depends=[*map(str, headers), *RULES],
             extra_compile_args=COMPILER_FLAGS + EXTRA_FLAGS.get(module, []) + LAST_FLAGS,
             extra_link_args=LINKER_FLAGS,
         )
@@ -214,7 +186,7 @@ def extensions() -> list[Extension]:
 def directives_are_newer(source: str) -> bool:
     """Return whether this file was changed since `source` was translated to C."""
     c_source = (GENERATED / source).with_suffix(".c")
-    return c_source.exists() and c_source.stat().st_mtime < Path("setup.py").stat().st_mtime
+    return c_source.exists() and any(is_newer(Path(rules), c_source) for rules in RULES)
 
 
 def is_newer(source: Path, library: Path) -> bool:
@@ -265,8 +237,7 @@ class BuildExtensions(build_ext):
             shutil.copy2(library, target)
 
     def translate_to_c(self) -> None:
-        UtilityCode.load_cached(*LIST_APPEND).impl = LIST_APPEND_BODY
-        ReturnStatNode.generate_execution_code = return_with_references  # type: ignore[method-assign]
+        translation.apply()
         translated = cythonize(
             self.extensions,
             build_dir=str(GENERATED),

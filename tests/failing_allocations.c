@@ -2,10 +2,14 @@
  * number `first` to number `last - 1` fail, and returns (what it returned, or None after a MemoryError; whether it was
  * refused; how many allocations it asked for). All three of CPython's domains count.
  *
+ * `places(call)` lets none fail, and returns for each allocation a number that is the same for the same size asked for by
+ * the same chain of C functions.
+ *
  * Some functions of some interpreters free memory twice if an allocation of their own fails. What those ask for never fails
  * here, since it says nothing about our modules: a test of `tests/whole/test_no_memory.py` runs them without any. */
 #define _GNU_SOURCE
 #include <Python.h>
+#include <execinfo.h>
 
 /* PyList_New without the GIL: the new list is dropped before its array is set, and with it the array of an earlier list
  * (CPython's issue 152125). The functions of 3.12 and 3.13: the code object is given back twice. */
@@ -32,7 +36,6 @@ static void *const faulty[] = {FAULTY_LISTS FAULTY_FUNCTIONS NULL};    /* ends w
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <execinfo.h>
 #include <link.h>
 
 static size_t bytes_of_code[sizeof faulty / sizeof faulty[0]];
@@ -48,8 +51,6 @@ static int find_faulty(void)
         }
         bytes_of_code[i] = symbol->st_size;
     }
-    void *first_call_allocates[1];
-    backtrace(first_call_allocates, 1);
     return 0;
 }
 
@@ -73,31 +74,50 @@ static int find_faulty(void) { return faulty[0] != NULL; }
 static int asked_by_faulty(void) { return 0; }
 #endif
 
-static int fails(void)
+enum { MOST_NOTED = 4096, CHAIN = 24 };
+static uint64_t noted[MOST_NOTED];
+static int noting;
+
+static uint64_t place_of(size_t size)
+{
+    void *frames[CHAIN];
+    int count = backtrace(frames, CHAIN);
+    uint64_t place = size;
+    for (int i = 0; i < count; i++) {
+        place = (place ^ (uint64_t)(uintptr_t)frames[i]) * 0x9e3779b97f4a7c15u;
+        place ^= place >> 29;
+    }
+    return place;
+}
+
+static int fails(size_t size)
 {
     if (PyThread_get_thread_ident() != thread) {
         return 0;
     }
     Py_ssize_t number = asked++;
+    if (noting && number < MOST_NOTED) {
+        noted[number] = place_of(size);
+    }
     return first <= number && number < last && !asked_by_faulty();
 }
 
 static void *failing_malloc(void *context, size_t size)
 {
     PyMemAllocatorEx *below = context;
-    return fails() ? NULL : below->malloc(below->ctx, size);
+    return fails(size) ? NULL : below->malloc(below->ctx, size);
 }
 
 static void *failing_calloc(void *context, size_t count, size_t size)
 {
     PyMemAllocatorEx *below = context;
-    return fails() ? NULL : below->calloc(below->ctx, count, size);
+    return fails(count * size) ? NULL : below->calloc(below->ctx, count, size);
 }
 
 static void *failing_realloc(void *context, void *old, size_t size)
 {
     PyMemAllocatorEx *below = context;
-    return fails() ? NULL : below->realloc(below->ctx, old, size);
+    return fails(size) ? NULL : below->realloc(below->ctx, old, size);
 }
 
 static void plain_free(void *context, void *old)
@@ -136,7 +156,37 @@ static PyObject *refusing(PyObject *module, PyObject *args)
     return Py_BuildValue("Nin", answer, refused, asked);
 }
 
-static PyMethodDef functions[] = {{"refusing", refusing, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyObject *places(PyObject *module, PyObject *call)
+{
+    PyObject *args = Py_BuildValue("Onn", call, (Py_ssize_t)0, (Py_ssize_t)0);
+    if (args == NULL) {
+        return NULL;
+    }
+    noting = 1;
+    PyObject *answer = refusing(module, args);
+    noting = 0;
+    Py_DECREF(args);
+    if (answer == NULL) {
+        return NULL;
+    }
+    Py_DECREF(answer);
+    Py_ssize_t count = asked < MOST_NOTED ? asked : MOST_NOTED;
+    PyObject *found = PyList_New(count);
+    for (Py_ssize_t i = 0; found != NULL && i < count; i++) {
+        PyObject *place = PyLong_FromUnsignedLongLong(noted[i]);
+        if (place == NULL) {
+            Py_CLEAR(found);
+        }
+        else {
+            PyList_SET_ITEM(found, i, place);
+        }
+    }
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"refusing", refusing, METH_VARARGS, NULL}, {"places", places, METH_O, NULL}, {NULL, NULL, 0, NULL}
+};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "failing_allocations", .m_methods = functions};
 
 PyMODINIT_FUNC PyInit_failing_allocations(void)
@@ -145,6 +195,8 @@ PyMODINIT_FUNC PyInit_failing_allocations(void)
     if (module == NULL || find_faulty() < 0) {
         return NULL;
     }
+    void *first_call_allocates[1];
+    backtrace(first_call_allocates, 1);
 #ifdef Py_GIL_DISABLED
     PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
 #endif

@@ -1,4 +1,4 @@
-"""The compiled modules under sanitizers: `make races` and `make sanitize`.
+"""The compiled modules under sanitizers: `make races` and `make sanitize`, and the table of what they ran.
 
 They are built in a copy of the tree, since extensions of two builds for the same version have the same names. Cython's
 output is copied, too: it is the same for every interpreter, and Cython takes a quarter of an hour under the sanitizer.
@@ -6,22 +6,44 @@ output is copied, too: it is the same for every interpreter, and Cython takes a 
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 TREE: Final = (
     "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml", "setup.py", "subtrie_pytest.py", "ctrie",
     "docs", "examples", "snapshot", "stress", "subtrie", "tests", "tools",
 )  # fmt: skip
 EXTRAS: Final = "EXTRAS=stress,test"
+SANITIZED: Final = (
+    ("tests/subtrie",), ("tests/ctrie", "tests/fields"), ("tests/whole/test_no_memory.py",),
+    ("tests/whole/test_internals.py", "tests/whole/test_stack_and_state.py"),
+)  # fmt: skip
 NO_SUCH_PYTHON: Final = """\
 Set TSAN_PYTHON to a Python that is free-threaded and built with ThreadSanitizer. From CPython's sources:
     ./configure --disable-gil --with-thread-sanitizer --prefix=/some/where && make && make install"""
 UNDECIDED: Final = 2
+HOURS: Final = 2  # of one part
+LOGS: Final = Path("build", "sanitized")  # what each part said, and what it came to
+PAGE: Final = Path("docs", "stress", "these-tries.md")
+BEGIN: Final = "<!-- begin of what `make sanitize` and `make races` write -->\n"
+END: Final = "<!-- end -->\n"
+
+
+class Part(NamedTuple):
+    """One process of a run, and what it says of itself in the table."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    may_end_with: tuple[int, ...] = (0,)
 
 
 def asked(python: str, code: str) -> str:
@@ -48,11 +70,65 @@ def copied(name: str, translated_by: str, python: str) -> Path:
     return copy
 
 
-def run(*command: str, folder: Path, may_end_with: int = 0, **environment: str) -> None:
+def run(*command: str, folder: Path, **environment: str) -> None:
     """Run a command in a folder; end this program if it fails."""
     ended = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=False).returncode
-    if ended not in (0, may_end_with):
+    if ended:
         sys.exit(ended)
+
+
+def run_parts(parts: list[Part], copy: Path, own: str, sanitizer: str, at_once: int) -> None:
+    """Run them all, whatever each comes to, and bring the table up to date; end this program if one failed."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    version = asked(str(copy / own), "import sys; print(sys.version.partition(' (')[0])")
+    version = version.replace(" free-threading build", "t").replace(" experimental", "")
+    with ThreadPoolExecutor(at_once) as pool:
+        failed = [name for name in pool.map(lambda part: run_part(part, copy, sanitizer, version), parts) if name]
+    write_table()
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+def run_part(part: Part, copy: Path, sanitizer: str, version: str) -> str:
+    """Run one part and note what it came to. Its name, if it failed."""
+    stem = re.sub(r"[^\w.]+", "-", f"{sanitizer} {version} {part.name}")
+    log, begun = LOGS / f"{stem}.log", time.monotonic()
+    environment = {**os.environ, **part.environment}
+    with log.open("w") as out:
+        try:
+            status = subprocess.run(
+                part.command, cwd=copy, env=environment, stdout=out, stderr=subprocess.STDOUT, timeout=HOURS * 3600,
+                check=False,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            status = -1
+    minutes = round((time.monotonic() - begun) / 60)
+    text = log.read_text(errors="replace")
+    reports = len(re.findall(r"^SUMMARY: \w+Sanitizer|^\S+: runtime error:", text, re.MULTILINE))
+    counted = re.findall(r"\d+ passed[^\n=]*?(?= in )|\d[\d,]* (?:operations|histories)[^\n]*", text)
+    result = {
+        "sanitizer": sanitizer, "python": version, "part": part.name, "result": counted[-1] if counted else "",
+        "ended": "" if status in part.may_end_with else f"ended with {status}", "reports": reports, "minutes": minutes,
+    }  # fmt: skip
+    log.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    print(*result.values(), f"({log})", flush=True)
+    return part.name if reports or status not in part.may_end_with else ""
+
+
+def write_table() -> None:
+    """Put all results that there are into the page."""
+    lines = [
+        "| sanitizer | CPython | what ran | result | reports | minutes |\n",
+        "| --- | --- | --- | --- | --- | --- |\n",
+    ]
+    for result in (json.loads(path.read_text("utf-8")) for path in sorted(LOGS.glob("*.json"))):
+        cells = (result["sanitizer"], result["python"], result["part"], f"{result['result']} {result['ended']}".strip())
+        lines.append(f"| {' | '.join(cells)} | {result['reports']} | {result['minutes']} |\n")
+    before, begin, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"{PAGE} has no place for the table")
+    PAGE.write_text(before + begin + "".join(lines) + end + after, "utf-8")
 
 
 def races(python: str) -> None:
@@ -72,11 +148,15 @@ def races(python: str) -> None:
     if not any("SUMMARY" in line and "_cache_counts" in line for line in told.splitlines()):
         sys.exit(f"{told}\nThreadSanitizer does not see it")
     print("== No others", flush=True)
-    suppressed = "suppressions=tests/ctrie/known_races.txt"
+    suppressed = {"TSAN_OPTIONS": "suppressions=tests/ctrie/known_races.txt"}
     # An undecided campaign has found no race. Under the sanitizer calls take long, so many overlap.
     campaign = (own, "-m", "stress", "run", "--duration", "60")
-    run(*campaign, folder=copy, may_end_with=UNDECIDED, TSAN_OPTIONS=suppressed)
-    run(own, "-m", "pytest", "--timeout", "1200", "-m", "racing", "tests", folder=copy, TSAN_OPTIONS=suppressed)
+    racing = (own, "-m", "pytest", "--timeout", "1200", "-m", "racing")
+    parts = [
+        Part("campaigns of `stress run`, 60 s each", campaign, suppressed, (0, UNDECIDED)),
+        Part("the tests in which threads meet", (*racing, "tests"), suppressed),
+    ]
+    run_parts(parts, copy, own, "thread", 1)
 
 
 def sanitize(python: str, environment: str, arguments: list[str]) -> None:
@@ -94,16 +174,20 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
     run("make", "--no-print-directory", ".venv/installed", f"PYTHON={python}", EXTRAS, folder=copy)
     build = (own, "setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(os.cpu_count()))
     run(*build, folder=copy, CTRIE_SANITIZE="address,undefined")
-    libraries = [asked_gcc(name) for name in ("libasan.so", "libubsan.so")]
-    selected = ("-m", "not spark and not slow", *arguments, "tests/ctrie", "tests/subtrie", "tests/fields")
-    tests = (own, "-m", "pytest", "--capture=sys", "--timeout", "1200", *selected)
-    if environment == ".venv":
-        os.environ["PYTHONMALLOC"] = "malloc"
-    run(
-        "sh", "-c", 'ulimit -s unlimited || true; exec "$@"', "sh", *tests,
-        folder=copy, LD_PRELOAD=" ".join(libraries), ASAN_OPTIONS="detect_leaks=0",
-        UBSAN_OPTIONS="print_stacktrace=1", CTRIE_TWIN="compiled",
-    )  # fmt: skip
+    sanitizing = {
+        "LD_PRELOAD": " ".join(asked_gcc(name) for name in ("libasan.so", "libubsan.so")),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "CTRIE_TWIN": "compiled",
+        "STRESS_ALLOCATIONS": "1",
+        **({"PYTHONMALLOC": "malloc"} if environment == ".venv" else {}),
+    }
+    tests = (
+        *("sh", "-c", 'ulimit -s unlimited || true; exec "$@"', "sh"),
+        *(own, "-m", "pytest", "--capture=sys", "--timeout", "3600", "-m", "not spark and not slow", *arguments),
+    )
+    parts = [Part(f"`{' '.join(paths)}`", (*tests, *paths), sanitizing) for paths in SANITIZED]
+    run_parts(parts, copy, own, "address, undefined", os.cpu_count() or 1)
 
 
 def asked_gcc(name: str) -> str:

@@ -150,6 +150,8 @@ class Box(Criterion):
         raise AssertionError("nobody asks this: it is about two values")
 
     def met_by(self, message: dict[Any, Any]) -> bool:
+        if self.place != BOXES:
+            raise TypeError("a box that only `__new__` has made")
         return self.one.met_by(message) and self.other.met_by(message)
 
     def arguments(self) -> tuple[Any, ...]:

@@ -347,6 +347,8 @@ def _check_node(node: Ranges) -> int:
 
 def highest_of(spans: list[Within]) -> Within:
     """Return the range that reaches highest, by looking at the bounds of all. O(n)."""
+    if not spans:
+        raise ValueError("no spans")
     highest = spans[0]
     for span in spans:
         if _by_high(highest, span) < 0:

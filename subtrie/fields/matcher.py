@@ -558,6 +558,8 @@ def deliveries_of(found: list[Any]) -> tuple[FieldDelivery, ...]:
     options: dict[str, Any] | None = None  # of the entry before: equal ones are one object, and have one view here
     view = _NO_OPTIONS
     for entry in found:
+        if entry is None:
+            raise TypeError("None is no entry")
         subscriber = entry.key
         if is_held(subscriber):
             subscriber = subscriber()

@@ -279,15 +279,17 @@ def access_of_clue(criterion: Criterion) -> Any:
 def with_rows(state: State, known: State) -> State:
     """Return the state with rows, given another one with rows: O(differences of the two)."""
     rows, clues = known.rows, known.clues
+    if clues is None:
+        raise ValueError("the other state has no rows")
     for old, new in differences(known, state):
         check_signals()
         if old is not None and new is not None and asks_the_same(old, new):
-            rows, clues = _with_rows(rows, clues, old, new)  # type: ignore[arg-type]
+            rows, clues = _with_rows(rows, clues, old, new)
             continue
         if old is not None:
-            rows, clues = _with_rows(rows, clues, old, None)  # type: ignore[arg-type]
+            rows, clues = _with_rows(rows, clues, old, None)
         if new is not None:
-            rows, clues = _with_rows(rows, clues, None, new)  # type: ignore[arg-type]
+            rows, clues = _with_rows(rows, clues, None, new)
     return _new_state(state.owners, state.index, state.count, rows, clues)
 
 

@@ -37,8 +37,13 @@ cdef extern from *:
         }
         return string;
     }
+
+    static inline const char *ascii_of(PyObject *text)
+    {
+        return (const char *)PyUnicode_1BYTE_DATA(text);
+    }
     """
-    const char *ascii_of "(const char *)PyUnicode_1BYTE_DATA" (PyObject *text)
+    const char *ascii_of(PyObject *text)
     Py_ssize_t length_of "PyUnicode_GET_LENGTH" (PyObject *text)
     object ascii_word(const word *w)
     object PyTuple_New(Py_ssize_t size)

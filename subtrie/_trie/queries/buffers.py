@@ -284,6 +284,8 @@ class Rows:
 
     def spell_text(self, filter: str) -> None:
         """Go to where a filter ends."""
+        if not isinstance(filter, str):
+            raise TypeError(f"a filter is a string, not {type(filter).__name__}")
         cut(address(self._spelled), 0)
         cut_ints(address(self._ends), 0)
         self._here.depth = 0

@@ -378,9 +378,9 @@ def statistics(root: Root, separator: str) -> dict[str, int]:
     return counts
 
 
-def _inode_count(root: Root, level: Any) -> int:
+def _inode_count(root: Root, level: INode) -> int:
     """Return the number of I-nodes of one level."""
-    inodes = [level]
+    inodes: list[Any] = [level]
     for inode in inodes:
         inodes.extend(child for child in branches(root, inode) if isinstance(child, INode))
     return len(inodes)

@@ -1,0 +1,280 @@
+"""A long run of real threads in which every answer is verified: `make soak`.
+
+python -m tests.soak [--operations N] [--threads N] [--seed N] [--log FILE]
+
+Each worker has keys, filters and topics of its own in tries that all share, and a model of what it has done. So it knows
+every answer that it gets, whatever the others do meanwhile: it reads back each change, compares snapshots and forks with
+the model of their instant, also later, and ends after some time, when a new thread goes on with its model. Beside them one
+thread publishes the subscriptions, if pyarrow is there, and restores what it has published.
+
+Each answer that was compared counts as one verified operation. A wrong one ends the run with the seed and the operation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ctrie
+from ctrie import Ctrie, CtrieSet
+from subtrie import MQTT, SubscriptionTrie, TopicStore
+
+KEYS = 256  # of one worker
+OF_A_THREAD = 50_000  # operations, then another thread goes on
+BETWEEN_INSTANTS = 1_000  # operations of a worker
+REPORTS = 60.0  # seconds
+
+
+matches = functools.cache(MQTT.matches)
+
+
+class WrongError(AssertionError):
+    """An answer is not the one that the model has."""
+
+
+class Shared:
+    """What all threads change."""
+
+    def __init__(self, workers: int) -> None:
+        self.ctrie: Ctrie[Any, Any] = Ctrie()
+        self.members: CtrieSet[Any] = CtrieSet()
+        self.trie: SubscriptionTrie[Any] = SubscriptionTrie(MQTT, index=True)
+        self.store: TopicStore[Any] = TopicStore(MQTT)
+        self.done = [0] * workers  # verified operations of each; its own worker alone writes it
+        self.marks = [0] * workers  # the number that each has subscribed with last
+        self.over = threading.Event()
+        self.wrong: list[str] = []
+        self.published = 0
+
+
+class Worker:
+    """One worker's model, and the operations that are held to it."""
+
+    def __init__(self, shared: Shared, number: int, seed: int) -> None:
+        self.shared = shared
+        self.number = number
+        self.random = random.Random(f"{seed}/{number}")
+        self.values: dict[Any, int] = {}
+        self.members: set[Any] = set()
+        self.filters: dict[str, int] = {}
+        self.topics: dict[str, int] = {}
+        self.instants: list[tuple[Any, Any, dict[Any, int], dict[str, int]]] = []
+        self.operations: tuple[Callable[[int], None], ...] = (
+            *(self.put, self.put, self.read, self.pop, self.compute, self.member, self.subscribe, self.subscribe),
+            *(self.unsubscribe, self.match, self.topic, self.mark),
+        )
+
+    def expect(self, what: str, found: Any, wanted: Any) -> None:
+        if found != wanted:
+            raise WrongError(
+                f"worker {self.number}, operation {self.shared.done[self.number]}: {what}: {found!r}, not {wanted!r}"
+            )
+        self.shared.done[self.number] += 1
+
+    def go(self, operations: int) -> None:
+        for step in range(operations):
+            self.random.choice(self.operations)(self.random.randrange(KEYS))
+            if step % BETWEEN_INSTANTS == 0:
+                if self.shared.over.is_set():
+                    return
+                self.instant()
+
+    def key(self, index: int) -> Any:
+        return (self.number, index) if index % 2 else f"{self.number}/{index}"
+
+    def put(self, index: int) -> None:
+        key, value = self.key(index), self.random.randrange(1 << 30)
+        self.shared.ctrie[key] = value
+        self.values[key] = value
+        self.expect("set", self.shared.ctrie[key], value)
+
+    def read(self, index: int) -> None:
+        key = self.key(index)
+        self.expect("get", self.shared.ctrie.get(key), self.values.get(key))
+
+    def pop(self, index: int) -> None:
+        key = self.key(index)
+        self.expect("pop", self.shared.ctrie.pop(key, None), self.values.pop(key, None))
+        self.expect("popped", key in self.shared.ctrie, False)
+
+    def compute(self, index: int) -> None:
+        key = self.key(index)
+        self.values[key] = self.values.get(key, 0) + 1
+        self.expect("compute", self.shared.ctrie.compute(key, lambda value: value + 1, 0), self.values[key])
+
+    def member(self, index: int) -> None:
+        key, there = self.key(index), self.key(index) in self.members
+        if there:
+            self.members.discard(key)
+            self.expect("discard", self.shared.members.discard(key), True)
+        else:
+            self.members.add(key)
+            self.expect("add", self.shared.members.add(key), True)
+        self.expect("in", key in self.shared.members, not there)
+
+    def filter(self, index: int) -> str:
+        return f"w{self.number}/{index % 16}/{('+', '#', 'a', 'b/c')[index // 16 % 4]}"
+
+    def subscribe(self, index: int) -> None:
+        filter, number = self.filter(index), self.random.randrange(1 << 30)
+        self.expect("subscribe", self.shared.trie.subscribe(filter, self.number, n=number), filter not in self.filters)
+        self.filters[filter] = number
+
+    def unsubscribe(self, index: int) -> None:
+        filter = self.filter(index)
+        there = self.filters.pop(filter, None) is not None
+        self.expect("unsubscribe", self.shared.trie.unsubscribe(filter, self.number), there)
+
+    def match(self, index: int) -> None:
+        place = index % 16
+        topic = f"w{self.number}/{place}/{('a', 'b/c', 'z')[index % 3]}"
+        wanted = {filter: n for filter, n in self.filters.items() if matches(filter, topic)}
+        found = {told.filter: told.options["n"] for told in self.shared.trie.deliveries(topic)}
+        self.expect("deliveries", found, wanted)
+        self.expect("match", self.shared.trie.match(topic), (self.number,) if wanted else ())
+
+    def topic(self, index: int) -> None:
+        topic = f"w{self.number}/{index}"
+        if self.topics.pop(topic, None) is not None:
+            del self.shared.store[topic]
+        else:
+            self.topics[topic] = self.shared.store[topic] = index
+        self.expect("store", self.shared.store.get(topic), self.topics.get(topic))
+
+    def mark(self, _: int) -> None:
+        """What the publishing thread looks for: numbers that only grow."""
+        number = self.shared.marks[self.number] + 1
+        self.shared.trie.subscribe("marks", self.number, n=number)
+        self.shared.marks[self.number] = number
+
+    def instant(self) -> None:
+        """An instant of all tries has what this worker has done, and keeps it whatever is done later."""
+        snapshot, trie = self.shared.ctrie.readonly_snapshot(), self.shared.trie.snapshot()
+        self.instants.append((snapshot, trie, dict(self.values), dict(self.filters)))
+        if len(self.instants) > 4:
+            self.instants.pop(self.random.randrange(4))
+        fork = self.shared.trie.fork()
+        fork.unsubscribe_all(self.number)
+        self.expect("fork", fork.filters(self.number), [])
+        for then, matcher, values, filters in (self.random.choice(self.instants), self.instants[-1]):
+            for key in map(self.key, range(KEYS)):
+                self.expect("snapshot", then.get(key), values.get(key))
+            told = {filter for filter in matcher.filters(self.number) if filter != "marks"}
+            self.expect("filters of an instant", told, set(filters))
+
+
+def publishing(shared: Shared) -> None:
+    """Publish again and again; what is restored is of an instant between the call and its return."""
+    import snapshot
+
+    with tempfile.TemporaryDirectory() as folder, snapshot.Publisher(shared.trie, folder) as publisher:
+        while not shared.over.wait(0.05):
+            before = list(shared.marks)
+            publisher.publish()
+            after = [number + 1 for number in shared.marks]  # a worker counts a mark after it has subscribed with it
+            restored = snapshot.restore(folder)
+            restored.check()
+            marks = {told.subscriber: told.options["n"] for told in restored.deliveries("marks")}
+            for worker, (least, most) in enumerate(zip(before, after, strict=True)):
+                if not least <= marks.get(worker, 0) <= most:
+                    raise WrongError(f"published: worker {worker} has {marks.get(worker)}, not {least} to {most}")
+            shared.published += 1
+
+
+def guarded(shared: Shared, work: Callable[[], object]) -> None:
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 (it is reported, and ends the run)
+        shared.wrong.append(f"{type(error).__name__}: {error}")
+        shared.over.set()
+
+
+def resident() -> int:
+    """Megabytes of this process in memory."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+    except OSError:
+        return 0
+
+
+def soak(operations: int, threads: int, seed: int, say: Callable[[str], None]) -> list[str]:
+    """Run until so many operations are verified; what was wrong."""
+    shared = Shared(threads)
+    begun = reported = time.monotonic()
+    workers = [Worker(shared, number, seed) for number in range(threads)]
+    started = 0
+    running: dict[int, threading.Thread] = {}
+    if any(True for _ in find_pyarrow()):
+        running[-1] = threading.Thread(target=guarded, args=(shared, lambda: publishing(shared)))
+        running[-1].start()
+
+    def report() -> None:
+        spent = time.monotonic() - begun
+        say(
+            f"{spent:.0f} s: {sum(shared.done):,} verified operations, {sum(shared.done) / spent:,.0f} a second; "
+            f"{started} threads; {shared.published} published; {resident()} MB"
+        )
+
+    while not shared.over.is_set():
+        for number, worker in enumerate(workers):
+            if number not in running or not running[number].is_alive():
+                go = lambda worker=worker: worker.go(OF_A_THREAD)  # noqa: E731
+                running[number] = threading.Thread(target=guarded, args=(shared, go))
+                running[number].start()
+                started += 1
+        if sum(shared.done) >= operations:
+            shared.over.set()
+        running[0].join(0.2)
+        if time.monotonic() - reported > REPORTS:
+            reported = time.monotonic()
+            report()
+    for thread in running.values():
+        thread.join()
+    for checked in (shared.ctrie, shared.trie, shared.members, shared.store):
+        guarded(shared, checked.check)  # type: ignore[attr-defined]
+    ctrie.drain()
+    report()
+    return shared.wrong
+
+
+def find_pyarrow() -> list[str]:
+    from importlib.util import find_spec
+
+    return ["pyarrow"] if find_spec("pyarrow") else []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operations", type=int, default=10**8)
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--log", type=Path)
+    asked = parser.parse_args()
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+        if asked.log:
+            with asked.log.open("a") as log:
+                log.write(f"{line}\n")
+
+    gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    twin = ctrie.twin
+    say(
+        f"CPython {sys.version.split()[0]} {'with' if gil else 'without'} the GIL, {twin}, {asked.threads} workers, --seed {asked.seed}"
+    )
+    wrong = soak(asked.operations, asked.threads, asked.seed, say)
+    say("\n".join(wrong) or "nothing wrong")
+    return len(wrong) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

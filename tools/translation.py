@@ -1,0 +1,179 @@
+"""How Cython translates the modules where its own way would let a call end the process. setup.py applies it.
+
+Two are faults without memory (`append_of_comprehensions`, `return_from_except`). The others are about internal
+functions and classes, which nobody calls so on purpose, but a pickle that names only our modules can.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# What is changed here has no types.
+Code: Any
+ExprNodes: Any
+ModuleNode: Any
+Naming: Any
+Nodes: Any
+Optimize: Any
+PyrexTypes: Any
+TypeSlots: Any
+Code, ExprNodes, ModuleNode, Naming, Nodes, Optimize, PyrexTypes, TypeSlots = (
+    import_module(f"Cython.Compiler.{name}")
+    for name in ("Code", "ExprNodes", "ModuleNode", "Naming", "Nodes", "Optimize", "PyrexTypes", "TypeSlots")
+)
+
+
+def apply() -> None:
+    """Change the Cython of this process."""
+    append_of_comprehensions()
+    return_from_except()
+    arguments_of_our_classes()
+    objects_that_only_we_make()
+    indices_of_anything()
+
+
+# Cython's own body of this helper gives the item's reference back even if the append fails, and the code that calls it
+# then gives it back once more: without memory, a list comprehension would free an object that is in use. In this body
+# an append that fails leaves the reference to the caller.
+LIST_APPEND = ("ListCompAppendAndDecref", "Optimize.c")
+LIST_APPEND_BODY = """
+static CYTHON_INLINE int __Pyx_ListComp_AppendAndDecref(PyObject* list, PyObject* x) {
+#if CYTHON_USE_PYLIST_INTERNALS && CYTHON_ASSUME_SAFE_MACROS && CYTHON_ASSUME_SAFE_SIZE
+    if (likely(((PyListObject*) list)->allocated > Py_SIZE(list))) {
+        __Pyx__ListComp_AppendAndDecref(list, Py_SIZE(list), x);
+        return 0;
+    }
+#endif
+    int failed = PyList_Append(list, x);
+    if (likely(!failed)) Py_DECREF(x);
+    return failed;
+}
+"""
+
+
+def append_of_comprehensions() -> None:
+    """An append that fails gives nothing back."""
+    Code.UtilityCode.load_cached(*LIST_APPEND).impl = LIST_APPEND_BODY
+
+
+def return_from_except() -> None:
+    """A return from within an except clause gives back all that the function holds, also the exception's traceback.
+
+    Without memory there is none, and Cython's own code would end the process. None stands in its place.
+    """
+    generate = Nodes.ReturnStatNode.generate_execution_code
+
+    def with_references(self: Any, code: Any) -> None:
+        if code.funcstate.exc_vars:
+            for name, _ in code.funcstate.temps_holding_reference():
+                code.putln(f"if (unlikely(!{name})) {{ Py_INCREF(Py_None); {name} = (void*)Py_None; }}")
+        generate(self, code)
+
+    Nodes.ReturnStatNode.generate_execution_code = with_references
+
+
+def arguments_of_our_classes() -> None:
+    """An argument whose annotation names a class of ours has that C type, so a call with anything else is a TypeError.
+
+    It would be a plain object, since types stand in .pxd files, which declare no generators and not all functions.
+    """
+    align = Nodes.DefNode.align_argument_type
+
+    def checked(self: Any, env: Any, arg: Any) -> Any:
+        arg = align(self, env, arg)
+        if arg.type is PyrexTypes.py_object_type and arg.annotation and not self.is_wrapper:
+            named = arg.annotation.expr.analyse_as_type(env)
+            if named is not None and named.is_extension_type and not named.is_builtin_type:
+                arg.type = arg.inject_type_from_annotations(env)
+        return arg
+
+    Nodes.DefNode.align_argument_type = checked
+
+
+def objects_that_only_we_make() -> None:
+    """A class with fields and neither `__init__` nor `__cinit__`, is made by compiled modules alone, which set them.
+
+    `C()` and `C.__new__(C)` from Python would leave None in the fields, which no function looks for. Python passes a
+    tuple of arguments, compiled modules pass none at all.
+    """
+    generate_new = ModuleNode.ModuleNode.generate_new_function
+    generate_base = ModuleNode.ModuleNode._generate_allocation_from_basetype
+    needs_own = TypeSlots.ConstructorSlot._needs_own
+    generate_slot = TypeSlots.ConstructorSlot.generate
+    call_new = Optimize.OptimizeBuiltinCalls._handle_any_slot__new__
+
+    def from_python(self: Any, scope: Any, code: Any, cclass_entry: Any) -> None:
+        generate_new(self, scope, code, cclass_entry)
+        if not (is_made_by_us(scope) or scope.lookup_here("__cinit__")):
+            return
+        arguments = "PyTypeObject *t, PyObject *a, PyObject *k"
+        code.start_slotfunc(scope, PyrexTypes.py_objptr_type, "tp_new_from_python", arguments, needs_prototype=True)
+        if is_made_by_us(scope):
+            message = "%.200s objects are made by the package alone"
+            code.putln(f'if (unlikely(a)) return PyErr_Format(PyExc_TypeError, "{message}", t->tp_name);')
+        else:
+            code.putln(f"if (!a) a = {code.name_in_slot_module_state(Naming.empty_tuple)};")
+        code.putln(f"return {scope.mangle_internal('tp_new')}(t, a, k);")
+        code.putln("}")
+        code.exit_cfunc_scope()
+
+    def without_arguments(self: Any, scope: Any, code: Any, tp_slot: Any, base_type: Any, call_args: str) -> None:
+        has_own = base_type.scope is not None and base_type.scope.lookup_here("__cinit__")
+        generate_base(self, scope, code, tp_slot, base_type, call_args if has_own else "NULL, NULL")
+
+    def own(self: Any, scope: Any) -> bool:
+        return self.slot_name == "tp_new" or bool(needs_own(self, scope))
+
+    def slot(self: Any, scope: Any, code: Any) -> None:
+        if self.slot_name == "tp_new" and (is_made_by_us(scope) or scope.lookup_here("__cinit__")):
+            code.putln(f"{scope.mangle_internal('tp_new_from_python')}, /*tp_new*/")
+        else:
+            generate_slot(self, scope, code)
+
+    def new_of_another_module(self: Any, *given: Any, **options: Any) -> Any:
+        node = call_new(self, *given, **options)
+        by_slot = isinstance(node, ExprNodes.PythonCapiCallNode) and node.function.cname == "__Pyx_tp_new"
+        if by_slot and not node.args[1].args:
+            node.args[1] = ExprNodes.NullNode(node.pos, type=node.args[1].type)
+        return node
+
+    ModuleNode.ModuleNode.generate_new_function = from_python
+    Optimize.OptimizeBuiltinCalls._handle_any_slot__new__ = new_of_another_module
+    ModuleNode.ModuleNode._generate_allocation_from_basetype = without_arguments
+    TypeSlots.ConstructorSlot._needs_own = own
+    TypeSlots.ConstructorSlot.generate = slot
+    TypeSlots.TpVectorcallSlot.slot_code = lambda *_: "0"  # it would go past the others
+
+
+WHOLE = ("ctrie._native.Slot",)  # a slot may hold None
+
+
+def is_made_by_us(scope: Any) -> bool:
+    """Whether a class has fields, and neither it nor a base of it in the same module has a constructor."""
+    if (scope.parent_type.base_type is None and not scope.has_pyobject_attrs) or scope.qualified_name in WHOLE:
+        return False
+    while scope is not None:
+        if scope.lookup_here("__cinit__") or scope.lookup_here("__init__"):
+            return False
+        base = scope.parent_type.base_type
+        if base is not None and base.is_builtin_type:
+            return False
+        scope = base and base.scope
+    return True
+
+
+def indices_of_anything() -> None:
+    """An index is checked, unless the type of what it is an index of is declared."""
+    parameters = ExprNodes.IndexNode.extra_index_params
+
+    def checked(self: Any, code: Any) -> str:
+        given = code.globalstate.directives
+        if self.base.type is PyrexTypes.py_object_type:
+            code.globalstate.directives = {**given, "boundscheck": True}
+        try:
+            return str(parameters(self, code))
+        finally:
+            code.globalstate.directives = given
+
+    ExprNodes.IndexNode.extra_index_params = checked
