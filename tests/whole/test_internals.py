@@ -8,7 +8,7 @@ from tests.scripts import run_script
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_odd_calls_of_internals_end_in_an_exception_or_a_result(seed: int) -> None:
     status, ended, errors = run_script(
         f"from tests.odd_calls import ended_by; print(*ended_by({seed}), sep='\\n', end='')"
@@ -29,16 +29,16 @@ class Only(pickle.Unpickler):
         return super().find_class(module, name)
 
 class Forged:
-    def __init__(self, *call):
-        self.call = call
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
     def __reduce__(self):
         return self.call
 
 for call in (
-    (trie.subscription_count, (None,)),
-    (listing.literal_filters, (None, None)),
-    (listing.statistics, (Forged(INode.__new__, (INode,)), ".")),
-    (INode, ()),
+    (trie.subscription_count, None),
+    (listing.literal_filters, None, None),
+    (listing.statistics, Forged(INode), "."),
+    (INode,),
 ):
     try:
         tuple(Only(io.BytesIO(pickle.dumps(Forged(*call)))).load())
