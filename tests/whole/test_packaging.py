@@ -223,7 +223,7 @@ class TestBuild:
 
     @pytest.fixture
     def tree(self, tmp_path: Path) -> Path:
-        for folder in ("ctrie", "subtrie", SETUP.GENERATED):
+        for folder in ("ctrie", "subtrie", "tools", SETUP.GENERATED):
             shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         for file in ("setup.py", "subtrie_pytest.py", "pyproject.toml", "README.md", "LICENSE"):
             shutil.copy2(ROOT / file, tmp_path)

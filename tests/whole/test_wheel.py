@@ -38,7 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built in a copy of the tree, with the extensions that were built in place."""
     folder = tmp_path_factory.mktemp("wheel")
     tree = folder / "tree"
-    for room in ("ctrie", "subtrie", "snapshot", "stress", GENERATED):
+    for room in ("ctrie", "subtrie", "snapshot", "stress", "tools", GENERATED):
         shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("setup.py", "subtrie_pytest.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy2(ROOT / file, tree)

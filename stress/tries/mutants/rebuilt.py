@@ -159,7 +159,17 @@ _SAMPLES: Final = 1_000
 _MOST: Final = 40_000
 """The number of executions within which a mutant has to be found."""
 _SECONDS: Final = 900
-_COPIED: Final = ("ctrie", "subtrie", "snapshot", "stress", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+_COPIED: Final = (
+    "ctrie",
+    "subtrie",
+    "snapshot",
+    "stress",
+    "setup.py",
+    "tools",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 
 
 def _root() -> Path:
