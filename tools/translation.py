@@ -77,7 +77,7 @@ def arguments_of_our_classes() -> None:
     """An argument whose annotation names a class of ours has that C type, so a call with anything else is a TypeError.
 
     It would be a plain object, since types stand in .pxd files, which declare no generators and not all functions.
-    A public function that takes an object of a public class says so itself, in a sentence of its own.
+    A public method that takes an object of a public class says so itself, in a sentence of its own.
     """
     align = Nodes.DefNode.align_argument_type
 
@@ -86,7 +86,7 @@ def arguments_of_our_classes() -> None:
         if arg.type is PyrexTypes.py_object_type and arg.annotation and not self.is_wrapper:
             named = arg.annotation.expr.analyse_as_type(env)
             ours = named is not None and named.is_extension_type and not named.is_builtin_type
-            if ours and (self.name.startswith("_") or is_made_by_us(named.scope)):
+            if ours and not (env.is_c_class_scope and self.name[0] != "_" and not is_made_by_us(named.scope)):
                 arg.type = arg.inject_type_from_annotations(env)
         return arg
 
