@@ -78,6 +78,12 @@ static inline int is_ascii_in_place(PyObject *object)
 #endif
 }
 
+/* Return the characters of such a string. */
+static inline const char *ascii_of(PyObject *text)
+{
+    return (const char *)PyUnicode_1BYTE_DATA(text);
+}
+
 /* Where the objects of a class keep what one of its __slots__ names. */
 static inline Py_ssize_t place_of_slot(PyObject *member) { return ((PyMemberDescrObject *)member)->d_member->offset; }
 static inline PyObject *kept_at(PyObject *object, Py_ssize_t place) { return *(PyObject **)((char *)object + place); }

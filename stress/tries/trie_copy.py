@@ -142,7 +142,7 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     `HASHES`, and subscribers on those of `SUBSCRIBER_HASHES`. The copy reads only four levels of a name's hash, so that
     a collision does not take eleven levels, and three threads with one can be explored to the end. All threads remember
     their answers in one place. Calls for many topics traverse each as a group of its own (interleaved.py), which would
-    otherwise take a large trie, and memory that can be fetched in advance.
+    otherwise take memory that can be fetched in advance.
     """
     seam = Seam()
     instead = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
@@ -150,8 +150,8 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     vars(modules["ctrie._nodes"])["HASH_BITS"] = LEVELS * W
     explore_waits(modules, seam)
     stripes: int = vars(modules["subtrie._trie.match.answer_cache"])["STRIPES"]
-    for name in ("interleaving_gate", "gate_state", "batches"):
-        vars(modules[f"subtrie._trie.match.{name}"]).update(PREFETCHES=True, GROUP=1, FEWEST=1, SMALL=0, LARGE=0)
+    for name in ("interleaved", "steps", "batches"):
+        vars(modules[f"subtrie._trie.match.{name}"]).update(PREFETCHES=True, GROUP=1, FEWEST=1)
     for module in modules.values():
         if hasattr(module, "stripe_of_thread"):
             vars(module)["stripe_of_thread"] = lambda kind: kind * stripes

@@ -22,6 +22,7 @@ from subtrie._trie.words cimport word
 
 cdef extern from "interpreter.h":
     bint is_ascii_in_place(object text)
+    const char *ascii_of(object text)
 
 cdef extern from *:
     """
@@ -61,7 +62,6 @@ cdef extern from *:
         size_t at = offsetof(filling_row, words) + (size_t)depth * sizeof(filling_word);
         __builtin_prefetch((const void *)((uintptr_t)row + at));
     }
-    #define FILLING_DATA(text) ((const char *)PyUnicode_1BYTE_DATA(text))
     #endif
     """
     ctypedef struct filling_word:
@@ -86,7 +86,6 @@ cdef extern from *:
     uint64_t FILLING_LONG_WORD
     void filling_fetch(const filling_row *row) noexcept
     void filling_fetch_word(const filling_row *row, Py_ssize_t depth) noexcept
-    const char *FILLING_DATA(object text)
 
 ctypedef filling_row *FilterRow
 
@@ -191,7 +190,7 @@ cdef inline FilterRow new_row(Filling filling, Py_ssize_t number, str text, Py_s
 
 cdef inline bint cut(Filling filling, Py_ssize_t number, str filter) except -1:
     cdef word words[MOST_WORDS]
-    cdef const char *data = FILLING_DATA(filter)
+    cdef const char *data = ascii_of(filter)
     cdef Py_ssize_t i, size
     cdef FilterRow row
     if filling._trie._plan.exact:
@@ -281,7 +280,7 @@ cdef inline int put_key(Branch branch, FilterRow row, Py_ssize_t depth, Py_ssize
     cdef Py_ssize_t start = row.words[depth].start, stop = row.words[end - 1].end
     text = <str>row.text
     if is_ascii_in_place(text):
-        return set_characters(branch, FILLING_DATA(text) + start, stop - start)
+        return set_characters(branch, ascii_of(text) + start, stop - start)
     return set_key(branch, text[start:stop])
 
 
@@ -296,7 +295,7 @@ cdef inline bint is_compared_in_place(Branch branch, FilterRow row) noexcept:
 cdef inline Py_ssize_t shared_in_place(Branch branch, FilterRow row, Py_ssize_t depth, str separator) noexcept:
     cdef characters key = packed_characters(text_of(<PyObject *>branch))
     cdef Py_ssize_t start = row.words[depth].start, end = depth, length, gap = len(separator)
-    cdef const char *data = FILLING_DATA(<object>row.text) + start
+    cdef const char *data = ascii_of(<object>row.text) + start
     while end < row.size:
         length = <Py_ssize_t>row.words[end].end - start
         if length > key.length or memcmp(data, key.data, length) != 0:
@@ -305,7 +304,7 @@ cdef inline Py_ssize_t shared_in_place(Branch branch, FilterRow row, Py_ssize_t 
             return end + 1
         if not isinstance(branch, Chain) or length + gap > key.length:
             break
-        if memcmp(key.data + length, FILLING_DATA(separator), gap) != 0:
+        if memcmp(key.data + length, ascii_of(separator), gap) != 0:
             break
         end += 1
     return -end if end > depth else 0

@@ -12,7 +12,6 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 from tests.threads import meanwhile
 
-# The larger ones are not small for match/interleaving_gate.py.
 SIZES = [20, pytest.param(6_000, marks=pytest.mark.compiled), pytest.param(25_000, marks=pytest.mark.slow)]
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 

@@ -26,7 +26,7 @@ GROUP = 16
 def twin() -> TrieCopy:
     """A copy in which groups have as many topics as in other builds."""
     copy = load_copy()
-    for name in ("interleaving_gate", "gate_state", "batches"):
+    for name in ("interleaved", "steps", "batches"):
         vars(copy.modules[_MATCH + name])["GROUP"] = GROUP
     return copy
 
@@ -47,8 +47,7 @@ def read_by(twin: TrieCopy, module: str, ask: Callable[[], object]) -> set[Any]:
     read: set[Any] = set()
     part = twin.modules[_MATCH + module]
     original = part.peek
-    estimate = instead(twin.modules[f"{_MATCH}interleaving_gate"], "estimated_size", lambda root, topic: 1)
-    with estimate, instead(part, "peek", lambda slot: (read.add(slot), original(slot))[1]):
+    with instead(part, "peek", lambda slot: (read.add(slot), original(slot))[1]):
         ask()
     return {slot for slot in read if type(slot) is twin.nodes.INode}
 
@@ -198,41 +197,13 @@ def moved_at(twin: TrieCopy, trie: Any, reads: int, ask: Callable[[], list[Any]]
     return made > reads
 
 
-def split(twin: TrieCopy, trie: Any, topic: str) -> Any:
-    """Return a topic in the form that a traversal takes."""
-    t = twin.modules[f"{_MATCH}walk"].Traversal()
-    assert twin.modules[f"{_MATCH}plan"].split_in_place(t, trie._plan, topic)
-    return t
-
-
-@pytest.mark.parametrize(("filters", "topic", "size"), [([], "a.b", 0), (["a.b"], "a.b", 1), (["a.b"], "c", 1)])
-def test_how_large_a_trie_is_thought_to_be(twin: TrieCopy, filters: list[str], topic: str, size: int) -> None:
-    trie = twin.modules["subtrie"].SubscriptionTrie()
-    for filter in filters:
-        trie.subscribe(filter, 1)
-    assert twin.modules[f"{_MATCH}interleaved"].estimated_size(trie._root, split(twin, trie, topic)) == size
-    trie.check()
-
-
-def test_a_trie_with_more_in_it_is_thought_to_be_larger(twin: TrieCopy) -> None:
-    trie = twin.modules["subtrie"].SubscriptionTrie()
-    sizes = []
-    for first in range(20):
-        for second in range(20):
-            trie.subscribe(f"w{first}.w{second}", 1)
-        sizes.append(twin.modules[f"{_MATCH}interleaved"].estimated_size(trie._root, split(twin, trie, "w0.w1")))
-    assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1]
-    trie.check()
-
-
 def test_groups_are_made_where_something_can_be_fetched() -> None:
     copy = load_copy()  # this copy makes a group of each topic
     trie = copy.modules["subtrie"].SubscriptionTrie()
     trie.subscribe("a", 1)
     for ask in (trie.match_many, trie.deliveries_many, trie._match_numbers):
         assert read_by(copy, "interleaved", partial(ask, ["a", "b"])) != set()
-    vars(copy.modules[f"{_MATCH}interleaving_gate"])["PREFETCHES"] = False  # as it is in the interpreted twin
+    vars(copy.modules[f"{_MATCH}interleaved"])["PREFETCHES"] = False  # as it is in the interpreted twin
     for ask in (trie.match_many, trie.deliveries_many, trie._match_numbers):
         assert read_by(copy, "interleaved", partial(ask, ["a", "b"])) == set()
     trie.check()

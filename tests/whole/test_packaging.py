@@ -57,7 +57,7 @@ def library_modules() -> list[str]:
     """Return the names of all modules, without command lines, bodies that serve other twins and builds, and what stands
     in for the seam."""
     compiled = ctrie.twin == "compiled"
-    elsewhere = ("_portable", "fields/views", "match/gate_state", "match/steps", "walk") if compiled else ("_portable",)
+    elsewhere = ("_portable", "fields/views", "match/steps", "walk") if compiled else ("_portable",)
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in sources(".py", *([".pyx"] if compiled else []))

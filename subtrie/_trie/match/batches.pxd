@@ -6,8 +6,7 @@ from ctrie._nodes cimport root_of
 from ctrie._signals cimport check_signals
 from subtrie._trie.match.audience cimport distinct_subscribers
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
-from subtrie._trie.match.gate_state cimport GROUP, Gate, Gated, begin_gate, end_gate
-from subtrie._trie.match.interleaving_gate cimport DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
+from subtrie._trie.match.interleaved cimport DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.questions cimport (
     answer_of, deliveries, deliveries_of, match, match_asked, prepare, read_at_last,
@@ -16,28 +15,28 @@ from subtrie._trie.match.reading cimport Query, TRIAL, WORTH, WORTH_IN_ONE_BLOCK
 from subtrie._trie.match.scratch cimport (
     Asked, Scratch, add_again, add_numbers, begin, bytes_of, coming_again, forget, release,
 )
-from subtrie._trie.match.steps cimport scratch_at, topic_at
+from subtrie._trie.match.steps cimport GROUP, Batch, OneBatch, begin_batch, end_batch, scratch_at, topic_at
 
 
-@cython.locals(gate=Gate, w=Gated, answers=list, answered=dict, block=list, at=Py_ssize_t)
+@cython.locals(batch=Batch, b=OneBatch, answers=list, answered=dict, block=list, at=Py_ssize_t)
 cpdef list match_many(Matchable trie, topics)
 cdef inline list _block_of(topics, Py_ssize_t at)
 cdef inline bint _come_again(list block, Py_ssize_t count) except -1
 @cython.locals(asked=Asked, at=Py_ssize_t, i=Py_ssize_t, taken=bint)
-cdef int _match_block(Gate *w, Matchable trie, list block, list answers) except -1
+cdef int _match_block(Batch *b, Matchable trie, list block, list answers) except -1
 @cython.locals(asked=Asked, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)
 cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1
-@cython.locals(gate=Gate, w=Gated, answers=list, block=list, start=Py_ssize_t)
+@cython.locals(batch=Batch, b=OneBatch, answers=list, block=list, start=Py_ssize_t)
 cpdef list deliveries_many(Matchable trie, topics)
 @cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
-cdef int _deliver_block(Gate *w, Matchable trie, list block, list answers) except -1
+cdef int _deliver_block(Batch *b, Matchable trie, list block, list answers) except -1
 @cython.locals(
-    scratch=Scratch, gate=Gate, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t
+    scratch=Scratch, batch=Batch, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t
 )
 cpdef tuple match_numbers(Matchable trie, list topics)
 @cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _number_block(
-    Gate *w, Scratch *s, Matchable trie, list block, buffer *offsets, buffer *numbers
+    Batch *b, Scratch *s, Matchable trie, list block, buffer *offsets, buffer *numbers
 ) except -1
 @cython.locals(i=Py_ssize_t, known=Py_ssize_t, repeated=Py_ssize_t)
 cdef bint _number_or_repeat(

@@ -20,8 +20,7 @@ if not cython.compiled:
     from ctrie._signals import check_signals
     from subtrie._trie.match.audience import distinct_subscribers
     from subtrie._trie.match.deliveries import Told
-    from subtrie._trie.match.gate_state import GROUP, Gate, begin_gate, end_gate
-    from subtrie._trie.match.interleaving_gate import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
+    from subtrie._trie.match.interleaved import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.match.questions import (
         answer_of,
@@ -44,7 +43,7 @@ if not cython.compiled:
         forget,
         release,
     )
-    from subtrie._trie.match.steps import scratch_at, topic_at
+    from subtrie._trie.match.steps import GROUP, Batch, begin_batch, end_batch, scratch_at, topic_at
     from subtrie._trie.match.walk import Buffer, address, buffer_free, buffer_push, buffer_start
 else:
     from cython import address
@@ -56,25 +55,25 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
     if type(topics) is not list and type(topics) is not tuple:
         return [match(trie, topic) for topic in topics]
     if not cython.compiled:
-        gate = Gate()
-    w = address(gate)
+        batch = Batch()
+    b = address(batch)
     answers: list[tuple[Any, ...]] = []
     answered: dict[str, tuple[Any, ...]] | None = None
     at = 0
-    begin_gate(w)
+    begin_batch(b)
     try:
         while at < len(topics):
             block = _block_of(topics, at)
             if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
-                _match_block(w, trie, block, answers)
+                _match_block(b, trie, block, answers)
             elif not _match_or_repeat(trie, block, answered, answers):
                 answered = None
             at += TRIAL
         return answers
     finally:
-        end_gate(w)
+        end_batch(b)
 
 
 def _block_of(topics: Any, at: int) -> list[Any]:
@@ -93,20 +92,20 @@ def _come_again(block: list[Any], count: int) -> bool:
     return len(block) > GROUP and coming_again(block) * worth >= len(block)
 
 
-def _match_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
+def _match_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
     if not cython.compiled:
         asked = Asked()
     for at in range(0, len(block), GROUP):
-        taken = take_next(w, trie, block, at, SUBSCRIBERS)
+        taken = take_next(b, trie, block, at, SUBSCRIBERS)
         try:
             for i in range(min(GROUP, len(block) - at)):
-                if taken and topic_at(w.group, i).size > 0:
-                    answers.append(answer_of(scratch_at(w.group, i), trie, block[at + i], True))
+                if taken and topic_at(b.group, i).size > 0:
+                    answers.append(answer_of(scratch_at(b.group, i), trie, block[at + i], True))
                 else:
                     answers.append(match_asked(trie, block[at + i], True, address(asked)))
         finally:
             if taken:
-                end_group(w)
+                end_group(b)
 
 
 def _match_or_repeat(
@@ -135,33 +134,33 @@ def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, 
     if type(topics) is not list and type(topics) is not tuple:
         return [deliveries(trie, topic) for topic in topics]
     if not cython.compiled:
-        gate = Gate()
-    w = address(gate)
+        batch = Batch()
+    b = address(batch)
     answers: list[tuple[Told, ...]] = []
     start = 0
-    begin_gate(w)
+    begin_batch(b)
     try:
         while start < len(topics):
             block = _block_of(topics, start)
-            _deliver_block(w, trie, block, answers)
+            _deliver_block(b, trie, block, answers)
             start += TRIAL
         return answers
     finally:
-        end_gate(w)
+        end_batch(b)
 
 
-def _deliver_block(w: Gate, trie: Matchable, block: list[Any], answers: list[tuple[Told, ...]]) -> None:
+def _deliver_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tuple[Told, ...]]) -> None:
     for at in range(0, len(block), GROUP):
-        taken = take_next(w, trie, block, at, DELIVERIES)
+        taken = take_next(b, trie, block, at, DELIVERIES)
         try:
             for i in range(min(GROUP, len(block) - at)):
-                if taken and topic_at(w.group, i).size > 0:
-                    answers.append(deliveries_of(scratch_at(w.group, i), trie, block[at + i]))
+                if taken and topic_at(b.group, i).size > 0:
+                    answers.append(deliveries_of(scratch_at(b.group, i), trie, block[at + i]))
                 else:
                     answers.append(deliveries(trie, block[at + i]))
         finally:
             if taken:
-                end_group(w)
+                end_group(b)
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers
@@ -171,12 +170,12 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
     """Return the answers to many topics, for a trie whose subscribers are integers, none below zero, each on one filter
     and in no group: where each answer begins, and the end; and the subscribers. Both are columns of 64-bit integers."""
     if not cython.compiled:
-        scratch, gate, offsets, numbers = Scratch(), Gate(), Buffer(), Buffer()
+        scratch, batch, offsets, numbers = Scratch(), Batch(), Buffer(), Buffer()
     answered: dict[Any, int] | None = None
     buffer_start(address(offsets))
     buffer_start(address(numbers))
     begin(address(scratch), False)
-    begin_gate(address(gate))
+    begin_batch(address(batch))
     try:
         scratch.only_hashes = True
         _push(address(offsets), 0)
@@ -185,30 +184,30 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
             if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
-                _number_block(address(gate), address(scratch), trie, block, address(offsets), address(numbers))
+                _number_block(address(batch), address(scratch), trie, block, address(offsets), address(numbers))
             elif not _number_or_repeat(address(scratch), trie, block, at, answered, address(offsets), address(numbers)):
                 answered = None
         return bytes_of(address(offsets)), bytes_of(address(numbers))
     finally:
-        end_gate(address(gate))
+        end_batch(address(batch))
         release(address(scratch))
         buffer_free(address(offsets))
         buffer_free(address(numbers))
 
 
-def _number_block(w: Gate, s: Scratch, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
+def _number_block(b: Batch, s: Scratch, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
     for at in range(0, len(block), GROUP):
-        taken = take_next(w, trie, block, at, NUMBERS)
+        taken = take_next(b, trie, block, at, NUMBERS)
         try:
             for i in range(min(GROUP, len(block) - at)):
-                if taken and topic_at(w.group, i).size > 0:
-                    _add_noted(scratch_at(w.group, i), trie, block[at + i], numbers)
+                if taken and topic_at(b.group, i).size > 0:
+                    _add_noted(scratch_at(b.group, i), trie, block[at + i], numbers)
                 else:
                     _add_numbers(s, trie, block[at + i], numbers)
                 _push(offsets, numbers.count)
         finally:
             if taken:
-                end_group(w)
+                end_group(b)
     return 0
 
 

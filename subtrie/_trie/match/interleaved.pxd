@@ -6,23 +6,37 @@ from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport prefetch_child
 from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
-from ctrie._nodes cimport INode, hash_of, value_of
+from ctrie._nodes cimport INode, hash_of, root_of, value_of
 from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
+from subtrie._trie.match.plan cimport Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
 from subtrie._trie.match.questions cimport take_found
+from subtrie._trie.match.scratch cimport Scratch, begin_trails, end_trails, enter, leave, let_go, start
 from subtrie._trie.match.steps cimport (
-    AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Member, OneStep, OneTopic, ROOM, Step, Steps, WILD, clear, fetch_branch,
-    fetch_level, fetch_main, forget, keep, moved, next_step, queued, scratch_at, step_at, topic_at,
+    AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Batch, FEWEST, GROUP, Member, OneStep, OneTopic, PREFETCHES, ROOM, Step,
+    Steps, WILD, clear, fetch_branch, fetch_characters, fetch_level, fetch_main, forget, has_room, keep, moved,
+    next_step, queued, scratch_at, step_at, text_at, topic_at, trails_at,
 )
 from subtrie._trie.match.traversal cimport along, still_holds
 from subtrie._trie.match.walk cimport (
-    MOST_WORDS, OTHERS_MAY_WRITE, Traversal, after_many, after_one, begins_branch, bit, buffer_push, fetch_text_apart,
-    is_one_word, is_readonly, levels_noted, lowest_bit, note_above, note_read, prefetch, prefetch_to_count,
-    push_branch, rewind, word_at,
+    MOST_WORDS, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, begins_branch, bit, buffer_push,
+    fetch_text_apart, is_one_word, is_readonly, levels_noted, lowest_bit, note_above, note_read, prefetch,
+    prefetch_to_count, push_branch, rewind, word_at,
 )
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
+cdef enum:
+    SUBSCRIBERS
+    DELIVERIES
+    NUMBERS
+
+
+@cython.locals(i=Py_ssize_t, count=Py_ssize_t)
+cdef bint take_next(Batch *b, Matchable trie, list block, Py_ssize_t at, int asked) noexcept
+cdef inline void _start(Scratch *s, Trails *trails, Matchable trie, int asked) noexcept
+@cython.locals(i=Py_ssize_t)
+cdef void end_group(Batch *b) noexcept
 @cython.locals(first=Borrowed, i=Py_ssize_t, t=OneTopic)
-cdef void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
+cdef inline void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
 @cython.locals(i=Py_ssize_t, t=OneTopic)
 cdef inline void _go_through(Borrowed first, Borrowed main, Member *group, Py_ssize_t count, Steps *steps) noexcept
 @cython.locals(i=Py_ssize_t, s=OneStep, t=OneTopic)
@@ -50,7 +64,3 @@ cdef inline void _to_main(Traversal *t, Step *s) noexcept
 cdef inline void _fetch_place(Step *s, Borrowed cn, int place) noexcept
 @cython.locals(i=Py_ssize_t, s=OneStep)
 cdef inline void _take_children(Steps *steps) noexcept
-@cython.locals(first=Borrowed, size=double)
-cdef double estimated_size(Borrowed root, Traversal *t) noexcept
-@cython.locals(product=double, node=Borrowed, main=Borrowed, i=Py_ssize_t, hash=uint64_t, bitmap=uint64_t, flag=uint64_t)
-cdef double _product(Borrowed first, Traversal *t) noexcept

@@ -11,7 +11,11 @@ to the ordinary match of that topic alone, and has size 0 afterwards. Rare are t
 other threads that are not complete, a second pass that fails, and more steps than there is room for.
 
 Nodes are borrowed, as in a match: while a group is pinned no Python code runs, nothing is counted before the second
-pass, and nothing is allocated but by malloc. (`interleaving_gate.py` decides when this pays.)
+pass, and nothing is allocated but by malloc.
+
+Even in a small trie, whose nodes are all in the caches, a group takes no longer than its topics one by one. A trie that
+remembers answers, or keeps filters without a wildcard by their whole text, is asked one by one. So is any trie of the
+interpreted twin, where nothing can be fetched (`PREFETCHES`): there only tests and the explorer run this text.
 """
 
 from __future__ import annotations
@@ -27,37 +31,48 @@ if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._descent import prefetch_child
-    from ctrie._nodes import INode, hash_of, value_of
+    from ctrie._nodes import INode, hash_of, root_of, value_of
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of, sole_hash_of
+    from subtrie._trie.match.plan import Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
     from subtrie._trie.match.questions import take_found
+    from subtrie._trie.match.scratch import Scratch, begin_trails, end_trails, enter, leave, let_go, start
     from subtrie._trie.match.steps import (
         AT_CHILD,
         AT_INNER,
         AT_MAIN,
         AT_TEXT,
+        FEWEST,
+        GROUP,
+        PREFETCHES,
         ROOM,
         WILD,
+        Batch,
         Group,
         Step,
         Steps,
         clear,
         fetch_branch,
+        fetch_characters,
         fetch_level,
         fetch_main,
         forget,
+        has_room,
         keep,
         moved,
         next_step,
         queued,
         scratch_at,
         step_at,
+        text_at,
         topic_at,
+        trails_at,
     )
     from subtrie._trie.match.traversal import along, still_holds
     from subtrie._trie.match.walk import (
         MOST_WORDS,
         OTHERS_MAY_WRITE,
+        Trails,
         Traversal,
         address,
         after_many,
@@ -81,6 +96,49 @@ if not cython.compiled:
     from subtrie._trie.words import MANY_WORDS, ONE_WORD
 else:
     from cython import address
+
+
+if not cython.compiled:  # in interleaved.pxd, an enum: what is asked of topics
+    SUBSCRIBERS = 0
+    DELIVERIES = 1
+    NUMBERS = 2
+
+
+def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, asked: int) -> bool:
+    """Traverse the next GROUP topics of a block side by side, and take references to what was found. Then those topics
+    whose traversal (`topic_at`) has a size have their answers, and the group must be ended. False if they are to be
+    asked one by one."""
+    count = min(len(block) - at, GROUP)
+    if count < FEWEST or not PREFETCHES or is_exact(trie) or remembers(trie) or not has_room(b) or not enter():
+        return False
+    b.count = count
+    for i in range(count):
+        fetch_characters(text_at(block, at + i))
+    for i in range(count):
+        split_in_place(topic_at(b.group, i), plan_of(trie), text_at(block, at + i))
+        _start(scratch_at(b.group, i), trails_at(b.group, i), trie, asked)
+    take_group(root_of(trie), b.group, count, b.steps)
+    return True
+
+
+def _start(s: Scratch, trails: Trails, trie: Matchable, asked: int) -> None:
+    start(s, False)
+    if asked == SUBSCRIBERS:
+        s.weak = holds_weakly(trie)
+    elif asked == DELIVERIES:
+        begin_trails(s, trails)
+        s.shared = holds_weakly(trie)  # Python code will find out which are alive
+    else:
+        s.only_hashes = True
+
+
+def end_group(b: Batch) -> None:
+    """Give back what was taken and not handed on."""
+    for i in range(b.count):
+        if topic_at(b.group, i).trails:
+            end_trails(trails_at(b.group, i))
+        let_go(scratch_at(b.group, i))
+    leave()
 
 
 def take_group(root: Any, group: Group, count: int, steps: Steps) -> None:
@@ -295,40 +353,3 @@ def _take_children(steps: Steps) -> None:
         s = step_at(steps, AT_CHILD, i)
         s.node = child_at(s.node, s.place)
         fetch_branch(s.node)
-
-
-# ------------------------------------------------------------------------------------------------- how large a trie is
-
-
-def estimated_size(root: Any, t: Traversal) -> float:
-    """Return about how many branches there are below a borrowed root, as one topic's way shows."""
-    size = 0.0
-    pin()
-    first = peek(root)
-    if is_exactly(first, INode):
-        size = _product(first, t)
-    unpin()
-    return size
-
-
-def _product(first: Any, t: Traversal) -> float:
-    """Return the product of the numbers of children that a topic passes on its way."""
-    product = 1.0
-    node = first
-    for i in range(t.size):
-        hash = word_at(t, i).hash
-        while is_exactly(node, INode):
-            main = peek(node)
-            if not is_exactly(main, CNode):
-                return product
-            bitmap = bitmap_of(main)
-            product *= popcount(bitmap)
-            flag = flag_at(hash, 0)
-            if not bitmap & flag:
-                return product
-            node = child_at(main, popcount(bitmap & (flag - 1)))
-            hash >>= W
-        if is_exactly(node, Chain) or next_of(node) is borrow(None):
-            return product
-        node = next_of(node)
-    return product

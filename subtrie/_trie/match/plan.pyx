@@ -23,6 +23,7 @@ from subtrie.dialects import Dialect
 
 cdef extern from "interpreter.h":
     bint is_ascii_in_place(PyObject *text)
+    const char *ascii_of(PyObject *text)
 
 cdef extern from *:
     """
@@ -37,13 +38,7 @@ cdef extern from *:
         }
         return string;
     }
-
-    static inline const char *ascii_of(PyObject *text)
-    {
-        return (const char *)PyUnicode_1BYTE_DATA(text);
-    }
     """
-    const char *ascii_of(PyObject *text)
     Py_ssize_t length_of "PyUnicode_GET_LENGTH" (PyObject *text)
     object ascii_word(const word *w)
     object PyTuple_New(Py_ssize_t size)

@@ -1,4 +1,5 @@
 # The C bodies of steps.py.
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
@@ -6,7 +7,21 @@ from ctrie._native cimport Borrowed
 from subtrie._trie.match.scratch cimport Scratch
 from subtrie._trie.match.walk cimport Trails, Traversal, prefetch
 
+cdef extern from *:
+    """
+    #ifdef CTRIE_EXPLORED
+    enum { TOPICS_OF_GROUP = 1, FEWEST_OF_GROUP = 1 };       /* a group of each topic */
+    #else
+    enum { TOPICS_OF_GROUP = 16, FEWEST_OF_GROUP = 4 };
+    #endif
+    """
+    enum:
+        GROUP "TOPICS_OF_GROUP"
+        FEWEST "FEWEST_OF_GROUP"
+    Borrowed text_at "PyList_GET_ITEM" (object array, Py_ssize_t i)
+
 cdef enum:
+    PREFETCHES = 1
     ROOM = 512              # all queues together take less than what malloc asks the system for anew each time
     WILD = -1
 
@@ -34,8 +49,32 @@ cdef struct Steps:
     Py_ssize_t counts[KINDS]
     Step queues[KINDS][ROOM]
 
+cdef struct Batch:
+    Member *group           # NULL: no memory was needed yet
+    Py_ssize_t count
+    Steps *steps
+
 ctypedef Step *OneStep
 ctypedef Traversal *OneTopic
+ctypedef Batch *OneBatch
+
+
+cdef inline void begin_batch(Batch *batch) noexcept:
+    batch.group = NULL
+    batch.steps = NULL
+
+
+cdef inline void end_batch(Batch *batch) noexcept:
+    PyMem_RawFree(batch.group)
+    PyMem_RawFree(batch.steps)
+
+
+cdef inline bint has_room(Batch *batch) noexcept:
+    if batch.group == NULL:
+        batch.group = <Member *>PyMem_RawMalloc(GROUP * sizeof(Member))
+    if batch.steps == NULL:
+        batch.steps = <Steps *>PyMem_RawMalloc(sizeof(Steps))
+    return batch.group != NULL and batch.steps != NULL
 
 
 cdef inline Scratch *scratch_at(Member *group, Py_ssize_t i) noexcept nogil:
@@ -101,3 +140,7 @@ cdef inline void fetch_branch(Borrowed branch) noexcept nogil:
 
 cdef inline void fetch_level(Borrowed inode) noexcept nogil:
     prefetch(behind_head(inode))
+
+
+cdef inline void fetch_characters(Borrowed text) noexcept:
+    prefetch(<const char *>text + 56)

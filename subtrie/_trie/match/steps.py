@@ -1,6 +1,7 @@
-"""The group of topics that interleaved traversals (interleaved.py) are made for, and the steps that are under way.
+"""The group of topics that interleaved traversals (interleaved.py) are made for, the steps that are under way, and the
+memory that one call for many topics has for both.
 
-This is the interpreted text. In the compiled twin (`steps.pxd`) both are arrays of structs.
+This is the interpreted text. In the compiled twin (`steps.pxd`) all of them are structs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from typing import Any
 from subtrie._trie.match.scratch import Scratch
 from subtrie._trie.match.walk import Trails, Traversal
 
+PREFETCHES = False  # whether fetching a node has an effect
+GROUP = 16  # topics that are traversed side by side, at most
+FEWEST = 4  # and at least
 ROOM = 512  # steps that are under way at most
 WILD = -1  # the number of the word, where a wildcard is looked for
 
@@ -53,6 +57,33 @@ class Steps:
 
     def __init__(self) -> None:
         self.queues: list[list[Step]] = [[] for _ in range(KINDS)]
+
+
+class Batch:
+    """What one call for many topics has: a group, the number of topics in it, and their steps."""
+
+    def __init__(self) -> None:
+        self.group: Group = []
+        self.count = 0
+        self.steps = Steps()
+
+
+begin_batch = Batch.__init__
+
+
+def end_batch(batch: Batch) -> None:
+    """Give back memory."""
+
+
+def has_room(batch: Batch) -> bool:
+    """Return whether there is memory for a group."""
+    batch.group = batch.group or [Member() for _ in range(GROUP)]
+    return True
+
+
+def text_at(block: list[Any], at: int) -> Any:
+    """Return the text of a topic by its number, borrowed."""
+    return block[at]
 
 
 def scratch_at(group: Group, i: int) -> Scratch:
@@ -117,3 +148,7 @@ def fetch_branch(branch: Any) -> None:
 
 def fetch_level(inode: Any) -> None:
     """Have what is read of a level's first I-node fetched."""
+
+
+def fetch_characters(text: Any) -> None:
+    """Have the characters of a topic fetched."""
