@@ -3,7 +3,10 @@
 A failed compile is an error. `CTRIE_NO_EXTENSIONS=1` builds no module; then the interpreted twin runs, and warns. All
 modules are compiled or none, because compiled modules share C types and cannot be mixed with interpreted ones.
 
-An extension that was compiled in place and is newer than its sources goes into a wheel as it is.
+What has not changed is not built again, whatever the times of files say. A module is translated to C again if its text,
+a declaration that it uses, or the way of translating has changed; it is compiled again if its C, a header or a flag
+has. An extension that was compiled in place from the same inputs goes into a wheel as it is, so one with other flags
+(sanitized, explored) does not.
 
 `CTRIE_EXPLORED=1` takes the slots of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
 modules serve only the explorer, and are never put beside the sources: `make explored`.
@@ -12,15 +15,18 @@ modules serve only the explorer, and are never put beside the sources: `make exp
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
 import sys
 import sysconfig
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from Cython.Build import cythonize
+from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
@@ -59,7 +65,6 @@ MODULES = {
     "subtrie._trie.match.scratch": "subtrie/_trie/match/scratch.pyx",
     "subtrie._trie.match.questions": "subtrie/_trie/match/questions.py",
     "subtrie._trie.match.own_first": "subtrie/_trie/match/own_first.py",
-    "subtrie._trie.match.interleaving_gate": "subtrie/_trie/match/interleaving_gate.py",
     "subtrie._trie.match.batches": "subtrie/_trie/match/batches.py",
     "subtrie._trie.editing": "subtrie/_trie/editing.py",
     "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
@@ -94,7 +99,7 @@ COMMON_NAMES = ("snapshot", "stress")  # which other distributions have, too; se
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 SEAM = Path("stress", "tries", "seam")
 
-RULES = ("setup.py", "tools/translation.py")
+RULES = "tools/translation.py"
 
 DIRECTIVES = {
     "language_level": 3,
@@ -111,29 +116,60 @@ DIRECTIVES = {
     "wraparound": False,
 }
 
-# -O3 makes a module up to a third larger. Outside of matching, it saves at most two instructions in a hundred.
-COMPILER_FLAGS = ["-O2", "-g0", "-std=gnu11"]
+# What asks, changes and restores at full speed is compiled for speed. Tables for unwinding would make a module a tenth
+# larger, and nothing is thrown through C.
+COMPILER_FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-asynchronous-unwind-tables"]
 if platform.machine() in ("x86_64", "AMD64"):
     # Counting bits has been one instruction since 2008, but is a call by default. Prefetching memory for a write is an
     # instruction of its own; processors that do not know it ignore it.
     COMPILER_FLAGS += ["-mpopcnt", "-mprfchw"]
 
+# The other modules check arguments, hand on, or are asked seldom. For size, they are a third smaller and sooner built.
+_SMALL = (
+    "ctrie._set",
+    "subtrie._trie.trie",
+    "subtrie._trie.frozen",
+    "subtrie._trie.groups",
+    "subtrie._trie.topic_edits",
+    "subtrie._trie.topic_store",
+    "subtrie._trie.match.own_first",
+    "subtrie._trie.match.reading",
+    "subtrie._trie.match.topic_rules",
+    "subtrie._trie.queries.buffers",
+    "subtrie._trie.queries.columns",
+    "subtrie._trie.queries.overlapping",
+    "subtrie.fields.boxes",
+    "subtrie.fields.combined",
+    "subtrie.fields.criteria",
+    "subtrie.fields.intervals",
+    "subtrie.fields.matcher",
+    "subtrie.fields.needs",
+    "subtrie.fields.routing",
+    "subtrie.fields.texts",
+)
+_SIZE = ["-Os"]
+EXTRA_FLAGS = dict.fromkeys(_SMALL, _SIZE)
+
 # In the modules that match, inline functions must be inlined. By default gcc gives up in modules with as much code as
-# Cython makes.
+# Cython makes. -O3 makes a module up to a third larger; elsewhere it saves at most two instructions in a hundred.
 _FAST = ["-O3", "--param", "inline-unit-growth=300"]
-EXTRA_FLAGS = {
-    module: _FAST
-    for module in MODULES
-    if (module.startswith("subtrie._trie.match.") and module != "subtrie._trie.match.reading")
-    or module in ("subtrie._trie.queries.topics_matching", "subtrie.fields.search", "subtrie.fields.maps")
-}  # fmt: skip
+_FASTER = (
+    *(f"subtrie._trie.match.{name}" for name in (
+        "answer_cache", "audience", "batches", "columns", "dedupe", "deliveries", "plan", "scratch"
+    )),
+    "subtrie._trie.queries.topics_matching",
+    "subtrie.fields.maps",
+    "subtrie.fields.search",
+)  # fmt: skip
+EXTRA_FLAGS |= dict.fromkeys(_FASTER, _FAST)
 
 # Cython lets other modules call the functions that a .pxd declares, and gcc hesitates to inline such functions. A
 # traversal calls its small functions for each node. A question calls its own once for each topic, and takes a tenth
 # more instructions if they are not inlined.
 _INLINE_ALL = ["-DCYTHON_INLINE=inline __attribute__((always_inline))"]
-for _name in ("traversal", "questions", "interleaved"):
-    EXTRA_FLAGS[f"subtrie._trie.match.{_name}"] = _FAST + _INLINE_ALL
+EXTRA_FLAGS |= {
+    f"subtrie._trie.match.{name}": _FAST + _INLINE_ALL for name in ("traversal", "questions", "interleaved")
+}
 
 # Without symbols, a wheel is a third as large. ThreadSanitizer names the places of a race by them.
 RACING = "-fsanitize=thread" in (sysconfig.get_config_var("CFLAGS") or "")
@@ -167,7 +203,7 @@ if EXPLORED:
 
 
 def extensions() -> list[Extension]:
-    """Return the extensions to build; each depends on all headers, and on the rules of its translation."""
+    """Return the extensions to build; each depends on all headers."""
     folders = [*map(Path, PACKAGES), *[SEAM] * EXPLORED]
     headers = sorted(header for folder in folders for header in folder.rglob("*.h"))
     return [
@@ -175,7 +211,7 @@ def extensions() -> list[Extension]:
             module,
             [source],
             include_dirs=sorted({str(header.parent) for header in headers}),
-            depends=[*map(str, headers), *RULES],
+            depends=[*map(str, headers)],
             extra_compile_args=COMPILER_FLAGS + EXTRA_FLAGS.get(module, []) + LAST_FLAGS,
             extra_link_args=LINKER_FLAGS,
         )
@@ -183,15 +219,42 @@ def extensions() -> list[Extension]:
     ]
 
 
-def directives_are_newer(source: str) -> bool:
-    """Return whether this file was changed since `source` was translated to C."""
-    c_source = (GENERATED / source).with_suffix(".c")
-    return c_source.exists() and any(is_newer(Path(rules), c_source) for rules in RULES)
+def digest(*parts: bytes) -> str:
+    """Return a digest that differs if any part does."""
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(b"%d " % len(part) + part)
+    return whole.hexdigest()
 
 
-def is_newer(source: Path, library: Path) -> bool:
-    """Return whether `source` exists and was changed since `library` was built."""
-    return source.exists() and source.stat().st_mtime > library.stat().st_mtime
+def translated_from(source: str) -> str:
+    """Return a digest of all that decides what `source` is in C. Cython's own declarations go with its version."""
+    names = sorted(name for name in create_dependency_tree().all_dependencies(source) if not Path(name).is_absolute())
+    way = repr((version("Cython"), sorted(DIRECTIVES.items())))
+    files = (RULES, *names)
+    return digest(way.encode(), *(part for name in files for part in (name.encode(), Path(name).read_bytes())))
+
+
+def compiled_from(extension: Extension) -> str:
+    """Return a digest of all of ours that decides what an extension is."""
+    flags = (extension.extra_compile_args, extension.extra_link_args, extension.include_dirs)
+    outside = (
+        [os.environ.get(name) for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")],
+        sysconfig.get_config_vars("CC", "CFLAGS", "LDSHARED"),
+    )
+    return digest(
+        repr((flags, outside)).encode(), *(Path(name).read_bytes() for name in (*extension.sources, *extension.depends))
+    )
+
+
+def c_of(module: str) -> Path:
+    """Return where a module's C is."""
+    return (GENERATED / MODULES[module]).with_suffix(".c")
+
+
+def is_kept(record: Path, value: str) -> bool:
+    """Return whether `record` holds this digest."""
+    return record.exists() and record.read_text() == value
 
 
 class BuildPython(build_py):
@@ -209,6 +272,7 @@ class BuildExtensions(build_ext):
     """Compiles all of `MODULES` or none, and leaves no outdated extension to hide an edited source."""
 
     extensions: list[Extension]
+    force: bool | None
 
     def run(self) -> None:
         if EXPLORED and (self.inplace or self.editable_mode):
@@ -226,27 +290,32 @@ class BuildExtensions(build_ext):
             sys.exit(FAILED.format(reason=str(failure).partition("\n")[0][:200]))
 
     def build_extension(self, ext: Extension) -> None:
-        library = Path(self.get_ext_filename(ext.name))
-        # The C source among them is new if any declaration that it was translated with is new.
-        sources = [Path(source) for source in (*ext.sources, *ext.depends, MODULES[ext.name])]
-        if self.inplace or EXPLORED or not library.exists() or any(is_newer(source, library) for source in sources):
-            super().build_extension(ext)
-        else:
-            target = Path(self.get_ext_fullpath(ext.name))
+        library = Path(self.get_ext_filename(ext.name))  # in place
+        target = Path(self.get_ext_fullpath(ext.name))
+        record = (GENERATED / MODULES[ext.name]).with_suffix(".compiled")
+        inputs = compiled_from(ext).encode()
+        if library.exists() and is_kept(record, digest(inputs, library.read_bytes())):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(library, target)
+            shutil.copy(library, target)  # with the time of now: tests refuse what is older than its source
+        else:
+            super().build_extension(ext)
+            record.write_text(digest(inputs, target.read_bytes()))
 
     def translate_to_c(self) -> None:
+        """Translate what has changed, and let every extension be compiled from its C."""
         translation.apply()
-        translated = cythonize(
-            self.extensions,
-            build_dir=str(GENERATED),
-            compiler_directives=DIRECTIVES,
-            force=self.force or any(map(directives_are_newer, MODULES.values())),
-        )
-        for extension, c_extension in zip(self.extensions, translated, strict=True):
-            extension.sources = c_extension.sources
-            extension.depends = c_extension.depends
+        wanted = {extension.name: translated_from(MODULES[extension.name]) for extension in self.extensions}
+        records = {name: (GENERATED / MODULES[name]).with_suffix(".translated") for name in wanted}
+        changed = [
+            name for name in wanted if self.force or not c_of(name).exists() or not is_kept(records[name], wanted[name])
+        ]
+        to_translate = [Extension(name, [MODULES[name]]) for name in changed]  # Cython adds to what it is given
+        cythonize(to_translate, build_dir=str(GENERATED), compiler_directives=DIRECTIVES, force=True)
+        for name in changed:
+            records[name].write_text(wanted[name])
+        for extension in self.extensions:
+            extension.sources = [str(c_of(extension.name))]
+        self.force = True  # whether to compile is decided by content, in `build_extension`
 
     def remove_in_place(self, keep: set[str]) -> None:
         """Remove this interpreter's extensions from beside the sources, all but `keep`."""

@@ -42,6 +42,9 @@ OPERATIONS = (
     "unsubscribe",
     "match",
     "match cached",
+    "deliveries",
+    "criteria subscribe",
+    "criteria match",
 )
 
 Work = Callable[[Any], object]
@@ -107,7 +110,9 @@ def _run_marked(operations: list[str], size: int) -> None:
 
 def _prepared(name: str, size: int) -> tuple[Work, list[Any]]:
     chance = random.Random(f"{name} {size}")
-    return (_of_map if name in OPERATIONS[:7] else _of_trie)(name, size, chance)
+    if name in OPERATIONS[:7]:
+        return _of_map(name, size, chance)
+    return (_of_criteria if name.startswith("criteria") else _of_trie)(name, size, chance)
 
 
 def _of_map(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
@@ -153,7 +158,28 @@ def _of_trie(name: str, size: int, chance: random.Random) -> tuple[Work, list[An
     if name == "match cached":
         for topic in (*topics, *topics):
             trie.match(topic)
-    return trie.match, topics
+    return trie.deliveries if name == "deliveries" else trie.match, topics
+
+
+def _of_criteria(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
+    from subtrie.fields import FieldMatcher
+
+    matcher: FieldMatcher = FieldMatcher()
+    for number in range(size):
+        matcher.subscribe(_criteria(size, chance), number)
+    if name == "criteria subscribe":
+        return lambda criteria: matcher.subscribe(criteria, "new"), [
+            _criteria(size, chance) for _ in range(CALLS + WARM_UP)
+        ]
+    return matcher.match_all, [
+        {"room": f"r{chance.randrange(size)}", "kind": f"k{chance.randrange(10)}"} for _ in range(CALLS + WARM_UP)
+    ]
+
+
+def _criteria(size: int, chance: random.Random) -> list[Any]:
+    from subtrie.fields import Equals
+
+    return [Equals("room", f"r{chance.randrange(size)}"), Equals("kind", f"k{chance.randrange(10)}")]
 
 
 @cache

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -258,6 +259,35 @@ class TestBuild:
         done = self.build(tree, CC="false", CTRIE_NO_EXTENSIONS="1")
         assert done.returncode == 0, done.stderr
         assert not outdated.exists()
+
+    @pytest.fixture
+    def built(self, tree: Path) -> Path:
+        """The tree with its extensions, and times of files that say that all of them are old."""
+        for library in (path for room in ("ctrie", "subtrie") for path in (ROOT / room).rglob("*.so")):
+            shutil.copy(library, tree / library.relative_to(ROOT))
+        for path in tree.rglob("*.p*"):
+            os.utime(path, (time.time() + 1, time.time() + 1))
+        return tree
+
+    @pytest.mark.compiled
+    def test_what_has_not_changed_is_not_built_whatever_the_times_of_files_say(self, built: Path) -> None:
+        assert self.build(built, PATH="").returncode == 0
+
+    @pytest.mark.compiled
+    @pytest.mark.parametrize(
+        "changed", ["ctrie/_tally.pyx", "ctrie/_bulk.pxd", "ctrie/c/slot.h", "ctrie/_tally{library}"]
+    )
+    def test_what_has_changed_is_built_whatever_the_times_of_files_say(self, built: Path, changed: str) -> None:
+        path = built / changed.format(library=EXTENSION_SUFFIXES[0])
+        path.write_bytes(path.read_bytes() + b" ")
+        os.utime(path, (1, 1))
+        done = self.build(built, PATH="")
+        assert "subtrie: the compiled modules could not be built" in done.stderr
+
+    @pytest.mark.compiled
+    def test_with_other_flags_it_is_built_again(self, built: Path) -> None:
+        done = self.build(built, PATH="", CTRIE_SANITIZE="undefined")
+        assert "subtrie: the compiled modules could not be built" in done.stderr
 
 
 IN_A_SUBINTERPRETER = """
