@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -30,11 +30,14 @@ os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
 # Modules that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
 # free-threaded interpreters; what stands in for a compiled header needs interpreted modules around it.
-STAND_INS = ("fields/views.py", "match/gate_state.py", "match/steps.py", "match/walk.py", "queries/store_walk.py")
+STAND_INS = ("fields/views.py", "match/steps.py", "match/walk.py", "queries/store_walk.py")
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
     *([] if INTERPRETED else [f"*/{name}" for name in STAND_INS]),
 ]
+
+# A test that uses one of these names starts threads.
+THREADS = {"Barrier", "Thread", "ThreadPoolExecutor", "campaign", "meanwhile", "run_together", "stress"}
 
 # Spark's Python workers must run in this environment, not in whichever python3 comes first.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -68,10 +71,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` is applied
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    asked = str(config.getoption("-m"))
     for item in items:
         if uses_spark(item):
             item.add_marker("spark")
-    asked = str(config.getoption("-m"))
+        if "threads" in asked and starts_threads(getattr(item, "function", None)):
+            item.add_marker("threads")
     elsewhere = [item for item in items if not belongs_here(item, asked)]
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)
@@ -91,6 +96,21 @@ def uses_spark(item: pytest.Item) -> bool:
     if doctest is not None:
         return any("spark" in example.source for example in doctest.examples)
     return "spark" in getattr(item, "fixturenames", ())
+
+
+def starts_threads(function: Any) -> bool:
+    """Return whether a function starts threads, or calls a function of its module which does."""
+    codes, seen = [getattr(function, "__code__", None)], set()
+    while codes:
+        code = codes.pop()
+        if not isinstance(code, CodeType) or code in seen:
+            continue
+        seen.add(code)
+        if THREADS.intersection(code.co_names):
+            return True
+        codes += [nested for nested in code.co_consts if isinstance(nested, CodeType)]
+        codes += [getattr(function.__globals__.get(name), "__code__", None) for name in code.co_names]
+    return False
 
 
 def pytest_collection_finish() -> None:
