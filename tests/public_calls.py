@@ -633,7 +633,8 @@ def other_cases() -> Iterable[Case]:
     few.subscribe_many([(criteria(number), THINGS[number]) for number in range(5)])
     yield case("pattern_rows", lambda t: len(list(pattern_rows(few.subscriptions()))))
     event = {"a": 1, "b": [{"c": 1}, {"c": 2}]}
-    # The verdict alone: without memory, reprlib shows a criterion as an instance of its class.
+    # The verdict alone: without memory, the interpreter may fail to note that the repr of a set has ended, and shows the
+    # set as "frozenset(...)" from then on.
     yield case("explain", lambda t: explain(from_pattern(pattern), event).partition("\n")[0])
     yield case("flattened", lambda t: flattened({"a": {"b": 1}, "c": [1, 2]}))
     yield case("drain", lambda t: ctrie.drain())

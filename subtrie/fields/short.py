@@ -20,7 +20,14 @@ class _Short(reprlib.Repr):
     def repr_instance(self, x: Any, level: int) -> str:
         if isinstance(x, dict):
             return self.repr_dict(x, level)
-        return super().repr_instance(x, level)
+        try:
+            text = repr(x)
+        except MemoryError:
+            raise  # the base class would hide it
+        except Exception:  # noqa: BLE001 (a message must not fail because a user's own type cannot be shown)
+            return f"<{type(x).__name__} instance at {id(x):#x}>"
+        half = (self.maxother - len("...")) // 2
+        return text if len(text) <= self.maxother else f"{text[:half]}...{text[-half:]}"
 
 
 _SHORT = _Short()
