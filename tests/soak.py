@@ -21,6 +21,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +215,8 @@ def soak(operations: int, threads: int, seed: int, say: Callable[[str], None]) -
     workers = [Worker(shared, number, seed) for number in range(threads)]
     started = 0
     running: dict[int, threading.Thread] = {}
-    if any(True for _ in find_pyarrow()):
+    if find_spec("pyarrow"):
+        import_module("snapshot")  # takes a second, and many where workers are busy
         running[-1] = threading.Thread(target=guarded, args=(shared, lambda: publishing(shared)))
         running[-1].start()
 
@@ -244,12 +247,6 @@ def soak(operations: int, threads: int, seed: int, say: Callable[[str], None]) -
     ctrie.drain()
     report()
     return shared.wrong
-
-
-def find_pyarrow() -> list[str]:
-    from importlib.util import find_spec
-
-    return ["pyarrow"] if find_spec("pyarrow") else []
 
 
 def main() -> int:
