@@ -39,9 +39,8 @@ from subtrie._trie.duties import Duties, Duty
 
 _RESUME = opcode.opmap["RESUME"]
 
-Watched = tuple[Any, ...]
-"""What the listener is told about, as it is told: (filter,); or (filter, group), with None for the subscribers in no
-group."""
+Watched = str | tuple[str, str | None]
+"""What the listener is told about: a filter; or (filter, group), with None for the subscribers in no group."""
 
 Listener = Callable[..., object]
 IsWanted = Callable[[Watched], bool]
@@ -151,7 +150,7 @@ class Notices:
             self._under_way = watched, wanted
             self._note_told(watched, wanted)
             try:
-                self._listener(*watched, wanted)
+                self._listener(*(watched if self.of_groups else (watched,)), wanted)
             except MemoryError as error:
                 if not again or not _had_begun(error):
                     raise  # it is told once more

@@ -1008,7 +1008,7 @@ class SubscriptionTrie(Matchable):
         if self._notices is None:
             return None
         filter = self.dialect.join(plain_words(edit.words, edit.hashes))
-        return Duty((filter, edit.group) if self._notices.of_groups else (filter,))
+        return Duty((filter, edit.group) if self._notices.of_groups else filter)
 
     def _crosses(self, edit: FilterEdit) -> bool:
         """Return whether a change that has been made is one that notices tell of."""
@@ -1072,9 +1072,10 @@ class SubscriptionTrie(Matchable):
                 return
 
     def _is_wanted(self, watched: Watched) -> bool:
-        words, hashes = self._path(watched[0])
+        filter = watched if isinstance(watched, str) else watched[0]
+        words, hashes = self._path(filter)
         branch = branch_at(self._root, words, hashes, self._plan.separator)
-        if branch is None or len(watched) == 1:
+        if branch is None or filter is watched:
             return branch is not None and is_wanted(branch)
         return members_of(subscribers_of(branch), watched[1]) is not None
 

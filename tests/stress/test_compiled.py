@@ -43,8 +43,10 @@ WITHOUT_A_MUTANT: Final = {
     "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
     # The places that weights give. If one is lost, another thread has made an equal one.
     "subtrie/_trie/choosing.py: compare_and_set(group.wheel, None, _Wheel(group.members))",
-    # Whether to look for duties: a look too many changes nothing.
-    "subtrie/_trie/duties.py: compare_and_set(self._waits, known, value)",
+    # Whether to look for a notice that there was no memory for. A look too many changes nothing, and no schedule is one
+    # look short of it: memory runs out in tests/whole/test_no_memory.py.
+    "subtrie/_trie/interest.py: compare_and_set(self._left, True, False)",
+    "subtrie/_trie/interest.py: compare_and_set(self._left, False, True)",
     # How many topics a store takes before it counts them: it decides when to look, and no answer.
     "subtrie/_trie/topic_store.py: room.compare_and_set(left, left - 1)",
     "subtrie/_trie/topic_store.py: room.compare_and_set(counted, max(len(there), _FEWEST) if most is None else most - len(there))",
