@@ -49,10 +49,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Failures come with the blob that replays them. `--hypothesis-profile=thorough` tries twenty times as many examples.
-# The interpreted twin takes several times as long for an example, so it gets fewer.
-hypothesis.settings.register_profile(
-    "ci", deadline=None, derandomize=False, print_blob=True, max_examples=40 if INTERPRETED else 100
-)
+# The interpreted twin takes several times as long for an example, so it gets fewer. So does a build without the GIL,
+# which tries them a second time.
+EXAMPLES = 40 if INTERPRETED or FREE_THREADED else 100
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True, max_examples=EXAMPLES)
 hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("ci"), max_examples=2_000)
 hypothesis.settings.load_profile("ci")
 

@@ -33,6 +33,8 @@ OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
 # `once` show nothing new in any other run.
 INTERPRETED = "not slow and not spark and not once"
 COMPILED = "not once"
+# Of Spark, a build without the GIL shows what each release of Spark has to show; the rest is the same everywhere.
+SPARKS = "tests/snapshot/test_sparks.py"
 # What threads do to each other is all that is new about the interpreted twin on a free-threaded interpreter.
 THREADS = f"(threads or racing) and {INTERPRETED}"
 
@@ -103,7 +105,8 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
         stress,
         part("free-threaded-core", "compiled", CORE, COMPILED),
         part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}", COMPILED),
-        part("free-threaded-outside", "compiled", OUTSIDE, COMPILED),
+        part("free-threaded-outside", "compiled", OUTSIDE, f"{COMPILED} and not spark"),
+        part("free-threaded-spark", "compiled", SPARKS, f"{COMPILED} and spark"),
         part("free-threaded-interpreted", "interpreted", CORE, THREADS),
         *gil,
     ]
