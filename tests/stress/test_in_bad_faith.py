@@ -11,7 +11,10 @@ import ctrie
 from stress import Counter, Verdict, explore
 from tests.stress.in_bad_faith import CASES, PLACE
 
-pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
+pytestmark = [
+    pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin"),
+    pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning"),  # of classes that keep one
+]
 
 REFUSED = {"OfLoop": "an event loop of asyncio runs in the object", "OfContext": "threads share a context"}
 

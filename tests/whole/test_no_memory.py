@@ -4,9 +4,9 @@ Each case of `public_calls.py` is called once for every allocation that it asks 
 more with all from that one on failing. A call that makes several changes has made some of them when it is refused, and
 the same call makes the others afterwards. At the end no thing in the tries has fewer references than before.
 
-Of allocations of one size that the same chain of C functions asks for, two stand for the others, and the last one. On
-the interpreted twin, whose functions are all one to C, a dozen of a call stand for the others. `STRESS_ALLOCATIONS=1`,
-as in `make sanitize`, lets each fail in its turn.
+Of allocations of one size that the same chain of C functions asks for, two stand for the others, and the last one.
+`STRESS_ALLOCATIONS=1`, as in `make sanitize`, lets each fail in its turn. The interpreted twin is left out: the
+interpreter allocates between any two of its lines, so a notice may be lost there after its change.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ from tests.scripts import run_script
 
 SOURCE = Path(__file__).parent.parent / "failing_allocations.c"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
-INTERPRETED = os.environ.get("CTRIE_TWIN") == "interpreted"
 EVERY = os.environ.get("STRESS_ALLOCATIONS", "0") != "0"
 MOST = 2_000  # allocations of one call
 OF_A_PLACE = 2
-INTERPRETED_PLACES = 12
 JSON_FAULT = "<_json.Encoder object at"  # of 3.13: SystemError, since it answers although it has no memory
 AT_ONCE = 8  # processes, so that a crash hides few cases
 
@@ -65,15 +63,12 @@ def chosen(case: Case, hook: Any) -> Iterator[int]:
     places = hook.places(lambda: case.call(made))
     if EVERY:
         yield from itertools.count()
-    if INTERPRETED:
-        yield from range(0, len(places), max(1, len(places) // INTERPRETED_PLACES))
-    else:
-        last = {place: number for number, place in enumerate(places)}
-        times: Counter[int] = Counter()
-        for number, place in enumerate(places):
-            times[place] += 1
-            if times[place] <= OF_A_PLACE or number == last[place]:
-                yield number
+    last = {place: number for number, place in enumerate(places)}
+    times: Counter[int] = Counter()
+    for number, place in enumerate(places):
+        times[place] += 1
+        if times[place] <= OF_A_PLACE or number == last[place]:
+            yield number
     yield from itertools.count(len(places))
 
 
@@ -120,7 +115,7 @@ def wrong_after(case: Case, made: Any, before: Any, after: Any, wanted: Any, ans
                 return f"answered {shown(answer)!r}, not {wanted!r}"
             if now != after:
                 return "it returned and has not made its change"
-        elif case.changes == "one" and now != before and not (INTERPRETED and now == after):
+        elif case.changes == "one" and now != before:
             return "it was refused and has changed something"
         elif case.changes == "several":
             case.call(made)
@@ -202,6 +197,7 @@ def test_what_interpreters_get_wrong_never_fails(library: Path) -> None:
     assert status == 0, progress[-300:]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("first", range(AT_ONCE))
 def test_every_allocation_of_every_public_call(first: int, library: Path) -> None:
     names = CASES[first::AT_ONCE]
