@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -73,7 +74,7 @@ def _write_pages(folder: Path) -> None:
 
 def _run_all(chosen: list[Benchmark], folder: Path, console: Console, quick: bool) -> None:
     for benchmark in chosen:
-        machine = describe()
+        machine, began = describe(), time.monotonic()
         with console.status(benchmark.name) as status:
             measured = runner.run(benchmark, quick, partial(_say, status, benchmark.name))
         check(gil() == machine["gil"], "the GIL has been switched on meanwhile")
@@ -81,9 +82,9 @@ def _run_all(chosen: list[Benchmark], folder: Path, console: Console, quick: boo
         if not measured:
             console.print("Left out: what it measures is not installed. Earlier results are kept.")
             continue
-        run = results.finished(benchmark, machine, measured)
-        results.save(run, folder)
+        run = results.finished(benchmark, machine, measured, time.monotonic() - began)
         plots.draw(run, folder)
+        results.save(run, folder)
         console.print(tables.table(run), highlight=False, markup=False, soft_wrap=True)
 
 

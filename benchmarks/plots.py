@@ -18,6 +18,7 @@ TOO_WIDE = 30
 
 def draw(run: Run, folder: Path) -> None:
     """Draw a run into a PNG file beside its JSON."""
+    folder.mkdir(parents=True, exist_ok=True)
     import matplotlib as mpl
 
     mpl.use("Agg")

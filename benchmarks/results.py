@@ -28,6 +28,8 @@ class Run:
     taken: str
     machine: dict[str, Any]
     results: list[Result]
+    seconds: float | None = None
+    """How long it took, with all that it prepares. Not known of results from before 2026-11-27."""
 
     @property
     def stem(self) -> str:
@@ -35,7 +37,7 @@ class Run:
         return f"{self.benchmark}-{self.tag}"
 
 
-def finished(benchmark: Benchmark, machine: dict[str, Any], results: list[Result]) -> Run:
+def finished(benchmark: Benchmark, machine: dict[str, Any], results: list[Result], seconds: float) -> Run:
     """Combine results with their explanations."""
     return Run(
         benchmark=benchmark.name,
@@ -50,17 +52,21 @@ def finished(benchmark: Benchmark, machine: dict[str, Any], results: list[Result
         taken=datetime.now(UTC).date().isoformat(),
         machine=machine,
         results=results,
+        seconds=round(seconds, 1),
     )
 
 
 def save(run: Run, folder: Path) -> None:
-    """Write a run as JSON, one line for each series at each x."""
+    """Write a run as JSON, one line for each series at each x. If it is stopped meanwhile, the earlier file stays."""
     record = asdict(run)
     results = record.pop("results")
     head = json.dumps(record, indent=1)[:-2]
     lines = ",\n".join("  " + json.dumps(result) for result in results)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{run.stem}.json").write_text(f'{head},\n "results": [\n{lines}\n ]\n}}\n')
+    path = folder / f"{run.stem}.json"
+    part = path.with_suffix(".part")
+    part.write_text(f'{head},\n "results": [\n{lines}\n ]\n}}\n')
+    part.replace(path)
 
 
 def load(path: Path) -> Run:

@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks import __main__ as command_line
-from benchmarks import answers, machine, matchers, options, plots, readme, report, results, runner, tables
+from benchmarks import again, answers, machine, matchers, options, plots, readme, report, results, runner, tables
 from benchmarks.__main__ import main
 from benchmarks.brokers import installed, server
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
@@ -203,7 +203,7 @@ def run() -> results.Run:
         Result("Ctrie", 1_000_000, [1e-7] * 3),
     ]
     benchmark = _benchmark([], baseline="dict", x_label="keys", note="A note.")
-    return results.finished(benchmark, machine.describe(), measured)
+    return results.finished(benchmark, machine.describe(), measured, 1.5)
 
 
 class TestResults:
@@ -456,3 +456,37 @@ def test_a_subscription_takes_the_memory_that_the_page_says(kind: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
     (said,) = (int(row[1]) for row in re.findall(r"^\| (.*) \| (\d+) \|$", page, re.MULTILINE) if row[0] == kind)
     assert options.in_a_process(kind, 100_000) == pytest.approx(said, rel=0.15)
+
+
+class TestAgain:
+    def run(self, stem: str, load: float, taken: str) -> results.Run:
+        name, _, tag = stem.rpartition("-")
+        machine = {"load_before": load, "cores": 2}
+        return results.Run(name, "", "", "ns", None, None, "bars", "", tag, taken, machine, [])
+
+    def test_what_answers_a_question_comes_first_then_the_oldest(self) -> None:
+        runs = [
+            self.run("subscribe-cp311", 9.0, "2026-11-24"),
+            self.run("map-get-cp311", 9.0, "2026-11-22"),
+            self.run("literal-cp311", 0.9, "2026-11-21"),
+            self.run("writers-cp311", 9.0, "2026-11-25"),
+            self.run("throughput-cp311", 9.0, "2026-11-26"),
+        ]
+        assert [run.stem for run in again.queue(runs)] == [
+            "throughput-cp311",
+            "writers-cp311",
+            "map-get-cp311",
+            "subscribe-cp311",
+        ]
+
+    def test_a_benchmark_that_takes_too_long_is_ended_and_says_so(self, tmp_path: Path) -> None:
+        one = self.run("memory-cp311", 9.0, "2026-11-26")
+        before = {each.stem: each for each in results.load_all(again.FOLDER)}["memory-cp311"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(again, "PYTHONS", {"cp311": [sys.executable]})
+            assert again.measure(one, 0.05, quick=True, log=tmp_path / "log") == "it was not done after 0 s"
+        assert results.load(again.FOLDER / "memory-cp311.json") == before
+
+    def test_what_cannot_be_measured_here_is_said(self, tmp_path: Path) -> None:
+        nobody = self.run("memory-cp27", 9.0, "2026-11-26")
+        assert again.measure(nobody, 1.0, quick=True, log=tmp_path / "log") == "there is no interpreter for cp27"
