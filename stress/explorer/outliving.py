@@ -54,7 +54,7 @@ class Snapshot:
                 copy = items_of(each)
                 self._containers.append((each, copy))
                 waiting += copy.values() if isinstance(copy, dict) else copy
-            elif kind is Kind.PLAIN and not is_of_c(type(each)):
+            elif kind is Kind.PLAIN and _has_own_state(type(each)):
                 seen[id(each)] = each
                 space = getattr(each, "__dict__", None)
                 if type(space) is dict:
@@ -97,6 +97,16 @@ def _is_own(cls: type) -> bool:
         return not is_of_c(cls)
     own = isinstance(file, str) and not file.startswith(_INSTALLED)
     return own and treatment_of_file(str(file)) is Treatment.EXPLORED and not is_of_c(cls)
+
+
+def _has_own_state(cls: type) -> bool:
+    """Whether the objects of a class belong to the program, or to what it uses, and not to the code that tests it: a
+    module of tests can name all of pytest's session, which is changed by the test that runs, and by nothing else.
+    """
+    return (cls.__module__ or "").partition(".")[0] not in _TESTING and not is_of_c(cls)
+
+
+_TESTING: Final = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist", "execnet"})
 
 
 def _are_same(now: Any, before: Any) -> bool:

@@ -32,15 +32,24 @@ def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, arou
     """What speaks against the verdict that every schedule is right; empty if nothing does, or nothing can be told."""
     calls = [*around.at_start, *(call for calls in program for call in calls), *around.at_end]
     with Outside():
-        if may_wait(spec, calls) or not _is_right(factory, spec, calls):
+        if may_wait(spec, calls):
             return ""
-        return _contradiction(factory, spec, program, around, seed, calls)
+        before = Snapshot()
+        if not _is_right(factory, spec, calls, before):
+            return ""
+        return _contradiction(factory, spec, program, around, seed, calls, before)
 
 
 def _contradiction(
-    factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int, calls: list[Call]
+    factory: Callable[[], Any],
+    spec: Spec,
+    program: Program,
+    around: Around,
+    seed: int,
+    calls: list[Call],
+    before: Snapshot,
 ) -> str:
-    until, before = time.monotonic() + _SECONDS, Snapshot()
+    until = time.monotonic() + _SECONDS
     try:
         for number in range(_MOST):
             try:
@@ -50,7 +59,7 @@ def _contradiction(
             finally:
                 before.put_back()
             if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
-                if not _is_right(factory, spec, calls):
+                if not _is_right(factory, spec, calls, before):
                     return ""  # what outlives the object has changed
                 told = ", ".join(f"thread {each.thread}: {each.describe()}" for each in history)
                 return f"real threads got what none of these schedules gives ({told}): use stress.run"
@@ -61,9 +70,10 @@ def _contradiction(
     return ""
 
 
-def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call]) -> bool:
-    """Whether one thread alone gets right answers now: what outlives the object may be in another state."""
-    before = Snapshot()
+def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call], before: Snapshot) -> bool:
+    """Whether one thread alone gets right answers now: what outlives the object may be in another state. What
+    the calls change is put back to how it was `before`.
+    """
     try:
         history = record(factory(), [[calls]], spec, patience=_PATIENCE)
         return check(history, spec, budget=_BUDGET).verdict is Verdict.LINEARIZABLE

@@ -299,6 +299,7 @@ COLLECTED: Any = [[("snapshot",)], ONE_AFTER_THE_OTHER * 2]
 COUNTED: Any = [[("increment",)], [("increment",)], [("increment",)]]
 
 
+@pytest.mark.once  # some thousand schedules: where threads of the system take turns, a busy machine needs minutes
 @pytest.mark.parametrize(
     ("right", "wrong", "spec", "threads", "before"),
     [

@@ -19,6 +19,7 @@ import pytest
 import stress
 from ctrie import AtomicReference
 from stress import Counter, Scenarios, Spec, Verdict, explore
+from stress.explorer.outliving import Snapshot
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -283,6 +284,18 @@ class TestPlainState:
         report = outcome.report()
         assert "n: read" in report
         assert "n: write" in report
+
+    def test_what_pytest_keeps_is_not_put_back(
+        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A module of tests can name pytest's session, and with it all tests. It goes on while an object is explored."""
+        monkeypatch.setattr(sys.modules[__name__], "SESSION", [request.session], raising=False)
+        before = Snapshot()
+        monkeypatch.setattr(request.session, "changed_meanwhile", True, raising=False)
+
+        before.put_back()
+
+        assert hasattr(request.session, "changed_meanwhile")
 
     def test_also_between_references(self) -> None:
         class Mixed(Plain):
