@@ -108,17 +108,21 @@ def _classes() -> list[type]:
 def _with_defaults(classes: Iterable[type]) -> list[FunctionType]:
     """All functions with default arguments. The collector cannot be asked who holds these: it forgets tuples and
     dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know functions:
-    on free-threaded 3.13 it forgets those that there are when the first thread starts.
+    it forgets those that `gc.freeze` has set aside, and on free-threaded 3.13 those that there are when the first
+    thread starts.
     """
-    found: dict[int, FunctionType] = {}
-    places: list[list[Any]] = [gc.get_objects()]
-    places += [list(names.values()) for names in (*_modules(), *map(vars, classes))]
-    for place in places:
-        for value in place:
-            if type(value) is FunctionType and (value.__defaults__ or value.__kwdefaults__):
-                found[id(value)] = value
-    return list(found.values())
+    places: list[Iterable[Any]] = [gc.get_objects()]
+    if _FORGETS or gc.get_freeze_count():
+        places += [list(names.values()) for names in (*_modules(), *map(vars, classes))]
+    return list({
+        id(value): value
+        for place in places
+        for value in place
+        if type(value) is FunctionType and (value.__defaults__ or value.__kwdefaults__)
+    }.values())  # fmt: skip
 
+
+_FORGETS: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 _SERIES: Final = frozenset({dict, list})
 _LOOKED_INTO: Final = _SERIES | {tuple, partial, staticmethod}
