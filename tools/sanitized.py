@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 TREE: Final = (
-    "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml", "setup.py", "subtrie_pytest.py", "ctrie",
-    "docs", "examples", "snapshot", "stress", "subtrie", "tests", "tools",
+    "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml", "setup.py", "subtrie_pytest.py", "benchmarks",
+    "ctrie", "docs", "examples", "snapshot", "stress", "subtrie", "tests", "tools",
 )  # fmt: skip
 EXTRAS: Final = "EXTRAS=stress,test"
 SANITIZED: Final = (
