@@ -22,8 +22,7 @@ from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import snapshot
-from subtrie import MQTT
+from subtrie import MQTT, snapshot
 
 CLIENTS, BATCH = 1_000, 100
 TOPIC = "building/7/heat"

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-import stress
 from ctrie import AtomicReference
+from subtrie import stress
 
 ROOM = 2
 

@@ -19,10 +19,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import snapshot
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from subtrie import MQTT, SubscriptionTrie
+from subtrie import MQTT, SubscriptionTrie, snapshot
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 spark = (
