@@ -45,6 +45,7 @@ NO_FREE_THREADED = (
 )
 NOTHING_TO_RUN = 5
 """What pytest answers if no test was selected: with arguments, a part may have none."""
+LAST_LINES = 100
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,11 @@ def free_threaded() -> str:
     return python or ""
 
 
+def last_lines(told: str) -> str:
+    """What a part said at its end, without the list of tests that were left out."""
+    return "\n".join([line for line in told.splitlines() if not line.startswith("SKIPPED")][-LAST_LINES:])
+
+
 def main() -> int:
     """Run the parts, one more at a time than there are processors, since parts that start processes often wait."""
     arguments = sys.argv[1:]
@@ -136,7 +142,7 @@ def main() -> int:
     )
     running: dict[Future[tuple[int, str, float]], Part] = {}
     done: set[str] = {""}
-    failed: list[str] = []
+    failed: dict[str, str] = {}
     most = (os.cpu_count() or 1) + 1
     with ThreadPoolExecutor(most) as pool:
         while running or (pending and not failed):
@@ -150,7 +156,9 @@ def main() -> int:
                 print(f"== {part.name}: {seconds:.0f} s\n{told}", flush=True)
                 done.add(part.name)
                 if status and not (status == NOTHING_TO_RUN and arguments):
-                    failed.append(part.name)
+                    failed[part.name] = told
+    for name, told in failed.items():  # once more: other parts showed theirs since, and a log may be cut
+        print(f"== {name} failed; its last lines:\n{last_lines(told)}", flush=True)
     print(f"== Failed: {', '.join(failed)}" if failed else "== All parts passed", flush=True)
     return 1 if failed else 0
 
