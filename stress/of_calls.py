@@ -7,12 +7,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from stress.alike import alike
 from stress.history import Call, Operation, show
-from stress.spec import WAITS, Spec, State
+from stress.spec import WAITS, Spec, SpecError, State
 
 __all__ = ["Calls", "OfCalls", "told"]
 
 Calls = tuple[Call, ...]
+
+_LONGEST = 80
+"""The most characters of an answer in a message."""
 
 
 class OfCalls(Spec):
@@ -37,6 +41,15 @@ class OfCalls(Spec):
         answer = self._known[calls]
         return WAITS if answer is WAITS else (calls, answer)
 
+    def demand_equal(self, calls: Calls, one: Any, other: Any) -> None:
+        """Raise `SpecError` if the last of these calls answered one thing the first time and another the second."""
+        if not (one is other or (one == other and alike(one, other))):
+            raise SpecError(
+                f"{told(calls[-1])} answers {_short(one)} the first time and {_short(other)} the second, although one "
+                f"thread makes the same calls on a fresh object: {self.describe(calls)}. So a specification must say "
+                "which answers are right"
+            )
+
     def describe(self, state: Calls) -> str:
         """The calls."""
         return "; ".join(map(told, state)) or "a fresh object"
@@ -51,6 +64,11 @@ class OfCalls(Spec):
         if found is WAITS:
             return f"would wait here, and answered {show(operation.result)}"
         return f"would answer {show(found[1])} here, and answered {show(operation.result)}"
+
+
+def _short(answer: Any) -> str:
+    text = show(answer)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
 
 
 def told(call: Call) -> str:

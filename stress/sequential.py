@@ -22,8 +22,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from stress.alike import alike
-from stress.history import ANSWERS, show
+from stress.history import ANSWERS
 from stress.of_calls import Calls, OfCalls, told
 from stress.rest import rest_of
 from stress.spec import WAITS, SpecError, State
@@ -44,8 +43,6 @@ _LATER: Final = 3.0
 """Seconds in which a call that counts as waiting must not return, before an answer is called wrong."""
 _MOST_WAITING: Final = 300
 """Threads that wait for ever: each call that waits takes one."""
-_LONGEST: Final = 80
-"""The most characters of an answer in a message."""
 _MOST_KNOWN: Final = 200_000
 _DOUBTED: Final = 100
 """Sequences of calls that are made twice, before a fault is found."""
@@ -111,13 +108,8 @@ class Sequential(OfCalls):
                 )
 
     def _compare(self, calls: Calls, answers: Sequence[Any], again: Sequence[Any]) -> None:
-        for at, (one, other) in enumerate(zip(answers, again, strict=False)):
-            if not (one is other or (one == other and alike(one, other))):
-                raise SpecError(
-                    f"{told(calls[at])} answers {_short(one)} the first time and {_short(other)} the second, although "
-                    f"one thread makes the same calls on a fresh object: {self.describe(calls[: at + 1])}. So a "
-                    "specification must say which answers are right"
-                )
+        for at, (one, other) in enumerate(zip(answers, again, strict=False), start=1):
+            self.demand_equal(calls[:at], one, other)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sequential, (self._make,)
@@ -225,8 +217,3 @@ def _work(work: Callable[[], Any], watch: _Watch, done: list[tuple[Any, BaseExce
         done.append((None, error))
     else:
         done.append((result, None))
-
-
-def _short(answer: Any) -> str:
-    text = show(answer)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"

@@ -311,11 +311,16 @@ class PlainState:
 
     def begin_to_fill(self, site: Any, owner: Any) -> None:
         """`__init__` begins: the object is new if a class was called for that."""
-        if self._seam.before is None:
+        if not self.listens:
             return
         me = self._me()
         calling = self._calling.get(me)
         if isinstance(calling, type) and isinstance(owner, calling) and id(owner) not in self._lying:
+            if not getattr(owner, "__dict__", True):  # an older one that `__new__` gave has attributes
+                self._saved[id(owner), "made"] = owner
+            if self._seam.before is None:
+                self._calling[me] = None
+                return
             self.new[id(owner)] = [owner, sys._getframe(2)]
             if id(owner) not in self._touched and me != _MAIN:
                 self._touched[id(owner)] = [owner, _category(owner), me, True]
@@ -817,6 +822,7 @@ class PlainState:
         if is_method:
             callee, given, of = function, (callee.__self__, *given), type(function)
         if of is _TYPE or isinstance(callee, type):
+            self._saved[id(callee), "called"] = callee
             self._use(site, effect_of(callee), given)
             return
         owner = getattr(callee, "__self__", None)
@@ -830,6 +836,8 @@ class PlainState:
         elif of not in _BOUND:
             self._call_other(site, callee, given)
             return
+        if callee.__name__ == "__new__" and given:
+            self._saved[id(given[0]), "called"] = given[0]
         self._call_method(site, owner, callee.__name__, given)
 
     def _call_other(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
@@ -1026,6 +1034,8 @@ class PlainState:
         key = (id(owner), name)
         if not self.listens or key in self._saved or (id(owner) in self._lying and id(owner) not in self._of_all):
             return
+        if self._is_made(owner):
+            return
         self._saved[key] = owner
         space = vars(owner) if kind in (Kind.TYPE, Kind.MODULE) else getattr(owner, "__dict__", None)
         if isinstance(owner, type):
@@ -1038,6 +1048,14 @@ class PlainState:
             except AttributeError:
                 return
             self._undo.append(partial(_set_quietly, owner, name, old))
+
+    def _is_made(self, owner: Any) -> bool:
+        """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
+        key = (id(owner), "made")
+        of = type(owner)
+        if key not in self._saved and (id(of), "called") in self._saved and not getattr(owner, "__dict__", True):
+            self._saved[key] = owner
+        return key in self._saved
 
     def _save_key(self, names: dict[Any, Any], name: Any) -> None:
         key = (id(names), name, "key")

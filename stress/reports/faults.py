@@ -257,4 +257,6 @@ class _Case:
 
 def _says_absent(answer: Any) -> bool:
     """Whether an answer means that nothing is there."""
-    return answer is None or answer is False or isinstance(answer, Raised) or answer in ((), frozenset(), (False, None))
+    if isinstance(answer, Raised) or answer is None or answer is False:
+        return True
+    return type(answer) in (tuple, frozenset) and answer in ((), frozenset(), (False, None))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import queue
+import threading
 import zlib
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from io import StringIO
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -242,3 +247,85 @@ class TestWhatADyingProcessWroteLast:
         log = self.log()
         log._state[0] = 77
         assert log.phase == "doing what it did not note"
+
+
+@dataclass(frozen=True)
+class Told:
+    value: int
+
+
+@dataclass(unsafe_hash=True)
+class Changeable:
+    value: int
+
+
+class WithoutInit:
+    value: int
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == other.value)  # type: ignore[attr-defined]  # as many classes do, of their own kind alone
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def without_init(value: int) -> WithoutInit:
+    made = WithoutInit()
+    made.value = value
+    return made
+
+
+class Numbers:
+    """Numbers its calls. `make` makes an answer of a number."""
+
+    def __init__(self, make: Callable[[int], object], lock: Any) -> None:
+        self.make, self.lock, self.last = make, lock, 0
+
+    def next(self) -> object:
+        with self.lock:
+            value = self.last + 1
+            self.last = value
+        return self.make(value)
+
+
+class Numbered(stress.Spec):
+    def __init__(self, make: Callable[[int], object]) -> None:
+        self.make = make
+
+    initial = 0
+
+    def step(self, state: int, op: str, args: tuple[Any, ...]) -> tuple[int, Any]:
+        return state + 1, self.make(state + 1)
+
+
+class TestAnswersOfClassesOfOnesOwn:
+    """An answer that was made by a call stays whole when the next execution begins."""
+
+    @pytest.mark.parametrize(
+        "make", [Told, Changeable, without_init, lambda n: copy.copy(Told(n)), lambda n: (Told(n),)]
+    )
+    @pytest.mark.parametrize("has_spec", [True, False])
+    def test_are_compared(self, make: Callable[[int], object], has_spec: bool) -> None:
+        threads = [[("next",), ("next",)], [("next",)]]
+        spec = Numbered(make) if has_spec else None
+        right = stress.explore(lambda: Numbers(make, threading.Lock()), spec, threads)
+        assert right.verdict is Verdict.LINEARIZABLE, right.report()
+        wrong = stress.explore(lambda: Numbers(make, nullcontext()), spec, threads)
+        assert wrong.verdict is Verdict.ILLEGAL
+        assert "next()" in wrong.report()
+
+    def test_what_lives_longer_is_put_back(self) -> None:
+        kept = SimpleNamespace()
+        empty = WithoutInit()
+        lock = threading.Lock()
+
+        class Lazy:
+            def count(self) -> int:
+                with lock:
+                    for each in (kept, empty):
+                        each.value = getattr(each, "value", 0) + 1
+                    return empty.value + kept.value  # type: ignore[no-any-return]
+
+        outcome = stress.explore(Lazy, None, [[("count",)], [("count",)]])
+        assert outcome.verdict is Verdict.LINEARIZABLE, outcome.report()
+        assert not vars(kept) and not vars(empty)

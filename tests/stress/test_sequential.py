@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import queue
+import random
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import stress
-from stress import Outcome, Raised, SpecError, Verdict, one_of, unique
+from stress import Outcome, Raised, SpecError, Verdict, explore, one_of, unique
 from stress.sequential import Sequential
 from stress.spec import WAITS
 from tests.stress.test_what_runs_say import Bumped, Locked, Shared, WrongAlone
@@ -157,12 +160,40 @@ class Numbering:
         return next(Numbering.numbers)
 
 
+class Kept:
+    """A right cache of what `make` makes."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self.lock, self.kept, self.make = threading.Lock(), dict[str, object](), make
+
+    def get(self, key: str) -> object:
+        with self.lock:
+            if key not in self.kept:
+                self.kept[key] = self.make()
+            return self.kept[key]
+
+
+@dataclass(frozen=True)
+class Listed:
+    items: tuple[int, ...]
+
+
 class TestWhatCannotBeJudged:
     @pytest.mark.parametrize("processes", [1, 2])
     @pytest.mark.parametrize(("factory", "op"), [(Clock, "now"), (Identity, "get"), (Numbering, "number")])
     def test_other_answers_to_the_same_calls(self, factory: Any, op: str, processes: int) -> None:
         with pytest.raises(SpecError, match=rf"{op}\(\) answers .* the first time and .* the second"):
             run(factory, [(op,)], processes=processes)
+
+    @pytest.mark.parametrize("make", [object, random.random])
+    def test_other_answers_are_no_fault_of_a_schedule(self, make: Callable[[], object]) -> None:
+        with pytest.raises(SpecError, match=r"get\('k'\) answers .* the first time and .* the second"):
+            explore(lambda: Kept(make), None, [[("get", "k")], [("get", "k")]])
+
+    @pytest.mark.parametrize("make", [list, lambda: Listed((1,))])
+    def test_equal_answers_are_none(self, make: Callable[[], object]) -> None:
+        outcome = explore(lambda: Kept(make), None, [[("get", "k")], [("get", "k")]])
+        assert outcome.verdict is Verdict.LINEARIZABLE
 
     def test_what_outlives_an_object(self) -> None:
         Shared.items.clear()
