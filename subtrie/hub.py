@@ -46,11 +46,11 @@ class SlowReader(ConnectionError):
 
 @dataclass(slots=True)
 class Counters:
-    """What became of messages, as numbers that only grow."""
+    """What became of messages, as numbers that only grow. A message counts once for each mailbox that it is for."""
 
-    taken: int = 0
-    sent: int = 0
-    dropped: int = 0
+    taken: int = 0  # into a mailbox
+    sent: int = 0  # out of it, to a reader or a `send`, which may not have ended yet
+    dropped: int = 0  # not taken by a full mailbox, or taken and then replaced, or still there when it was closed
     closed_as_slow: int = 0
 
 
@@ -194,12 +194,12 @@ class Client(Generic[Message]):
         Raises:
             TopicError: The filter is not valid.
             ValueError: There is no such policy.
-            SlowReader: The client is closed already.
+            ConnectionError: The client has left.
         """
         if slow not in get_args(Slow):
             raise ValueError(f"slow must be one of {', '.join(get_args(Slow))}, not {slow!r}")
         if self not in self._hub.clients:
-            raise SlowReader("the client has left")
+            raise ConnectionError("the client has left")
         return self._hub.routes.subscribe(filter, self, slow=slow, **options)
 
     def unsubscribe(self, filter: str, *, queue: str | None = None) -> bool:

@@ -27,11 +27,20 @@ SECOND = """    trie.subscribe("alarm/#", "guard", qos=1)
 def test_other_engines_find_what_the_trie_holds(later: str) -> None:
     for name in ("duckdb", "datafusion", "polars", "pandas"):
         pytest.importorskip(name, reason="needs the extra `readers`")
-    names: dict[str, Any] = {}
     text = PAGE.read_text(encoding="utf-8")
     assert SECOND in text
-    for snippet in snippets(text.replace(SECOND, later)):
-        exec(compile("\n" * snippet.line + snippet.text, str(PAGE), "exec"), names)
+    setup, *recipes, of_topics = [
+        compile("\n" * snippet.line + snippet.text, str(PAGE), "exec")
+        for snippet in snippets(text.replace(SECOND, later))
+    ]
+    begun: dict[str, Any] = {}
+    exec(setup, begun)
+    names = begun.copy()
+    for recipe in recipes:
+        alone = begun.copy()  # no recipe needs another
+        exec(recipe, alone)
+        names.update(alone)
+    exec(of_topics, names)
     trie = names["trie"]
     right = sorted((held.filter, held.subscriber) for held in trie.subscriptions())
     assert len(right) == 100

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -171,6 +172,20 @@ def trie_of(dialect: Any = MQTT, **options: Any) -> SubscriptionTrie[Any]:
     return SubscriptionTrie(dialect, **options)
 
 
+def follow_too_early() -> None:
+    with tempfile.TemporaryDirectory() as folder, snapshot.Publisher(trie_of(), folder):
+        snapshot.follow(folder)
+
+
+class Fresh:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def get(self) -> object:
+        self.calls += 1
+        return object()
+
+
 RAISED: dict[str, Callable[[], object]] = {
     "TopicError: '#' is not the last word at character 2 of 'a/#/b'": lambda: trie_of().subscribe("a/#/b", "x"),
     "TopicError: wildcard '+' in a topic at character 2 of 'a/+'": lambda: trie_of().match("a/+"),
@@ -188,6 +203,10 @@ RAISED: dict[str, Callable[[], object]] = {
     "TypeError: object NoneType can't be used in 'await' expression": lambda: asyncio.run(talk([].append, b"x")),
     "TypeError: how many bytes has a dict?": lambda: asyncio.run(talk(do_nothing, {})),
     "FileNotFoundError: ... is not a published directory": lambda: snapshot.restore(ROOT / "docs"),
+    "NotPublishedError: ... nothing has been published yet": follow_too_early,
+    "SpecError: ... answers ... the first time and ... the second": lambda: stress.explore(
+        Fresh, None, [[("get",)], [("get",)]]
+    ),
 }
 ELSEWHERE_RAISED = {"ModuleNotFoundError: ... pip install 'subtrie[spark]'"}  # by tests of the wheel
 
