@@ -22,7 +22,8 @@ from stress.explorer.policy import Treatment, treatment_of_file
 __all__ = ["Snapshot", "fill_again", "items_of", "set_again"]
 
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
-_MOST: Final = 20_000
+_MOST: Final = 200_000
+"""Containers and objects that are copied."""
 _MISSING: Final = object()
 
 
@@ -49,7 +50,7 @@ class Snapshot:
                 held = {name: value for name, value in vars(each).items() if not name.startswith("__")}
                 self._classes.append((each, held))
                 waiting += held.values()
-            elif kind is Kind.CONTAINER and "__builtins__" not in each:
+            elif kind is Kind.CONTAINER and not (isinstance(each, dict) and dict.__contains__(each, "__builtins__")):
                 seen[id(each)] = each
                 copy = items_of(each)
                 self._containers.append((each, copy))
@@ -60,6 +61,8 @@ class Snapshot:
                 if type(space) is dict:
                     self._spaces.append((space, dict(space)))
                     waiting += space.values()
+        self.is_whole = not waiting
+        """Whether all is in it."""
 
     def put_back(self) -> None:
         """Restore what has been changed."""

@@ -151,6 +151,8 @@ class PlainState:
         """The reasons why the exploration is not complete."""
         ran = [f"{what} ran without steps ({where})" for what, where in self.unseen.items()]
         told = "outlives an execution, and calls change it without a lock"
+        if not self._before.is_whole:
+            ran.append("the program's modules hold more objects than can be put back after each execution")
         return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
 
     def _guard(self, what: str) -> None:

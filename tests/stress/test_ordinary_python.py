@@ -19,6 +19,7 @@ import pytest
 import stress
 from ctrie import AtomicReference
 from stress import Counter, Scenarios, Spec, Verdict, explore
+from stress.explorer import outliving
 from stress.explorer.outliving import Snapshot
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -253,6 +254,15 @@ class Meeting:
         return bool(self.mine.what == what) and threading.current_thread().ident == threading.get_ident()
 
 
+class Incomparable:
+    """Raises if it is compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError
+
+
 class Yes(Spec):
     initial = 0
 
@@ -296,6 +306,22 @@ class TestPlainState:
         before.put_back()
 
         assert hasattr(request.session, "changed_meanwhile")
+
+    def test_of_modules_is_copied_without_a_comparison(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        kept = [Incomparable(), {"a": Incomparable()}]
+        monkeypatch.setattr(sys.modules[__name__], "KEPT", kept, raising=False)
+        before = Snapshot()
+        first, *_ = kept
+        kept.append(Incomparable())
+        before.put_back()
+        assert len(kept) == 2
+        assert kept[0] is first
+
+    def test_of_too_large_modules_is_not_known_to_be_put_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(outliving, "_MOST", 10)
+        outcome = explore(UnderLock, Counter(), TWICE)
+        assert outcome.verdict is Verdict.UNKNOWN
+        assert "hold more objects than can be put back" in outcome.summary
 
     def test_also_between_references(self) -> None:
         class Mixed(Plain):
