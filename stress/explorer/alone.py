@@ -34,8 +34,9 @@ class Alone(OfCalls):
         self._seam, self._plain = seam, plain
 
     def _learn(self, calls: Calls) -> None:
-        first: list[Any] = []  # lives on meanwhile, so that no address comes again
+        first: list[Any] = []
         answer = self._made(calls, first)
+        first += _of_many_sizes()  # these live on meanwhile, so that an `id` is another one
         self.demand_equal(calls, answer, self._made(calls, []))
         self._known[calls] = answer
 
@@ -63,6 +64,11 @@ class Alone(OfCalls):
         finally:
             plain.alone_ends()
             seam.before, seam.scheduler = before, None
+
+
+def _of_many_sizes() -> list[object]:
+    """Objects that take the memory which was freed last, whatever its size."""
+    return [object() for _ in range(8)] + [bytes(size) for size in range(0, 480, 8)]
 
 
 class AnyAnswer(Spec):

@@ -185,7 +185,7 @@ class TestWhatCannotBeJudged:
         with pytest.raises(SpecError, match=rf"{op}\(\) answers .* the first time and .* the second"):
             run(factory, [(op,)], processes=processes)
 
-    @pytest.mark.parametrize("make", [object, random.random])
+    @pytest.mark.parametrize("make", [object, random.random, lambda: id(object())])
     def test_other_answers_are_no_fault_of_a_schedule(self, make: Callable[[], object]) -> None:
         with pytest.raises(SpecError, match=r"get\('k'\) answers .* the first time and .* the second"):
             explore(lambda: Kept(make), None, [[("get", "k")], [("get", "k")]])
