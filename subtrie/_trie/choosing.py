@@ -291,7 +291,9 @@ def _places_of(groups: list[Group]) -> list[int]:
 def _stride(total: int) -> int:
     """Return how far apart places that follow one another are: about the golden section of all, so that the places of
     one member are spread evenly; without a common divisor with `total`, so that each place comes once."""
-    stride = max(total * 5 // 8, 1)
+    stride = total * 5 // 8
+    if stride == 0:
+        stride = 1
     while gcd(stride, total) != 1:
         stride += 1
     return stride

@@ -88,5 +88,5 @@ cdef tuple _found_in_place(
     Scratch *s, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, bint delivers, bint whole,
     Asked *asked
 )
-@cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=tuple)
+@cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t, place=Py_ssize_t, found=tuple)
 cdef tuple _told(Scratch *s, Matchable trie, bint delivers, str topic)

@@ -483,7 +483,8 @@ def _told(s: Scratch, trie: Matchable, delivers: bool, topic: str) -> tuple[Told
     at = 0
     for i in range(s.walk.found.count):
         place = trails.levels.items[i]
-        while at < s.walk.found.items[i]:
+        end = s.walk.found.items[i]
+        while at < end:
             one = new_told(delivers, subscriber_at(s, at), hash_at(s, at), None, trail, place)
             put_in_answer(found, at // 2, one)
             at += 2
