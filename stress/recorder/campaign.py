@@ -62,8 +62,8 @@ def _outcome(
 ) -> Outcome:
     operations, overlapping, undecided = map(tally.value, ("operations", "overlapping", "undecided"))
     missing = [] if found else list(_missing(settings, tally, interrupted))
-    if not found and not missing:
-        missing = list(_vacuous(tally, once))
+    if not found and operations and not (interrupted or undecided or settings.threads == 1):
+        missing += _vacuous(tally, once)  # also if few calls overlapped: more of them would not help
     return Outcome(
         verdict_of(found=found is not None, missing=missing), settings.seed, tally.value("rounds"), operations,
         overlapping / max(operations, 1), undecided, seconds, interrupted, spec,
@@ -99,7 +99,7 @@ them are compiled, a global lock leaves a tenth of it: only the calls' own begin
 
 
 def _vacuous(tally: Tally, once: Collection[str]) -> Iterator[str]:
-    """The reasons why calls that overlapped and were judged say nothing: no fault could have shown."""
+    """The reasons why calls that were judged say nothing, however many overlapped: no fault could have shown."""
     if not tally.value("telling"):
         yield "no answer depended on what was called before, so that none could be wrong: let a call answer what it saw"
     if once:
