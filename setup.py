@@ -135,8 +135,6 @@ _SMALL = (
     "subtrie._trie.match.own_first",
     "subtrie._trie.match.reading",
     "subtrie._trie.match.topic_rules",
-    "subtrie._trie.queries.buffers",
-    "subtrie._trie.queries.columns",
     "subtrie._trie.queries.overlapping",
     "subtrie.fields.boxes",
     "subtrie.fields.combined",
