@@ -21,7 +21,8 @@ from pathlib import Path
 
 from benchmarks.answers import QUESTIONS
 from benchmarks.machine import MOST_LOAD, busy, describe, processors_in_use
-from benchmarks.results import Run, load_all
+from benchmarks.plots import draw
+from benchmarks.results import Run, load, load_all, save
 from benchmarks.suite import all_benchmarks
 
 FOLDER = Path("docs/benchmarks")
@@ -69,7 +70,18 @@ def measure(run: Run, seconds: float, quick: bool, log: Path) -> str:
             _end(child)
     if status == 2:
         return "the machine was busy"
-    return f"it ended with {status}: see {log}" if status else ""
+    return f"it ended with {status}: see {log}" if status else _kept_for_its_series(run)
+
+
+def _kept_for_its_series(run: Run) -> str:
+    """Put the earlier result back if the new one lacks some of its series, which need what is not installed here."""
+    path = FOLDER / f"{run.stem}.json"
+    lost = {result.series for result in run.results} - {result.series for result in load(path).results}
+    if not lost:
+        return ""
+    draw(run, FOLDER)
+    save(run, FOLDER)
+    return f"without {', '.join(sorted(lost))}, so the earlier result is kept"
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

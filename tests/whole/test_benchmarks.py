@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -486,6 +487,16 @@ class TestAgain:
             patch.setattr(again, "PYTHONS", {"cp311": [sys.executable]})
             assert again.measure(one, 0.05, quick=True, log=tmp_path / "log") == "it was not done after 0 s"
         assert results.load(again.FOLDER / "memory-cp311.json") == before
+
+    def test_a_result_without_some_of_its_series_does_not_replace_the_earlier_one(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        earlier = results.load(again.FOLDER / "brokers-cp311.json")
+        monkeypatch.setattr(again, "FOLDER", tmp_path)
+        results.save(dataclasses.replace(earlier, results=earlier.results[:2]), tmp_path)
+        assert "Mosquitto" in again._kept_for_its_series(earlier)
+        assert results.load(tmp_path / "brokers-cp311.json") == earlier
+        assert again._kept_for_its_series(earlier) == ""
 
     def test_what_cannot_be_measured_here_is_said(self, tmp_path: Path) -> None:
         nobody = self.run("memory-cp27", 9.0, "2026-11-26")
