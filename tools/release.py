@@ -2,8 +2,8 @@
 
 python -m tools.release [--cut VERSION DATE]
 
-`--cut` begins a version: it is written into ctrie/_version.py, and what CHANGELOG.md has as Unreleased becomes its
-section. The release itself is a commit of these, a tag and what stands in dist/ afterwards.
+`--cut` begins a version: it is written into ctrie/_version.py and CITATION.cff, and what CHANGELOG.md has as Unreleased
+becomes its section. The release itself is a commit of these, a tag and what stands in dist/ afterwards.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 VERSION = ROOT / "ctrie" / "_version.py"
 CHANGES = ROOT / "CHANGELOG.md"
+CITATION = ROOT / "CITATION.cff"
 SMOKE = ROOT / "tests" / "whole" / "wheel_smoke.py"
 # Our headers are no part of a wheel, and it has four packages at the top on purpose.
 WHEEL_CONTENTS = ("--ignore", "W009", "--toplevel", "ctrie,subtrie,snapshot,stress,subtrie_pytest.py")
@@ -38,25 +39,40 @@ def main(arguments: list[str]) -> int:
 
 
 def cut(version: str, date: str) -> None:
-    """Begin a version: its number, and its section in the change log."""
+    """Begin a version: its number, its section in the change log, and how it is cited. Write all of them, or none."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version) or not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         sys.exit("a version is three numbers, as 0.3.0, and a date is as 2026-01-31")
     text = CHANGES.read_text("utf-8")
     if "\n## Unreleased\n" not in text or f"\n## {version} " in text:
         sys.exit(f"CHANGELOG.md has no section Unreleased, or has {version} already")
-    CHANGES.write_text(text.replace("\n## Unreleased\n", f"\n## Unreleased\n\n## {version} ({date})\n", 1), "utf-8")
-    VERSION.write_text(re.sub(r'"[^"]+"$', f'"{version}"', VERSION.read_text("utf-8"), flags=re.MULTILINE), "utf-8")
+    cited = f"version: {version}\ndate-released: {date}\n"
+    written = {
+        VERSION: replaced(VERSION, r'(?m)(?<=^__version__ = )"[^"]+"$', f'"{version}"'),
+        CITATION: replaced(CITATION, r"(?m)^version: .*\n(date-released: .*\n)?", cited),
+        CHANGES: text.replace("\n## Unreleased\n", f"\n## Unreleased\n\n## {version} ({date})\n", 1),
+    }
+    for path, content in written.items():
+        path.write_text(content, "utf-8")
+
+
+def replaced(path: Path, pattern: str, new: str) -> str:
+    """The text of a file with the one place that a pattern describes changed; end this program if it is not one."""
+    text, count = re.subn(pattern, new, path.read_text("utf-8"))
+    if count != 1:
+        sys.exit(f"{path.name} states its version {count} times, not once")
+    return text
 
 
 def check_changes() -> None:
-    """The version that is to be released has a section of its own, the first one with anything in it."""
+    """The version that is to be released has a section of its own, the first one with anything in it, and is cited."""
     version = version_here()
     sections = re.findall(r"^## (\S+)[^\n]*\n(.*?)(?=^## |\Z)", CHANGES.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     filled = [name for name, content in sections if content.strip()]
+    again = "python -m tools.release --cut VERSION DATE"
     if filled[:1] != [version]:
-        sys.exit(
-            f"CHANGELOG.md begins with {filled[:1]}, not with {version}: python -m tools.release --cut VERSION DATE"
-        )
+        sys.exit(f"CHANGELOG.md begins with {filled[:1]}, not with {version}: {again}")
+    if f"\nversion: {version}\n" not in CITATION.read_text("utf-8"):
+        sys.exit(f"CITATION.cff does not cite {version}: {again}")
 
 
 def version_here() -> str:
