@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from typing import cast
+
 import pytest
 
+from tests.odd_calls import Caller, in_a_process
 from tests.scripts import run_script
 
 
@@ -14,6 +18,23 @@ def test_odd_calls_of_internals_end_in_an_exception_or_a_result(seed: int) -> No
         f"from tests.odd_calls import ended_by; print(*ended_by({seed}), sep='\\n', end='')", PYTHONHASHSEED="0"
     )
     assert (status, ended) == (0, ""), errors[-2000:]
+
+
+class Ends:
+    """A caller whose process is ended as a sanitizer ends it."""
+
+    def call_all(self, _: object) -> None:
+        os.write(2, b"columns.h:46:5: runtime error: null pointer\n")
+        os._exit(1)
+
+    def said(self) -> str:
+        return "the last call"
+
+
+@pytest.mark.once
+def test_what_a_sanitizer_says_of_the_last_call_is_told() -> None:
+    ended = in_a_process(cast(Caller, Ends()), pytest)
+    assert ended == "status 1: the last call\ncolumns.h:46:5: runtime error: null pointer"
 
 
 # A pickle that names only our modules, for an unpickler that admits only them.

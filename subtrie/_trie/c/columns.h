@@ -43,8 +43,10 @@ static inline int growing_add(growing *g, const char *data, Py_ssize_t size)
     if (room == NULL) {
         return -1;
     }
-    memcpy(room, data, (size_t)size);
-    g->used += size;
+    if (size > 0) {     /* of what has never been filled, `data` is NULL, which memcpy must not get */
+        memcpy(room, data, (size_t)size);
+        g->used += size;
+    }
     return 0;
 }
 
