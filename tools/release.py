@@ -22,8 +22,9 @@ VERSION = ROOT / "ctrie" / "_version.py"
 CHANGES = ROOT / "CHANGELOG.md"
 CITATION = ROOT / "CITATION.cff"
 SMOKE = ROOT / "tests" / "whole" / "wheel_smoke.py"
-# Our headers are no part of a wheel, and it has four packages at the top on purpose.
-WHEEL_CONTENTS = ("--ignore", "W009", "--toplevel", "ctrie,subtrie,snapshot,stress,subtrie_pytest.py")
+# A wheel has four packages at the top on purpose, and the first file of two of them twice: another distribution may
+# write its own over `stress/__init__.py` and `snapshot/__init__.py`, and `subtrie.stress` still reaches ours.
+WHEEL_CONTENTS = ("--ignore", "W002,W009", "--toplevel", "ctrie,subtrie,snapshot,stress,subtrie_pytest.py")
 
 
 def main(arguments: list[str]) -> int:
