@@ -29,6 +29,7 @@ SANITIZED: Final = (
 NO_SUCH_PYTHON: Final = """\
 Set TSAN_PYTHON to a Python that is free-threaded and built with ThreadSanitizer. From CPython's sources:
     ./configure --disable-gil --with-thread-sanitizer --prefix=/some/where && make && make install"""
+MEETING: Final = "(racing or threads) and not spark and not slow"  # markers of tests, `threads` by conftest.py
 UNDECIDED: Final = 2
 HOURS: Final = 2  # of one part
 LOGS: Final = Path("build", "sanitized")  # what each part said, and what it came to
@@ -151,10 +152,14 @@ def races(python: str) -> None:
     suppressed = {"TSAN_OPTIONS": "suppressions=tests/ctrie/known_races.txt"}
     # An undecided campaign has found no race. Under the sanitizer calls take long, so many overlap.
     campaign = (own, "-m", "stress", "run", "--duration", "60")
-    racing = (own, "-m", "pytest", "--timeout", "1200", "-m", "racing")
+    tests = (own, "-m", "pytest", "--timeout", "1200", "-m")
     parts = [
         Part("campaigns of `stress run`, 60 s each", campaign, suppressed, (0, UNDECIDED)),
-        Part("the tests in which threads meet", (*racing, "tests"), suppressed),
+        *(
+            Part(f"the tests of `{folder}` that start threads", (*tests, MEETING, folder), suppressed)
+            for folder in ("tests/ctrie", "tests/subtrie", "tests/fields")
+        ),
+        Part("`tests/subtrie/test_hub.py`", (*tests, "not slow", "tests/subtrie/test_hub.py"), suppressed),
     ]
     run_parts(parts, copy, own, "thread", 1)
 
