@@ -32,7 +32,7 @@ SECONDS = 60  # of one module
 CALLS = 8  # of one function for each number of arguments
 MOST_ARGUMENTS = 6
 TOLD = 2000  # bytes shown of what a process that ended badly has told
-SPACE = 4 << 30  # bytes of address space, so that an odd size is refused
+SPACE = 4 << 30  # bytes of address space that calls may add, so that an odd size is refused
 NOT_CALLED = {"__class__", "__init_subclass__", "__subclasshook__", "__new__", "__doc__", "__getattribute__", "__dir__"}
 EXPECTED = re.compile(r"(?:expected |to |Expected )(?:an? )?([\w.]+)")
 
@@ -209,6 +209,12 @@ def in_a_process(caller: Caller, module: ModuleType) -> str:
         return ended(caller, module, told.fileno())
 
 
+def space_taken() -> int:
+    """Bytes of address space that this process has. Under a sanitizer it is nearly all that there is."""
+    with open("/proc/self/statm", encoding="ascii") as sizes:
+        return int(sizes.read().split()[0]) * resource.getpagesize()
+
+
 def ended(caller: Caller, module: ModuleType, told: int) -> str:
     """The same. What the process tells goes to a file, since a sanitizer ends it with its report and status 1."""
     child = os.fork()
@@ -221,8 +227,8 @@ def ended(caller: Caller, module: ModuleType, told: int) -> str:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(SECONDS)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which takes most of the address space
-                resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
+            most = space_taken() + SPACE
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
             caller.call_all(module)
             status = 0
         except SystemError as error:

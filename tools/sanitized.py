@@ -181,7 +181,7 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
     run(*build, folder=copy, CTRIE_SANITIZE="address,undefined")
     sanitizing = {
         "LD_PRELOAD": " ".join(asked_gcc(name) for name in ("libasan.so", "libubsan.so")),
-        "ASAN_OPTIONS": "detect_leaks=0",
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "CTRIE_TWIN": "compiled",
         "STRESS_ALLOCATIONS": "1",
