@@ -176,17 +176,27 @@ def test_interpreted_because_nothing_was_compiled_warns_once(installed: Path, tm
     assert run(installed, "-c", textwrap.dedent(code), cwd=tmp_path) == "interpreted 1 True\n"
 
 
-def test_pytest_finds_the_fixtures_by_itself(installed: Path, tmp_path: Path) -> None:
-    """Without `-p`: the wheel registers them. Only pytest is taken from the environment of this test."""
-    lent = tmp_path / "lent"
-    lent.mkdir()
+@pytest.fixture(scope="module")
+def lent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """pytest and what it needs: only this is taken from the environment of these tests."""
+    folder = tmp_path_factory.mktemp("lent")
     for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "sortedcontainers"):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
         origin = Path(spec.origin)
         lending = origin.parent if origin.name == "__init__.py" else origin
-        (lent / lending.name).symlink_to(lending)
+        (folder / lending.name).symlink_to(lending)
+    return folder
+
+
+def tested(installed: Path, lent: Path, project: Path) -> str:
+    """What pytest says of a project in that environment, where it finds the plugins by itself."""
+    code = f"import sys; sys.path.insert(1, {str(lent)!r}); import pytest; sys.exit(pytest.main(['-q']))"
+    return run(installed, "-c", code, cwd=project)
+
+
+def test_pytest_finds_the_fixtures_by_itself(installed: Path, lent: Path, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import stress, threading\n"
         "class Locked:\n"
@@ -198,5 +208,42 @@ def test_pytest_finds_the_fixtures_by_itself(installed: Path, tmp_path: Path) ->
         "def test_counter(linearizable):\n"
         "    linearizable(Locked, stress.Counter(), [('increment',)], rounds=20)\n"
     )
-    code = f"import sys; sys.path.insert(0, {str(lent)!r}); import pytest; sys.exit(pytest.main(['-q', 'test_it.py']))"
-    assert "1 passed" in run(installed, "-c", code, cwd=tmp_path)
+    assert "1 passed" in tested(installed, lent, tmp_path)
+
+
+THEIR_TESTS = {
+    "pytest.ini": "[pytest]\nfilterwarnings = error\naddopts = --strict-markers --strict-config\n",
+    "test_theirs.py": "import NAME\nfrom NAME import level\ndef test_one():\n    assert NAME.level() == level() == 7\n",
+}
+THEIR_FILES = {
+    "a module of the project": {"stress.py": "def level():\n    return 7\n"},
+    "a package of the project": {
+        "snapshot/__init__.py": "from .core import level\n",
+        "snapshot/core.py": "def level():\n    return 7\n",
+        "snapshot/test_core.py": "from snapshot.core import level\ndef test_core():\n    assert level() == 7\n",
+    },
+    "a distribution installed over ours": {},
+}
+OVER_OURS = {"__init__.py": "from .stress import level\n", "stress.py": "def level():\n    return 7\n"}
+
+
+@pytest.mark.parametrize("kind", THEIR_FILES)
+def test_a_project_with_such_a_name_is_tested_as_before(
+    installed: Path, lent: Path, tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    name = "snapshot" if "package" in kind else "stress"
+    files = {file: text.replace("NAME", name) for file, text in THEIR_TESTS.items()} | THEIR_FILES[kind]
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    if "over ours" in kind:
+        (where,) = run(installed, "-c", "import stress; print(stress.__file__)", cwd=tmp_path).splitlines()
+        ours = Path(where).read_text()
+        request.addfinalizer(lambda: Path(where).write_text(ours))
+        request.addfinalizer(Path(where).with_name("stress.py").unlink)
+        for file, text in OVER_OURS.items():
+            Path(where).with_name(file).write_text(text)
+    said = tested(installed, lent, tmp_path)
+    assert f"{2 if 'package' in kind else 1} passed" in said
+    assert "subtrie" not in said
+    assert "warning" not in said
