@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
+from stress.answers import as_it_is
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import WouldWait
 from stress.explorer.slots import Seam
@@ -58,7 +59,7 @@ class Alone(OfCalls):
                 if one.would_wait:  # what the object raised on its way out is no answer
                     return WAITS
             # While it is as the call left it: what was filled by a method is emptied again in the end.
-            return freeze(answer) if isinstance(answer, ANSWERS) else self.normalise(calls[-1][0], answer)
+            return freeze(answer) if isinstance(answer, ANSWERS) else self.normalise(calls[-1][0], as_it_is(answer))
         except WouldWait:
             return WAITS
         finally:

@@ -130,10 +130,12 @@ class _Copy:
         elif name in ("BINARY_SUBSCR", "BINARY_SLICE") or (name == "BINARY_OP" and arg == 26):
             depths = (3, 2) if name == "BINARY_SLICE" else (2, 1)
             before += self._look(sites.LoadItem(code, line), *depths)
-        elif name in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+        elif name == "STORE_SUBSCR":
+            before += self._look(sites.StoreItem(code, line), 2, 1, 3)
+        elif name == "DELETE_SUBSCR":
             before += self._look(sites.StoreItem(code, line), 2, 1)
         elif name == "STORE_SLICE":
-            before += self._look(sites.StoreItem(code, line), 3, 2)
+            before += self._look(sites.StoreSlice(code, line), 3, 4)
         elif name == "BINARY_OP":
             before += self._look(sites.Operation(code, line, arg >= _INPLACE), 2, 1)
         elif name == "COMPARE_OP":

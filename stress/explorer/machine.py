@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final, Protocol
 
+from stress.answers import as_it_is
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.outside import Outside
 from stress.explorer.places import meet
@@ -261,7 +262,7 @@ class Machine:
                 if self._granted or begun[me] == -2:  # a call without any access: make one, so that it has a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
-                log.append((begun[me], returned, answer))
+                log.append((begun[me], returned, as_it_is(answer)))
                 begun[me] = -1
                 self._read[me].clear()
                 self.limit = self.step + self.most

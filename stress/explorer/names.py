@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from stress.answers import attributes_of
 from stress.explorer.places import Place
-from stress.explorer.plain_state import attributes_of
 from stress.explorer.slots import LOAD
 from stress.explorer.switch_point import SwitchPoint
 from stress.explorer.synchronization import Primitive

@@ -32,6 +32,7 @@ from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from stress.answers import attributes_of
 from stress.explorer import sites
 from stress.explorer.caller import CALLING
 from stress.explorer.calls import effect_of, effect_of_opaque, is_outside, is_reading_method, method_effect, unwrapped
@@ -44,7 +45,7 @@ from stress.explorer.places import FOREIGN, Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
 
-__all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "attributes_of", "held"]
+__all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "held"]
 
 Key = tuple[Any, Any]
 _MAIN: Final = -1
@@ -126,6 +127,8 @@ class PlainState:
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
         self._made: dict[int, CodeType] = {}
+        self._alike: dict[CodeType, CodeType] = {}
+        """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
         self._swapped: list[tuple[FunctionType, CodeType]] = []
         self.entered = Entered(self._has_entered)
         self.watches = True
@@ -137,7 +140,7 @@ class PlainState:
         """Whether an execution ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
         self._calls_back = False
-        """Whether the present instruction may call a method in C that changes something."""
+        """Whether the present instruction may call a method in C that changes something, or takes items."""
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._roots: list[Any] = []
@@ -207,6 +210,7 @@ class PlainState:
                 self._made[key] = code
                 continue
             copies[key] = _copy_of(code, variables, self._made)
+        self._alike = {self.knowledge.codes[key]: copy for key, copy in copies.items()}
         for function in functions_of(self.knowledge.codes, self._roots):
             code = function.__code__
             if id(code) in copies:
@@ -264,7 +268,7 @@ class PlainState:
         self.watches = self.entered.next_execution()
         self.put_back()
         self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
-        if "__class__" in self.knowledge.names:  # every attribute depends on the class
+        if not self.knowledge.names.isdisjoint(_OF_ALL_NAMES):
             self.names = _EVERYTHING
         self._last_step, self._rounds = -1, 0
         for local, last, of in self._locals.values():
@@ -456,14 +460,31 @@ class PlainState:
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         keys: list[Key] = []
         if name in self.names:
-            where = self._whose(owner)
+            where = self._whose(self._holder(owner, name))
             if where is not None:
                 keys.append((where, name))
-                if self.names is _EVERYTHING and "__class__" in self.knowledge.names and name != "__class__":
-                    keys.append((where, "__class__"))
+            if self.names is _EVERYTHING:
+                keys += self._keys_of_what_holds(owner, name)
         if name in self.knowledge.of_classes:
             keys.append(("a class", name))
         return keys
+
+    def _holder(self, owner: Any, name: str) -> Any:
+        """What holds an attribute: the object, or its dictionary where code exchanges these: objects may share one."""
+        if "__dict__" not in self.knowledge.names or name in _OF_ALL_NAMES:
+            return owner
+        if type(getattr(type(owner), name, None)) is types.MemberDescriptorType:
+            return owner
+        try:
+            return object.__getattribute__(owner, "__dict__")
+        except AttributeError:
+            return owner
+
+    def _keys_of_what_holds(self, owner: Any, name: str) -> list[Key]:
+        """The places on which every attribute of an object depends, of those that code changes."""
+        changing = [each for each in _OF_ALL_NAMES if each in self.knowledge.names and each != name]
+        where = self._whose(owner) if changing else None
+        return [] if where is None else [(where, each) for each in changing]
 
     def load(self, site: Any, kind: Kind, owner: Any) -> Any:
         """An attribute of something else is about to be read; answers what to read it of."""
@@ -516,7 +537,9 @@ class PlainState:
             owner = _behind_proxy(owner)
             kind = kind_of(type(owner))
         if id(owner) in self.new:
-            return
+            if name != "__dict__":
+                return
+            del self.new[id(owner)]  # others may have that dictionary
         if kind is Kind.LOCAL:
             self._localise(name, owner)
             return
@@ -537,9 +560,9 @@ class PlainState:
             self._use_foreign(owner, True)
         else:
             knowledge.learn(knowledge.names, name)
-            where = self._whose(owner)
-            if where is not None:
-                self._step([(where, name)], True)
+            where = self._whose(self._holder(owner, name))
+            keys = [] if where is None else [(where, name)]
+            self._step([*keys, *self._keys_of_what_holds(owner, name)], True)
 
     def read_attributes(self, site: Any, owner: Any) -> None:
         """Some attributes are about to be read."""
@@ -646,9 +669,14 @@ class PlainState:
                 waiting += gc.get_referents(each)
             elif kind is Kind.ITERATOR:
                 waiting += self._behind(each)
+                where = self._whose(each)
+                if where is not None:  # whoever reads all of it, takes its items
+                    keys[where, "next"] = None
+                    self._calls_back = True
             elif kind is Kind.FOREIGN:
                 if self._is_met(each):
                     keys[FOREIGN] = None
+                    self._calls_back = self._calls_back or hasattr(of, "__next__")
             elif kind is Kind.PROXY:
                 waiting.append(_behind_proxy(each))
             elif of in _BOUND and not isinstance(each.__self__, (ModuleType, type(None))):
@@ -724,8 +752,8 @@ class PlainState:
         elif kind is Kind.VIEW:
             self._step(self._keys_of(owner, False), False)
 
-    def change_item(self, kind: Kind, owner: Any, key: Any) -> None:
-        """An item is about to be changed or removed."""
+    def change_item(self, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
+        """An item is about to be changed or removed. Several at once take the items of the value that is given."""
         if kind is Kind.PROXY:
             owner = _behind_proxy(owner)
             kind = kind_of(type(owner))
@@ -742,9 +770,15 @@ class PlainState:
                 return
             self._save_items(owner)
             if self._counts():
-                self._mark(self._step(self._keys_of_items(owner, True), True), True)
+                keys = self._keys_of_items(owner, True)
+                if values and type(key) is slice:
+                    keys += [each for each in self._keys_of_each(values, False) if each not in keys]
+                self._mark(self._step(keys, True), True)
         elif kind is Kind.FOREIGN and not _has_python(owner, "__setitem__") and self._counts():
-            self._use_foreign(owner, True)
+            keys = self._keys_of_each(values, False)
+            if self._is_met(owner) and FOREIGN not in keys:
+                keys.append(FOREIGN)
+            self._mark(self._step(keys, True), True)
 
     def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
@@ -816,6 +850,10 @@ class PlainState:
                 return
             treatment = treatment_of(code)
             if treatment is Treatment.EXPLORED:
+                copy = self._alike.get(code) if self.listens else None
+                if copy is not None:  # it was compiled again, or its function was made before the exploration
+                    function.__code__ = copy
+                    return
                 self._has_entered(code)
             elif treatment is Treatment.OPAQUE:
                 self._refuse(site, function)
@@ -880,12 +918,26 @@ class PlainState:
             self._use(site, _ACCESSES[name], (given[0], owner.__name__))
         elif kind is Kind.QUIET:
             self._use(site, "read", given)
+        elif issubclass(type(owner), BaseException) and name in _OF_EXCEPTIONS:
+            self._change_exception(owner, name, given)
         else:
             effect = method_effect(name)
             if effect in ("set", "get"):
                 self._use(site, effect, (owner, *given))
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
                 self._use(site, "names", (owner,))
+
+    def _change_exception(self, owner: BaseException, name: str, given: tuple[Any, ...]) -> None:
+        """A method of an exception is about to be called that changes it."""
+        if name == "__setstate__":
+            names = [each for one in given if isinstance(one, dict) for each in one]
+        else:
+            names = [_OF_EXCEPTIONS[name]]
+        for each in names:
+            self.change_attribute(owner, each)
+        notes = getattr(owner, "__notes__", None)
+        if name == "add_note" and type(notes) is list:
+            self._call_of_container(notes, "append", given)
 
     def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         changes = not is_reading_method(name)
@@ -1040,7 +1092,9 @@ class PlainState:
             return
         self._saved[key] = owner
         space = vars(owner) if kind in (Kind.TYPE, Kind.MODULE) else getattr(owner, "__dict__", None)
-        if isinstance(owner, type):
+        if name == "__dict__" and space is not None:
+            self._undo.append(partial(_set_quietly, owner, name, space))
+        elif isinstance(owner, type):
             self._undo.append(set_again(owner, name))
         elif space is not None:
             self._save_key(space, name)
@@ -1121,6 +1175,10 @@ class _Everything:
 
 
 _EVERYTHING: Final = _Everything()
+_OF_ALL_NAMES: Final = ("__class__", "__dict__")
+"""Attributes on which every attribute of an object depends."""
+_OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
+"""Methods of exceptions that change an attribute."""
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
@@ -1310,26 +1368,6 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
         if not is_of_c(of) and (kind is not Kind.QUIET or each is made):
             attributes = (*attributes_of(each), *_shared_attributes_of(each))
             waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
-
-
-def attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes that an object has of its own."""
-    for base in reversed(type(each).__mro__):
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name in ("__dict__", "__weakref__"):
-                continue
-            hidden = name.startswith("__") and not name.endswith("__")
-            full = f"_{base.__name__.lstrip('_')}{name}" if hidden else name
-            try:
-                yield full, object.__getattribute__(each, full)
-            except AttributeError:
-                continue
-    try:
-        found = list(object.__getattribute__(each, "__dict__").items())
-    except AttributeError:
-        return
-    yield from found
 
 
 def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:

@@ -15,11 +15,12 @@ from stress.explorer.kinds import Kind, kind_of
 __all__ = [
     "Begins", "Call", "CallWithAll", "Deep", "Ends", "Enter", "Escapes", "EveryAttribute", "LoadAttribute",
     "LoadGlobal", "LoadItem", "Loop", "Made", "Next", "Operation", "Returns", "Site", "StoreAttribute", "StoreGlobal",
-    "StoreItem", "Variable", "Whole", "use",
+    "StoreItem", "StoreSlice", "Variable", "Whole", "use",
 ]  # fmt: skip
 
 LOOPS: Final = 300
 """So often a loop may begin again until the state looks whether the loop waits for something."""
+_SLICE: Final = slice(None)
 _state: Any = None
 _sites: list[Site] = []
 
@@ -147,7 +148,20 @@ class LoadItem(Site):
 
 
 class StoreItem(Site):
-    """Changes or removes an item; its operands are the container and the key."""
+    """Changes or removes an item; its operands are the container, the key, and the value if there is one."""
+
+    __slots__ = ()
+
+    def __getitem__(self, operands: tuple[Any, ...]) -> None:
+        if _state is not None:
+            owner = operands[0]
+            of = type(owner)
+            kind = self.known.get(of) or self._kind(of)
+            _state.change_item(kind, owner, operands[1], operands[2:])
+
+
+class StoreSlice(Site):
+    """Puts a value in the place of some items; its operands are the container and the value."""
 
     __slots__ = ()
 
@@ -156,7 +170,7 @@ class StoreItem(Site):
             owner = operands[0]
             of = type(owner)
             kind = self.known.get(of) or self._kind(of)
-            _state.change_item(kind, owner, operands[1])
+            _state.change_item(kind, owner, _SLICE, operands[1:])
 
 
 class Whole(Site):

@@ -8,6 +8,7 @@ which puts such things back before each object is made, mends both.
 
 from __future__ import annotations
 
+import enum
 import sys
 import sysconfig
 import types
@@ -130,7 +131,7 @@ def _places(roots: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
                     function = getattr(value, "__func__", getattr(value, "fget", value))
                     if isinstance(function, types.FunctionType):
                         waiting.append(function)
-                    elif not (name.startswith("__") and name.endswith("__")):
+                    elif not (name.startswith("__") and name.endswith("__")) and not _is_kept_by_enum(base, name):
                         yield f"{base.__module__}.{base.__qualname__}.{name}", _print_of(value)
         elif isinstance(each, types.MethodType):
             waiting.append(each.__func__)
@@ -146,6 +147,11 @@ def _places(roots: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
                     yield name, _print_of(value)
                     if not isinstance(value, types.ModuleType):
                         waiting.append(type(value))
+
+
+def _is_kept_by_enum(cls: type, name: str) -> bool:
+    """Whether `enum` keeps something there, such as the members of a flag that were met together."""
+    return isinstance(cls, enum.EnumMeta) and name.startswith("_") and name.endswith("_")
 
 
 def _used_by(code: types.CodeType, variables: dict[str, Any], packages: set[str]) -> Iterator[tuple[str, Any]]:

@@ -25,6 +25,7 @@ differ, the answer becomes `Raised("SnapshotChanged")`, which no specification a
 from __future__ import annotations
 
 import gc
+import inspect
 import itertools
 import os
 import sys
@@ -39,6 +40,7 @@ from random import Random
 from types import FrameType
 from typing import Any, Final
 
+from stress.answers import as_it_is
 from stress.checker.waiting import wait_as_they_should
 from stress.history import ANSWERS, UNSEEN, History, Operation, Raised, freeze, show
 from stress.processes import forks, gil_enabled
@@ -187,7 +189,7 @@ def _perform(
             return
         call = now()
         try:
-            result = method(*args)
+            result = as_it_is(method(*args))
         except BaseException as error:  # noqa: BLE001 - an exception is an answer
             result = error
         log((call, now(), result))
@@ -358,8 +360,11 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if event == "call":
-            if untouched(frame.f_code.co_filename):
+            code = frame.f_code
+            if untouched(code.co_filename):
                 return None
+            if code.co_flags & _GENERATOR and not _is_made_where_it_runs(frame):
+                return None  # threads may share it, and the interpreter crashes where one that is traced is run twice
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
         elif draw() < probability:
             time.sleep(0)
@@ -370,6 +375,16 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
 
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
+
+
+_GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _is_made_where_it_runs(frame: FrameType) -> bool:
+    """Whether the function that takes an item of a generator is the one in which it is written, so that it most
+    probably belongs to one call.
+    """
+    return frame.f_back is not None and frame.f_code in frame.f_back.f_code.co_consts
 
 
 @cache
