@@ -127,40 +127,61 @@ def _way_holds(criteria: list[Any], message: Mapping[Any, Any]) -> bool:
             absent += elements.places
             continue
         places = [place for value, place in zip(elements, elements.places, strict=True) if criterion.holds(value)]
-        if () not in places:  # a value without a place goes with every other one
-            asked.append(places)
-    return _fit(asked, absent)
+        asked.append(places)
+    if not absent:  # a value without a place goes with every other one
+        asked = [places for places in asked if () not in places]
+    return _fit(asked, absent)[0]
 
 
-def _fit(asked: list[list[Place]], absent: list[Place]) -> bool:
+def _fit(asked: list[list[Place]], absent: list[Place]) -> tuple[bool, bool]:
     """Return whether there is a place for each asked, so that all of them agree in every list that they share, and
-    disagree with every absent one in some list. A criterion whose values are in several lists side by side goes with
-    everything: that takes names with points in them."""
+    disagree with every absent one in some list; and whether they can do so with one that is in a list.
+
+    Places in different lists agree, so each list is looked at by itself. A criterion whose values are in several lists
+    side by side goes with everything: that takes names with points in them."""
+    if () in absent:
+        return False, False
     by_list: dict[int, list[list[Place]]] = {}
     for places in asked:
-        lists = {place[0][0] for place in places}
+        lists = {place[0][0] for place in places if place}
         if len(lists) == 1:
             by_list.setdefault(lists.pop(), []).append(places)
     apart: dict[int, list[Place]] = {}
     for place in absent:
-        if not place or place[0][0] not in by_list:
-            return False
         apart.setdefault(place[0][0], []).append(place)
-    return all(_fit_in_one(group, apart.get(one, [])) for one, group in by_list.items())
+    if not apart.keys() <= by_list.keys():
+        return False, False
+    is_in_one = False
+    for one, group in by_list.items():
+        if _fit_in_one(group, apart.get(one, [])):
+            is_in_one = True
+        elif one in apart or not all(() in places for places in group):
+            return False, False
+    return True, is_in_one
 
 
 def _fit_in_one(group: list[list[Place]], absent: list[Place]) -> bool:
-    """Return whether one element of a list has a place for each asked, and what is absent elsewhere only."""
+    """Return whether one element of a list has a place for each asked, and what is absent elsewhere only. What has a
+    place outside of the list (`()`) need not be in the element, but something has to be."""
     if len(group) == 1 and not absent:
         return True
     inside: list[dict[int, list[Place]]] = []
     for places in group:
         inside.append({})
         for place in places:
-            inside[-1].setdefault(place[0][1], []).append(place[1:])
-    common = set(inside[0]).intersection(*inside[1:])
-    for element in sorted(common):
-        further = [one[element] for one in inside if () not in one[element]]
-        if _fit(further, [place[1:] for place in absent if place[0][1] == element]):
+            if place:
+                inside[-1].setdefault(place[0][1], []).append(place[1:])
+    bound = [one.keys() for one, places in zip(inside, group, strict=True) if () not in places]
+    elements = set(bound[0]).intersection(*bound[1:]) if bound else set().union(*inside)
+    for element in sorted(elements):
+        further: list[list[Place]] = []
+        is_there = False
+        for one, places in zip(inside, group, strict=True):
+            if element in one:
+                may_be_outside = () in places
+                is_there = is_there or not may_be_outside or () in one[element]
+                further.append([*one[element], ()] if may_be_outside else one[element])
+        fits, is_in_one = _fit(further, [place[1:] for place in absent if place[0][1] == element])
+        if is_in_one or (fits and is_there):
             return True
     return False

@@ -335,7 +335,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
             crowd += 1 + _crowd_at(field.values, value, criterion.hash_filed(value))
             if crowd >= most:
                 break
-        return crowd
+        return max(0, crowd)  # without values, nobody is found
     if criterion.place == RANGES:
         span: Within = criterion.span()
         tree: Ranges | None = None if field.ranges is None else field.ranges[span.order]

@@ -6,6 +6,7 @@ says no, there is no such message without lists; if it says yes, there usually i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from subtrie.fields.index import Field, Index, entries_in
 from subtrie.fields.intervals import all_filed
 from subtrie.fields.maps import cells_of, find_in_map
 from subtrie.fields.state import criteria_of
+
+MOST_WAYS = 1_000  # to choose among alternatives on the same fields, that are tried
 
 
 def sharing(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
@@ -79,16 +82,47 @@ def _filed_around(field: Field, value: Any) -> Iterator[Any]:
 
 
 def may_share(one: Iterable[Criterion], other: Iterable[Criterion]) -> bool:
-    """Return whether a message may meet all of both."""
-    asked = [*one, *other]
-    for i, criterion in enumerate(asked):
-        if isinstance(criterion, AnyOf):
-            rest = asked[:i] + asked[i + 1 :]
-            return any(may_share(way, rest) for way in criterion.alternatives)
-    by_name: dict[Any, list[Criterion]] = {}
+    """Return whether a message may meet all of both. O(criteria^2), and up to `MOST_WAYS` steps more for alternatives:
+    beyond that, it may."""
+    return all(_may_all_be_met([], part, iter(range(MOST_WAYS))) for part in _parts([*one, *other]))
+
+
+def _parts(asked: list[Criterion]) -> list[list[Criterion]]:
+    """Return criteria in parts that have no field in common."""
+    parts: list[tuple[set[Any], list[Criterion]]] = []
     for criterion in asked:
+        names, together = set(_names_in(criterion)), [criterion]
+        for part in [part for part in parts if not names.isdisjoint(part[0])]:
+            parts.remove(part)
+            names |= part[0]
+            together += part[1]
+        parts.append((names, together))
+    return [part for _, part in parts]
+
+
+def _names_in(criterion: Any) -> Iterator[Any]:
+    if criterion.name is not None:
+        yield criterion.name
+    else:
+        for one in itertools.chain(*criterion.alternatives):
+            yield from _names_in(one)
+
+
+def _may_all_be_met(plain: list[Criterion], asked: Iterable[Criterion], steps: Iterator[int]) -> bool:
+    """Return whether a message may meet all of these; with one alternative after the other of each `AnyOf`."""
+    if next(steps, None) is None:
+        return True
+    plain = plain + [criterion for criterion in asked if not isinstance(criterion, AnyOf)]
+    by_name: dict[Any, list[Criterion]] = {}
+    for criterion in plain:
         by_name.setdefault(criterion.name, []).append(criterion)
-    return all(_may_all_hold(asked) for asked in by_name.values())
+    if not all(map(_may_all_hold, by_name.values())):
+        return False
+    alternatives = [criterion for criterion in asked if isinstance(criterion, AnyOf)]
+    if not alternatives:
+        return True
+    first, *rest = alternatives
+    return any(_may_all_be_met(plain, [*way, *rest], steps) for way in first.alternatives)
 
 
 def _may_all_hold(asked: list[Criterion]) -> bool:

@@ -424,5 +424,14 @@ def pattern_rows(subscriptions: Iterable[Any]) -> Iterator[tuple[str, Any, dict[
     [('{"currency": ["USD"]}', 'ann', {'qos': 1})]
     """
     for subscription in subscriptions:
-        pattern = json.dumps(to_pattern(subscription.criteria), ensure_ascii=False)
-        yield pattern, subscription.subscriber, dict(subscription.options)
+        yield _as_json(to_pattern(subscription.criteria)), subscription.subscriber, dict(subscription.options)
+
+
+def _as_json(pattern: dict[str, Any]) -> str:
+    """Return a pattern as a text that UTF-8 can hold: one with half of a character in it has escapes only."""
+    text = json.dumps(pattern, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(pattern)
+    return text

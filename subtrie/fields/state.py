@@ -460,6 +460,8 @@ def _rarest_of_each(index: Index, any_of: AnyOf, most: int) -> tuple[int, tuple[
     found: list[Criterion] = []
     for way in any_of.alternatives:
         more, leads = _rarest(index, way, most)
+        if not leads:
+            return most, ()
         cost += more
         found += leads
         if cost >= most:

@@ -24,6 +24,7 @@ from subtrie.fields import (
     Equals,
     FieldMatcher,
     GreaterThan,
+    InNetwork,
     NotIn,
     OneOf,
     Present,
@@ -464,6 +465,32 @@ def test_alternatives_are_met_together_with_the_rest() -> None:
     assert matcher.match_all({"l": [{"a": 1}, {"b": 1}]}) == ()
     assert matcher.match_all({"l": [{"a": 1, "c": 1}, {"b": 1}]}) == ("ann",)
     assert matcher.match_all({"l": [{"a": 1, "c": 1}, {"b": 1}], "d": 1}) == ()
+
+
+def test_an_alternative_without_values_hides_no_other_one() -> None:
+    """It costs nothing to look for, whatever the order in which criteria are looked at: 20 names make both orders."""
+    matcher = FieldMatcher()
+    for name in map(str, range(20)):
+        matcher.subscribe(
+            [Within(name, 0), AnyOf(OneOf("none", []), AnyOf(InNetwork(name, "::"), Present(name)))], name
+        )
+    matcher.check()
+    assert [matcher.match_all({str(i): 1}) for i in range(20)] == [(str(i),) for i in range(20)]
+
+
+def test_a_field_is_absent_beside_one_of_several_values() -> None:
+    """A value in a deeper list may be met where one in the list itself is not."""
+    matcher = FieldMatcher()
+    matcher.subscribe([Present("z"), Absent("z.y")], "ann")
+    matcher.subscribe([Present("z"), Absent("z.y"), Equals("z.x", 1)], "bob")
+    for event, wanted in (
+        ({"z": ["a", {"y": 1}]}, set()),
+        ({"z": ["a", [[2, {"x": 1}], {"y": 1}]]}, {"ann", "bob"}),
+        ({"z": ["a", [[2], {"y": 1}, {"x": 1}]]}, {"ann", "bob"}),
+        ({"z": ["a", [[2, {"x": 1}], {"y": 1}], {"y": 2}]}, {"ann", "bob"}),
+        ({"z": ["a", ["b", {"y": 1}, {"x": 1}]]}, {"bob"}),
+    ):
+        assert set(matcher.match_all(event)) == wanted, event
 
 
 def test_a_subscription_that_several_values_meet_is_found_once() -> None:

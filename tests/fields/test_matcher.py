@@ -30,6 +30,7 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.errors import TopicError
 from subtrie.fields import (
     Absent,
+    AnyOf,
     AtLeast,
     AtMost,
     Criterion,
@@ -1066,3 +1067,14 @@ def test_names_that_are_no_texts_say_nothing_of_a_topic() -> None:
     assert sorted(routes.match("a.b", odd)) == [1, 2]
     assert sorted(routes.match("a.b.c", odd)) == [3, 4]
     routes.check()
+
+
+def test_overlapping_looks_at_alternatives_field_by_field() -> None:
+    """30 fields with two alternatives each would be 2^60 ways to choose of both."""
+    ones = [AnyOf(Equals(f"f{i}", 1), Prefix(f"f{i}", "x")) for i in range(30)]
+    others = [AnyOf(Equals(f"f{i}", 2), Prefix(f"f{i}", "y")) for i in range(30)]
+    matcher: FieldMatcher[str] = FieldMatcher()
+    matcher.subscribe(ones, "ann")
+    assert [s.subscriber for s in matcher.overlapping(ones)] == ["ann"]
+    assert list(matcher.overlapping(others)) == []
+    assert list(matcher.overlapping([*ones[:29], others[29]])) == []

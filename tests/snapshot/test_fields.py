@@ -28,6 +28,15 @@ def test_a_table_has_every_subscription_of_one_instant() -> None:
     taken.check()
 
 
+def test_half_of_a_character_is_written_with_an_escape() -> None:
+    fields: FieldMatcher[int] = FieldMatcher()
+    fields.subscribe(from_pattern({"n\udfff": ["\ud800", "\xe9"]}), 1)
+    fields.subscribe(from_pattern({"n": [{"suffix": "\xe9"}]}), 2)
+    patterns = {row["subscriber"]: row["pattern"] for row in fields_to_arrow(fields).to_pylist()}
+    assert patterns["2"] == '{"n": [{"suffix": "\xe9"}]}'
+    assert from_pattern(patterns["1"]) == from_pattern({"n\udfff": ["\ud800", "\xe9"]})
+
+
 def test_what_has_no_row_is_refused() -> None:
     matcher = FieldMatcher()
     matcher.subscribe([Prefix("f", b"a")], "ann")
