@@ -137,7 +137,7 @@ cdef INode snapshot_root(Root root)
 cdef Root fork_root(Root root)
 cdef Root freeze_root(Root root)
 @cython.locals(old=INode)
-cdef object clear_root(Root root)
+cdef list clear_root(Root root)
 
 cdef INode renewed(Root root, INode inode, Gen gen)
 @cython.locals(ln=LNode)

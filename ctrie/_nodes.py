@@ -178,6 +178,10 @@ class Root(Slot):
     readonly: bool
 
 
+# What is below a root: for `release` (_release.py).
+NODES: tuple[type[Any], ...] = (Slot, SNode)
+
+
 class Rooted:
     """An object with a root. Functions that all threads call take this object instead of its root: to pass the root
     would count a reference to it, and all threads would write to that count."""
@@ -398,12 +402,15 @@ def freeze_root(root: Root) -> Root:
     return root if root.readonly else new_root(snapshot_root(root), True)
 
 
-def clear_root(root: Root) -> None:
-    """Empty the trie. Linearizes at the commit of the RDCSS. Lock-free, as `snapshot_root`."""
+def clear_root(root: Root) -> list[Any]:
+    """Empty the trie; return a list with what it held, which is for `release`. Linearizes at the commit of the RDCSS.
+    Lock-free, as `snapshot_root`."""
+    held: list[Any] = [None]  # made first: once the trie is empty, nothing may fail for want of memory
     while True:
         old = rdcss_read_root(root)
         if rdcss_root(root, old, gcas_read(root, old), new_inode(new_cnode(0, ()), Gen())):
-            return
+            held[0] = old
+            return held
 
 
 # ------------------------------------------------------------------------------------- main nodes made from others

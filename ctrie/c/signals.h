@@ -40,9 +40,8 @@ static __attribute__((noinline)) void signals_let_others_run(void)
     PyEval_RestoreThread(thread);
 }
 
-/* Run the handlers of the signals that have arrived, and let other threads run if they may have waited for long. Returns
- * -1 if a handler has raised something. */
-static inline int check_signals(void)
+/* Let other threads run if they may have waited for long. */
+static inline void let_others_run(void)
 {
     /* When this thread began the work that it is doing now, and when it was here before. If that is long ago, it has done
      * other things since, and what it does now has just begun. */
@@ -56,6 +55,13 @@ static inline int check_signals(void)
         signals_let_others_run();
         began = before = signals_now();
     }
+}
+
+/* Run the handlers of the signals that have arrived, and let other threads run if they may have waited for long. Returns
+ * -1 if a handler has raised something. */
+static inline int check_signals(void)
+{
+    let_others_run();
     return PyErr_CheckSignals();
 }
 

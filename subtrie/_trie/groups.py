@@ -31,7 +31,8 @@ if not cython.compiled:
     from subtrie._trie.keyed import Keyed, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
 
-from subtrie._trie.keyed import changed_keyed, check_set, iter_keyed
+from ctrie._nodes import NODES
+from subtrie._trie.keyed import SetNode, changed_keyed, check_set, iter_keyed
 
 WEIGHT = "weight"
 MOST_WEIGHT = 1_000
@@ -56,6 +57,10 @@ class Group(Keyed):
     excepting: bool  # a member has, or had, exclusions
     weighted: bool  # a member has, or had, a weight other than 1
     wheel: Any  # if so, a slot with their weights, or with None until they are first needed
+
+
+# What a trie and its index are made of, below their roots: for `release` (ctrie/_release.py).
+PARTS: tuple[type[Any], ...] = (*NODES, Keyed, SetNode, Shared, tuple)
 
 
 def members_of(value: Any, group: str | None) -> Any:

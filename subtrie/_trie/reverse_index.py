@@ -161,10 +161,8 @@ class Index(Rooted):
         edit_trie(cython.cast(Root, root_of(self)), edit)
 
     def everything(self) -> Iterator[tuple[Any, int, Any]]:
-        """Yield (subscriber, its hash, key) for every filing, at one instant."""
-        for sn in snodes(freeze_root(self._root)):
-            for filing in iter_keyed(sn.value):
-                yield sn.key, sn.hash, filing.key
+        """Iterate over (subscriber, its hash, key) for every filing, at one instant."""
+        return filed_in(freeze_root(self._root))
 
     def check(self) -> None:
         """Raise AssertionError if an invariant is broken that the index alone can check. At rest only."""
@@ -173,6 +171,13 @@ class Index(Rooted):
             check_set(sn.value)
             for filing in iter_keyed(sn.value):
                 assert _is_settled(filing), f"the filing of {sn.key!r} for {filing.key!r} was not settled"
+
+
+def filed_in(root: Root) -> Iterator[tuple[Any, int, Any]]:
+    """Yield what `Index.everything` does, of a read-only root."""
+    for sn in snodes(root):
+        for filing in iter_keyed(sn.value):
+            yield sn.key, sn.hash, filing.key
 
 
 def new_index() -> Index:

@@ -20,6 +20,7 @@ from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
+    from ctrie._release import release
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import borrow
     from ctrie._tally import (
@@ -72,7 +73,7 @@ from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
-from subtrie._trie.groups import check_value, sets_of
+from subtrie._trie.groups import PARTS, check_value, sets_of
 from subtrie._trie.interest import Notices, Watched
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
@@ -101,6 +102,7 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
+from subtrie._trie.reverse_index import filed_in
 from subtrie._trie.signatures import subscription_trie
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
@@ -353,16 +355,18 @@ class SubscriptionTrie(Matchable):
         return taken
 
     def clear(self) -> None:
-        """Remove everything, at one instant. O(1); O(n) with an index, which is updated afterwards."""
+        """Remove everything, at one instant. O(1), and O(n) to free what nothing else needs; an index is updated
+        afterwards, which takes the time of n changes."""
         self._writable()
         notice = None if self._notices is None else Duty(None)
         filings = None if self._index is None else Duty(None)
         cleared = False
+        dropped: list[Any] = []
         try:
             try:
                 before = begin_clear(self._tally)
                 try:
-                    clear_root(self._root)
+                    dropped = clear_root(self._root)
                     cleared = True
                 finally:
                     end_clear(self._tally, before, cleared)
@@ -377,6 +381,7 @@ class SubscriptionTrie(Matchable):
             if notice is not None and not isinstance(raised, Exception):
                 self._notices.put_on_list(notice)  # as in _note
             raise
+        release(dropped, PARTS)
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -1124,7 +1129,8 @@ class SubscriptionTrie(Matchable):
         stored under, so the `__eq__` of others, which may raise, is not called."""
         index: Index = self._index  # type: ignore[assignment]
         raised: Exception | None = None
-        for subscriber, hash, (filter, queue) in index.everything():
+        before: list[Any] = [freeze_root(index._root)]
+        for subscriber, hash, (filter, queue) in filed_in(before[0]):
             check_signals()
             try:
                 self._withdraw(self._place(filter, queue), subscriber, hash, None)
@@ -1132,6 +1138,7 @@ class SubscriptionTrie(Matchable):
                 raise
             except Exception as error:  # noqa: BLE001 (raised after all others have been withdrawn)
                 raised = raised or error
+        release(before, PARTS)
         if raised is not None:
             raise raised
 

@@ -48,6 +48,8 @@ def test_every_long_call() -> None:
     trie.subscribe_many(rows)
     store = TopicStore[int](MQTT, dict(rows))
     m = Ctrie({i: i for i in range(4 * N)})
+    other = SubscriptionTrie[int](MQTT)
+    other.subscribe_many(rows)
     pickled = pickle.dumps(trie)
     calls: dict[str, Callable[[], Any]] = {
         "len(trie)": lambda: len(trie),
@@ -62,6 +64,9 @@ def test_every_long_call() -> None:
         "pickled map": lambda: pickle.dumps(m),
         "subscribe_many": lambda: trie.subscribe_many([(f"b/{filter}", who) for filter, who in rows]),
         "unsubscribe_many": lambda: trie.unsubscribe_many(rows),
+        "clear, trie": other.clear,
+        "clear, store": store.clear,
+        "clear, map": m.clear,
     }
     for name, call in calls.items():
         with counting_turns() as turns:

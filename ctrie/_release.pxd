@@ -1,0 +1,3 @@
+# The C body of _release.py.
+cdef extern from "release.h":
+    void release(list dropped, tuple kinds)
