@@ -163,10 +163,12 @@ endef
 		|| { echo "$(FREE_THREADED_PYTHON) is not a free-threaded Python" >&2; exit 1; }
 	@'$(FREE_THREADED_PYTHON)' -m venv --clear .venv-t
 
+# The mark is as old as the build's beginning: who edits a source meanwhile gets another build.
 .venv/built .venv-t/built: %/built: %/installed $(SOURCES)
 	@echo "== Compiling for $$($*/bin/python -V)"
+	@touch $*/building
 	@$*/bin/python setup.py --quiet build_ext --inplace --parallel "$$(getconf _NPROCESSORS_ONLN)"
-	@touch $@
+	@mv $*/building $@
 
 .venv/docs: EXTRAS := docs
 .venv/docs: .venv/installed

@@ -289,6 +289,30 @@ class TestBuild:
         done = self.build(built, PATH="", CTRIE_SANITIZE="undefined")
         assert "subtrie: the compiled modules could not be built" in done.stderr
 
+    @pytest.mark.once
+    @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+    def test_what_is_edited_while_it_is_compiled_is_compiled_again(self, tmp_path: Path) -> None:
+        shutil.copy(ROOT / "Makefile", tmp_path)
+        for name in ("ctrie/a.py", "subtrie/b.py", "tools/translation.py", "setup.py", "pyproject.toml"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).touch()
+        compiling = tmp_path / ".venv" / "bin" / "python"
+        compiling.parent.mkdir(parents=True)
+        compiling.write_text(
+            '#!/bin/sh\ntest "$1" = -V || { echo compiled; test -e edited || touch edited ctrie/a.py; }\n'
+        )
+        compiling.chmod(0o755)
+        (compiling.parent / "pip").touch()
+        (tmp_path / ".venv" / "installed").touch()
+
+        def make() -> int:
+            done = subprocess.run(
+                ["make", "--no-print-directory", "build"], cwd=tmp_path, capture_output=True, text=True, check=True
+            )
+            return done.stdout.count("compiled")
+
+        assert [make(), make(), make()] == [1, 1, 0]
+
 
 IN_A_SUBINTERPRETER = """
 import sys
