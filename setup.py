@@ -41,6 +41,7 @@ MODULES = {
     "ctrie._tally": "ctrie/_tally.pyx",
     "ctrie._cnode": "ctrie/_cnode.pyx",
     "ctrie._nodes": "ctrie/_nodes.py",
+    "ctrie._edits": "ctrie/_edits.py",
     "ctrie._descent": "ctrie/_descent.py",
     "ctrie._bulk": "ctrie/_bulk.py",
     "ctrie._ctrie": "ctrie/_ctrie.py",

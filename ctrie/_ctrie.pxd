@@ -9,8 +9,9 @@ from ctrie._descent cimport (
     warm_all,
 )
 from ctrie._native cimport Slot, borrow, compare_and_set, initialise, load
+from ctrie._edits cimport edit_trie
 from ctrie._nodes cimport (
-    Edit, INode, Pair, Root, Rooted, SNode, branches, clear_root, edit_trie, empty_root, first_snode, fork_root,
+    Edit, INode, Pair, Root, Rooted, SNode, branches, clear_root, empty_root, first_snode, fork_root,
     freeze_root, is_empty, mix, new_pair, rdcss_read_root, root_of,
 )
 from ctrie._release cimport release

@@ -34,6 +34,7 @@ if not cython.compiled:
         warm,
         warm_all,
     )
+    from ctrie._edits import edit_trie
     from ctrie._nodes import (
         Edit,
         Pair,
@@ -42,7 +43,6 @@ if not cython.compiled:
         SNode,
         branches,
         clear_root,
-        edit_trie,
         empty_root,
         first_snode,
         fork_root,

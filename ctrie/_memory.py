@@ -1,4 +1,4 @@
-"""Nodes and the cycle collector: for the functions that make nodes, and for `_commit` in _nodes.py.
+"""Nodes and the cycle collector: for the functions that make nodes, and for `_commit` in _edits.py.
 
 This is the interpreted text, in which every node is an ordinary object. The compiled bodies are in C (`c/leaf.h`,
 `c/untracked.h`). The rule: a node that leads to nothing that the collector tracks is not tracked either.

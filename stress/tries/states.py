@@ -38,7 +38,8 @@ _PURE: Final = (
     "_bury", "_rdcss_complete", "clear_root", "fork_root", "freeze_root", "gcas", "gcas_complete", "gcas_read",
     "rdcss_read_root", "rdcss_root", "renewed", "snapshot_root",
 )  # fmt: skip
-"""Functions of `ctrie._nodes` that change nothing but slots, and return a slot, a truth value or nothing."""
+"""Functions of `ctrie._nodes` and `ctrie._edits`: they change nothing but slots, and return a slot, a truth value or
+nothing."""
 
 _SET_ANEW: Final = frozenset((
     "bare", "bare_above", "depth", "hash", "inode", "lev", "parent", "parent_hash", "parent_lev", "parent_main",
@@ -67,7 +68,7 @@ class States:
     def __init__(self, twin: TrieCopy) -> None:
         self._machine, self._seam = twin.machine, twin.seam
         self._begin(0)
-        nodes = vars(twin.nodes)
+        nodes = {**vars(twin.nodes), **vars(twin.modules["ctrie._edits"])}
         for name in _PURE:
             _replace(twin, nodes[name], self._forgetful(nodes[name]))
         _replace(twin, nodes["_attempt"], self._repeated(nodes["_attempt"], nodes["RESTART"]))

@@ -3,7 +3,8 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from ctrie._nodes cimport Root, SNode, edit_trie, root_of
+from ctrie._edits cimport edit_trie
+from ctrie._nodes cimport Root, SNode, root_of
 from subtrie._trie.branch cimport FilterEdit, Subscribe, Unsubscribe, subscribe_edit, unsubscribe_edit
 from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
 from subtrie._trie.subscribers cimport Entry

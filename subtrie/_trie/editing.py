@@ -12,7 +12,8 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._nodes import Root, SNode, edit_trie, root_of
+    from ctrie._edits import edit_trie
+    from ctrie._nodes import Root, SNode, root_of
     from subtrie._trie.branch import (
         FilterEdit,
         Subscribe,

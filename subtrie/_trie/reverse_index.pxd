@@ -5,7 +5,8 @@ from libc.stdint cimport uint64_t
 from ctrie._descent cimport find
 from ctrie._memory cimport untrack
 from ctrie._native cimport Slot, compare_and_set, initialise, load
-from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, edit_trie, empty_root, freeze_root, new_pair, root_of
+from ctrie._edits cimport edit_trie
+from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
 from subtrie._trie.keyed cimport Keyed, find_keyed, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport subscriber_hash
 

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
-from stress.tries.mutants.catalogue import RENEWAL, RENEWAL_OF_ALL
+from stress.tries.mutants.of_maps import RENEWAL, RENEWAL_OF_ALL
 from tests.schedule import Fault, key, load_twin, unmix
 from tests.threads import LIMIT, finish, start
 
-AS_PUBLISHED = Fault("renewal copies what is of the present generation", "ctrie._nodes", RENEWAL, RENEWAL_OF_ALL)
+AS_PUBLISHED = Fault("renewal copies what is of the present generation", "ctrie._edits", RENEWAL, RENEWAL_OF_ALL)
 
 BUMPS: dict[str, Callable[[Any], Any]] = {
     "snapshot": lambda m: m.snapshot(),

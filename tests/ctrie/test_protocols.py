@@ -208,8 +208,9 @@ def test_without_contention_nothing_is_tried_twice(
     trie = filled(twin, A, A2, T1, T2)
     BUMPS[bump](trie)
     made = []
-    attempt = twin.nodes._attempt
-    monkeypatch.setattr(twin.nodes, "_attempt", lambda root, edit: made.append(edit) or attempt(root, edit))
+    edits: Any = twin.modules[EDITS]
+    attempt = edits._attempt
+    monkeypatch.setattr(edits, "_attempt", lambda root, edit: made.append(edit) or attempt(root, edit))
     operation(trie)
     assert len(made) <= attempts
     trie.check()
@@ -307,6 +308,7 @@ class TestTombLeftBehind:
 # ------------------------------------------------------------------------------------------------- faults put back
 
 NODES = "ctrie._nodes"
+EDITS = "ctrie._edits"
 DESCENT = "ctrie._descent"
 
 
@@ -348,7 +350,7 @@ DESCENT = "ctrie._descent"
         (
             Fault(
                 "a write restarts by calling itself",
-                NODES,
+                EDITS,
                 "    while outcome == RESTART:\n        if",
                 "    if outcome == RESTART:\n        return edit_trie(root, edit)\n    while False:\n        if",
             ),
@@ -379,7 +381,7 @@ DESCENT = "ctrie._descent"
         (
             Fault(
                 "a write that meets a tomb is dropped",
-                NODES,
+                EDITS,
                 "            _bury(root, edit, main)  # type: ignore[arg-type]\n            return RESTART",
                 "            _bury(root, edit, main)\n            edit.found = None\n            return DONE",
             ),
@@ -388,7 +390,7 @@ DESCENT = "ctrie._descent"
         (
             Fault(
                 "an absent key's removal rewrites the L-node",
-                NODES,
+                EDITS,
                 "    added = _created(edit)\n    if added is None:\n        return DONE\n    return _commit(root, edit, ln,",
                 "    added = _created(edit)\n    if added is None:\n        return _commit(root, edit, ln, new_lnode(ln.entries))\n    return _commit(root, edit, ln,",
             ),

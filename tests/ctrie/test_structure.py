@@ -407,9 +407,10 @@ class TestCheck:
             trie.check()
 
     def test_a_key_below_the_branch_of_another_hash(self, nodes: Any) -> None:
+        edits: Any = load_twin().modules[EDITS]
         stray = nodes.new_pair(key("stray", 3, 9), key("stray", 3, 9).hash, "value")
         trie = self.broken(
-            self.A, self.A2, path=[0], main=lambda cn: nodes.with_branch(cn, 1 << 9, len(cn.array), stray)
+            self.A, self.A2, path=[0], main=lambda cn: edits.with_branch(cn, 1 << 9, len(cn.array), stray)
         )
         with pytest.raises(AssertionError, match="I4: stray is off the path"):
             trie.check()
@@ -459,6 +460,7 @@ def test_len_and_truth_of_empty_tries() -> None:
 
 
 NODES = "ctrie._nodes"
+EDITS = "ctrie._edits"
 
 
 def shape_notices(make: Callable[..., Any]) -> None:
@@ -492,11 +494,11 @@ def shape_notices(make: Callable[..., Any]) -> None:
         Fault("hash bits run out early", NODES, "if lev >= HASH_BITS:", "if lev >= HASH_BITS - 4:"),
         Fault("hash bits run out late", NODES, "if lev >= HASH_BITS:", "if lev >= HASH_BITS + W:"),
         Fault("two keys lie in the wrong order", NODES, "(x, y) if i < j else (y, x)", "(x, y)"),
-        Fault("a removal leaves a C-node with one key", NODES, "if size > 1 or first_of_trie:", "if size or first_of_trie:"),
-        Fault("an L-node keeps its last entry", NODES, "new_tnode(entries[0]) if len(entries) == 1 else", ""),
-        Fault("an L-node takes a key twice", NODES, "return new_lnode(replaced(ln.entries, pos, branch))", "return new_lnode((*ln.entries, branch))"),
-        Fault("an L-node removes its first entry", NODES, "removed(ln.entries, pos)", "ln.entries[1:]"),
-        Fault("tombs are not cleared away", NODES, "    edit.settled = True\n    return RESTART", "    return DONE"),
+        Fault("a removal leaves a C-node with one key", EDITS, "if size > 1 or first_of_trie:", "if size or first_of_trie:"),
+        Fault("an L-node keeps its last entry", EDITS, "new_tnode(entries[0]) if len(entries) == 1 else", ""),
+        Fault("an L-node takes a key twice", EDITS, "return new_lnode(replaced(ln.entries, pos, branch))", "return new_lnode((*ln.entries, branch))"),
+        Fault("an L-node removes its first entry", EDITS, "removed(ln.entries, pos)", "ln.entries[1:]"),
+        Fault("tombs are not cleared away", EDITS, "    edit.settled = True\n    return RESTART", "    return DONE"),
         Fault("a trie's own equality is ignored", "ctrie._ctrie", "edit.equal = self._equal", "edit.equal = None"),
     ],
     ids=lambda fault: fault.name,

@@ -30,7 +30,8 @@ from stress.explorer.token import TokenError
 from stress.explorer.trace import Drift, trace
 from stress.reports import text as report_text
 from stress.tries.experiment import Finding, TrieExperiment
-from stress.tries.mutants.catalogue import MUTANTS, Mutant, find
+from stress.tries.mutants.catalogue import MUTANTS, find
+from stress.tries.mutants.mutant import Mutant
 from stress.tries.report import report_on_trie
 from stress.tries.scenarios import (
     CORE,

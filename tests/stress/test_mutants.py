@@ -12,7 +12,8 @@ import pytest
 from stress.cli import main
 from stress.explorer.trace import trace
 from stress.tries.experiment import TrieExperiment
-from stress.tries.mutants.catalogue import MUTANTS, Mutant, find
+from stress.tries.mutants.catalogue import MUTANTS, find
+from stress.tries.mutants.mutant import Mutant
 from stress.tries.mutants.suite import CONTROLS, try_mutant
 from stress.tries.source_copy import StaleChange
 from stress.tries.token import decode

@@ -16,7 +16,8 @@ from stress.cli.output import aside, say
 from stress.cli.progress import following
 from stress.processes import default_processes
 from stress.seed import draw_seed
-from stress.tries.mutants.catalogue import MUTANTS, Mutant
+from stress.tries.mutants.catalogue import MUTANTS
+from stress.tries.mutants.mutant import Mutant
 from stress.tries.mutants.rebuilt import REBUILT, Rebuilt
 from stress.tries.mutants.suite import CONTROLS, Trial, run_suite, try_rebuilt
 from stress.verdicts import status_of

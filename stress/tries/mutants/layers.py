@@ -22,7 +22,7 @@ from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
 from stress.tries.experiment import BrokenStart, Finding, TrieExperiment
-from stress.tries.mutants.catalogue import Mutant
+from stress.tries.mutants.mutant import Mutant
 from stress.tries.scenarios import random_scenario
 from stress.tries.trie_copy import TrieCopy
 

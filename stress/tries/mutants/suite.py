@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.processes import Died, Team, Worker
-from stress.tries.mutants.catalogue import MUTANTS, Mutant
+from stress.tries.mutants.catalogue import MUTANTS
 from stress.tries.mutants.checked import first_difference
 from stress.tries.mutants.layers import catch
+from stress.tries.mutants.mutant import Mutant
 from stress.tries.mutants.rebuilt import Rebuilt, can_be_built
 from stress.tries.mutants.rebuilt import trouble_of as rebuilt_trouble
 from stress.tries.mutants.reclaimed import compiler, processors, trouble_of
