@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -13,8 +14,11 @@ from benchmarks import shared_references
 from benchmarks.shared_references import CALLS, Shared, counted
 
 needs_callgrind = pytest.mark.skipif(
-    getattr(sys, "_is_gil_enabled", lambda: True)() or ctrie.twin != "compiled" or shutil.which("valgrind") is None,
-    reason="needs a free-threaded interpreter, the compiled twin and valgrind",
+    getattr(sys, "_is_gil_enabled", lambda: True)()
+    or ctrie.twin != "compiled"
+    or shutil.which("valgrind") is None
+    or "libasan" in os.environ.get("LD_PRELOAD", ""),
+    reason="needs a free-threaded interpreter, the compiled twin and valgrind, which cannot run a sanitizer's process",
 )
 
 PROFILE = """\
