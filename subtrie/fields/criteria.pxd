@@ -118,36 +118,50 @@ cdef extern from *:
         return 0;
     }
 
-    /* The first six bytes of a text as UTF-8 has them (lone surrogates, too), or of bytes: as many as a double holds.
-     * Heads are in the order of what they are of, but for equal ones. 0: it is neither, or of a subclass. */
+    /* A double for each number, in their order. Doubles that are no numbers, or infinite, are left out, and so is what
+     * that leaves no room for: the largest are all one. */
+    static inline double in_order(uint64_t number)
+    {
+        const uint64_t sign = 1ULL << 63, below = 1ULL << 52, most = 0ULL - 2 * below - 1;
+        double is;
+        number = (number < most ? number : most) + below;
+        number = number & sign ? number ^ sign : ~number;
+        memcpy(&is, &number, sizeof is);
+        return is;
+    }
+
+    /* The first eight bytes of a text as UTF-8 has them (lone surrogates, too), or of bytes. Heads are in the order of
+     * what they are of, but for equal ones. 0: it is neither, or of a subclass. */
     static inline int head_of(PyObject *text, double *head)
     {
         uint64_t bytes = 0;
         int count = 0;
-        if (PyUnicode_CheckExact(text)) {
+        if (PyUnicode_CheckExact(text) && !PyUnicode_IS_COMPACT_ASCII(text)) {
             int kind = PyUnicode_KIND(text);
             const void *data = PyUnicode_DATA(text);
             Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-            for (Py_ssize_t i = 0; i < length && count < 6; i++) {
+            for (Py_ssize_t i = 0; i < length && count < 8; i++) {
                 Py_UCS4 c = PyUnicode_READ(kind, data, i);
                 int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
                 uint64_t first = more == 0 ? c : ((0xFF00u >> (more + 1)) & 0xFF) | (c >> (6 * more));
                 bytes = bytes << 8 | first;
                 count++;
-                for (; more > 0 && count < 6; count++) {
+                for (; more > 0 && count < 8; count++) {
                     more--;
                     bytes = bytes << 8 | 0x80 | ((c >> (6 * more)) & 0x3F);
                 }
             }
-        } else if (PyBytes_CheckExact(text)) {
-            const unsigned char *data = (const unsigned char *)PyBytes_AS_STRING(text);
-            for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(text) && count < 6; i++, count++) {
-                bytes = bytes << 8 | data[i];
+        } else if (PyUnicode_CheckExact(text) || PyBytes_CheckExact(text)) {
+            int is_text = PyUnicode_CheckExact(text);
+            const unsigned char *data = is_text ? PyUnicode_DATA(text) : (const void *)PyBytes_AS_STRING(text);
+            Py_ssize_t length = is_text ? PyUnicode_GET_LENGTH(text) : PyBytes_GET_SIZE(text);
+            for (; count < 8 && count < length; count++) {
+                bytes = bytes << 8 | data[count];
             }
         } else {
             return 0;
         }
-        *head = (double)(bytes << 8 * (6 - count));
+        *head = in_order(count ? bytes << 8 * (8 - count) : 0);
         return 1;
     }
     """

@@ -20,9 +20,11 @@ class Loud(str):
 
 
 def some_text(rng: random.Random, kind: str) -> Any:
-    beginning = rng.choice(["", "aaaaa", "\U00010000a", "\u07ffa\x80"])
+    """One that other texts share some characters with, about as many as the index has of each."""
     if kind == "bytes":
-        return bytes(rng.choice([0, 1, 97, 254, 255]) for _ in range(rng.randrange(9)))
+        first = rng.choice([b"", b"aaaaaa", b"\xff\xdf\xff\xff\xff\xff", b"\x7f\xef\xff\xff\xff\xff", b"\x80"])
+        return first + bytes(rng.choice([0, 1, 97, 223, 224, 254, 255]) for _ in range(rng.randrange(9)))
+    beginning = rng.choice(["", "aaaaa", "aaaaaaa", "\U00010000a\x80", "\u07ffa\x80"])
     return beginning + "".join(rng.choice(CHARACTERS) for _ in range(rng.randrange(5)))
 
 
