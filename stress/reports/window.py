@@ -60,10 +60,10 @@ class Window:
     originals: dict[int, Operation]
 
     def describe(self, operation: Operation) -> str:
-        """The call and its answer. An operation that returned after the window is shown as still running."""
+        """The call and its answer. An operation that returned after the window is shown as such: its answer is not needed."""
         text = operation.describe()
         returned_later = operation.pending and not self.originals[operation.id].pending
-        return text.replace("never returned", "still running") if returned_later else text
+        return text.replace("never returned", "returned after this window") if returned_later else text
 
     def widened(self, stretches: int) -> Window:
         """The window, extended by this number of the stretches before it."""

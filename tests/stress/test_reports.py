@@ -163,7 +163,7 @@ class TestShrinking:
         assert explained.diagnosis is not None
         window = explained.diagnosis.window
         assert [window.describe(each) for each in window.operations] == [
-            "write(2) still running",  # at the moment of the last read
+            "write(2) returned after this window",
             "read() -> 2",
             "read() -> 1",
         ]
