@@ -37,6 +37,8 @@ _BUSY: Final = 4
 """... or how many times as long it must have been busy: it may wait by going round and round."""
 _STARVED: Final = 60.0
 """Seconds after which a call is given up in any case."""
+_TO_END: Final = 2.0
+"""Seconds in which a thread should end that is no longer waited for."""
 _TO_MAKE: Final = 10.0
 """Seconds that the factory may sleep."""
 _LATER: Final = 3.0
@@ -154,8 +156,14 @@ class Sequential(OfCalls):
             thread = threading.Thread(
                 target=context.run, args=(_work, work, watch, done), daemon=True, name="stress-alone"
             )
-            thread.start()
-            self._attend(thread, watch)
+            try:
+                thread.start()
+                self._attend(thread, watch)
+            except BaseException:  # an interruption: the thread ends with its present call, or with its search
+                watch.is_given_up = True
+                if thread.ident is not None:
+                    thread.join(_TO_END)
+                raise
             if done:
                 result, error = done[0]
                 if error is not None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextvars import Context
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
 __all__ = ["MAIN", "Abandoned", "Coroutines", "Greenlets", "Threads", "new_coroutines"]
@@ -40,6 +40,9 @@ class Coroutines(Protocol):
 
     def abandon(self) -> None:
         """Called by `MAIN`: end the bodies that have not ended."""
+
+    def end(self) -> None:
+        """Called by `MAIN` when no body has to run any more: no thread is left. `start` may be called again."""
 
     def thread_of_the_running(self, main: int) -> int:
         """The identity of the operating-system thread that runs now, if `main` is that of `MAIN`."""
@@ -112,6 +115,9 @@ class Greenlets(_Bodies):
                 self._greenlets[number].throw(Abandoned)
         self._running.clear()
 
+    def end(self) -> None:
+        """As `Coroutines.end`: a greenlet is no thread."""
+
 
 class Threads(_Bodies):
     """Coroutines made of operating-system threads. Each waits for its turn on its own lock.
@@ -136,23 +142,28 @@ class Threads(_Bodies):
         while len(turns) < size:
             turns.append(_Turn())
             args = (self._crew, len(turns) - 1)
-            threading.Thread(target=self._work, args=args, name=f"explored-{len(turns) - 1}", daemon=True).start()
+            thread = threading.Thread(target=self._work, args=args, name=f"explored-{len(turns) - 1}", daemon=True)
+            self._crew.threads.append(thread)
+            thread.start()
 
     def _work(self, crew: _Crew, number: int) -> None:
         self._mine.crew = crew
         while True:
             crew.turns[number].wait()
+            if crew.ended:
+                return
             self._current = threading.get_ident()
             try:
                 self._run(number, crew.running)
             finally:
-                crew.main.give()
+                crew.give_back()
             if crew is not self._crew:
                 return
 
     def resume(self, to: int) -> None:
         """As `Coroutines.resume`."""
         crew, is_given = self._crew, False
+        crew.given += 1
         try:
             is_given = True
             crew.turns[to].give()
@@ -167,19 +178,32 @@ class Threads(_Bodies):
         crew.abandoned = True
         is_back = False
         try:
-            is_back = is_given and crew.main.wait(True, _PATIENCE)
+            is_back = not is_given or self._is_back(crew)
         finally:
             self._current = 0
             if not is_back:
                 self._crew = _Crew()
         crew.abandoned = not is_back
 
+    @staticmethod
+    def _is_back(crew: _Crew) -> bool:
+        """Whether the turn comes back. The exception may have come just after it had."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            has_come = crew.came_back == crew.given
+            if crew.main.wait(True, _PATIENCE / 10) or has_come:
+                return True
+        return False
+
     def switch(self, me: int, to: int) -> None:
         """As `Coroutines.switch`."""
         crew = self._mine.crew
         if crew.abandoned:
             raise Abandoned
-        (crew.main if to < 0 else crew.turns[to]).give()
+        if to < 0:
+            crew.give_back()
+        else:
+            crew.turns[to].give()
         crew.turns[me].wait()
         if crew is self._crew:
             self._current = threading.get_ident()
@@ -198,15 +222,35 @@ class Threads(_Bodies):
             self.resume(number)
         crew.abandoned = False
 
+    def end(self) -> None:
+        """As `Coroutines.end`. A crew of which a body does not end is left alone."""
+        crew = self._crew
+        if self._process != os.getpid() or crew.running:
+            return
+        self._crew, crew.ended = _Crew(), True
+        for turn in crew.turns:
+            turn.give()
+        for thread in crew.threads:
+            thread.join()
+
 
 class _Crew:
     """Threads that take turns, and those turns."""
 
     def __init__(self) -> None:
         self.turns: list[_Turn] = []
+        self.threads: list[threading.Thread] = []
+        self.ended = False
         self.main = _Turn()
         self.running: set[int] = set()
         self.abandoned = False
+        self.given = self.came_back = 0
+        """How often `MAIN` gave its turn, and which of these turns came back last."""
+
+    def give_back(self) -> None:
+        """Let `MAIN` run."""
+        self.came_back = self.given
+        self.main.give()
 
 
 _PATIENCE: Final = 1.0
@@ -225,4 +269,7 @@ class _Turn:
 
 def new_coroutines() -> Coroutines:
     """Coroutines of the fastest kind that is available."""
-    return Threads() if find_spec("greenlet") is None else Greenlets()
+    try:
+        return Greenlets()
+    except ImportError:  # none is installed, or one that was built for another interpreter
+        return Threads()

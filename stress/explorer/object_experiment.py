@@ -65,7 +65,7 @@ _one_at_a_time: Final = threading.Lock()
 
 @cache
 def _coroutines() -> Coroutines:
-    """One set for all explorations: its threads, if it does not use greenlets, never end."""
+    """One set for all explorations."""
     return new_coroutines()
 
 
@@ -122,8 +122,11 @@ def explored_references() -> Iterator[ObjectMachine]:
         switching(seam),
     ):
         machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
-        with machine.outside:
-            yield machine
+        try:
+            with machine.outside:
+                yield machine
+        finally:
+            machine.coroutines.end()
 
 
 class _Maker:

@@ -241,8 +241,6 @@ def record(
         for number, tracer in enumerate(tracers)
     ]
     with _hurried(collect):
-        for thread in threads:
-            thread.start()
         moving = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
     inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
     stacks = "" if moving else stacks_of(threads)
@@ -318,9 +316,11 @@ def _is_calling(batch: _Recording, number: int) -> bool:
 def _join(
     threads: Sequence[threading.Thread], batch: _Recording, patience: float, may_wait: Callable[[], bool]
 ) -> bool:
-    """Wait for the threads; False if nothing has moved for `patience` seconds. Ctrl-C gives the batch up."""
+    """Start the threads, and wait: False if nothing has moved for `patience` seconds. Ctrl-C gives the batch up."""
     done, since, asked = -1, time.monotonic(), False
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while thread.is_alive():
                 thread.join(_LOOK)
@@ -340,7 +340,11 @@ def _join(
                         other.join(_LOOK)
                     return False
     except KeyboardInterrupt:
+        batch.stop.append(True)
         batch.barrier.abort()
+        for other in threads:  # those whose calls return end here
+            if other.ident is not None:
+                other.join(_LOOK)
         raise
     return True
 

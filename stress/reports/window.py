@@ -60,7 +60,7 @@ class Window:
     originals: dict[int, Operation]
 
     def describe(self, operation: Operation) -> str:
-        """The call and its answer. An operation that returned after the window is shown as such: its answer is not needed."""
+        """The call and its answer. An operation that returned after the window is shown as such."""
         text = operation.describe()
         returned_later = operation.pending and not self.originals[operation.id].pending
         return text.replace("never returned", "returned after this window") if returned_later else text
