@@ -601,17 +601,26 @@ class Ctrie(Rooted):
         return _remade, (type(self), self._hash, self._equal), self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        return PickledList(self.items()), bool(self._root.readonly), attributes_of(self, Ctrie)
+        """Return keys and values in turn, whether they are read-only, and attributes. The pickle module keeps what it
+        has written until its end, and then frees it at once; so there is no tuple for each pair."""
+        flat = PickledList()
+        for key, value in self.items():
+            flat.append(key)
+            flat.append(value)
+        return flat, bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Fill in a new copy, which is read-only and empty until then; its content may refer to it. TypeError for a
         Ctrie that has been made: operations that are in progress have borrowed its root."""
         if self._root is not _UNMADE:
             raise TypeError("__setstate__() is for a Ctrie that is being unpickled; update() changes one that is there")
-        pairs, readonly, attributes = state
+        flat, readonly, attributes = state
+        values = iter(flat)
+        pairs = list(zip(values, values, strict=True))
         filled = _remade(Ctrie, self._hash, self._equal)
         filled._root = empty_root()
         Ctrie.update(filled, pairs)
+        release(pairs, ())
         self._tally = filled._tally
         self._root = freeze_root(filled._root) if readonly else filled._root
         set_attributes(self, attributes)

@@ -82,6 +82,7 @@ from subtrie._trie.match.own_first import match_iter
 from subtrie._trie.match.reading import path_of, words_of
 from subtrie._trie.merging import change_rows
 from subtrie._trie.options import one_of_equals
+from subtrie._trie.pickled_rows import columns_from, flattened
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
@@ -854,7 +855,7 @@ class SubscriptionTrie(Matchable):
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
-        rows = PickledList((one.filter, one.subscriber, dict(one.options)) for one in frozen.subscriptions())
+        rows = PickledList(flattened(frozen.subscriptions()))
         attributes = attributes_of(self, SubscriptionTrie)
         return _restored, (type(self), self.dialect, settings, rows, instant), attributes
 
@@ -1284,12 +1285,18 @@ def _content(trie: SubscriptionTrie) -> dict[Any, Any]:
 
 
 def _restored(
-    kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], rows: list[tuple[Any, ...]], instant: Any
+    kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], rows: list[Any], instant: Any
 ) -> SubscriptionTrie:
     """Unpickle: every filter and every option is validated again."""
     trie = kind.__new__(kind)
     SubscriptionTrie.__init__(trie, dialect, **settings)
-    SubscriptionTrie.subscribe_many(trie, rows)
+    filters, subscribers, options = columns_from(rows)
+    made = cython.cast(SubscriptionTrie, trie)  # `__init__` has taken it
+    if made._is_plain() and not made._storable:
+        made._change_many(filters, subscribers, options, False, False)
+    else:
+        rows = [(filter, who, own or {}) for filter, who, own in zip(filters, subscribers, options, strict=True)]
+        SubscriptionTrie.subscribe_many(trie, rows)
     return trie if instant is None else _snapshot_of(trie, instant)
 
 

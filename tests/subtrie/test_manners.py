@@ -67,9 +67,29 @@ class TestPickles:
         reduced: Any = filled(MQTT).__reduce__()
         restore, (kind, dialect, settings, rows, instant), *_ = reduced
         with pytest.raises(TopicError, match="is not the last word"):
-            restore(kind, dialect, settings, [*rows, ("a/#/b", 1, {})], instant)
+            restore(kind, dialect, settings, [*rows, "a/#/b", (5,), None, 1], instant)
         with pytest.raises(ValueError, match="qos of MQTT is one of 0, 1, 2"):
-            restore(kind, dialect, settings, [*rows, ("a/b", 1, {"qos": 7})], instant)
+            restore(kind, dialect, settings, [*rows, "a/b", (3,), ({"qos": 7},), 1], instant)
+        forged: list[list[Any]] = [["a/b"], ["a/b", (2,), None, 1]]
+        for cut in forged:
+            with pytest.raises(ValueError, match="where the filters in 'a/b' end"):
+                restore(kind, dialect, settings, [*rows, *cut], instant)
+        forged = [["a/b", (3,), None], ["a/ba/c", (3, 3), ({"qos": 1},), 1, 2]]
+        for cut in forged:
+            with pytest.raises(ValueError, match="not as many subscribers and options as filters"):
+                restore(kind, dialect, settings, [*rows, *cut], instant)
+
+    @pytest.mark.parametrize("index", [False, True])
+    def test_many_rows_keep_their_filters_and_options(self, index: bool) -> None:
+        trie = SubscriptionTrie[Any](MQTT, index=index)
+        for number in range(500):
+            name = f"{'ä' * (number % 5)}/{number}"
+            trie.subscribe(name, number, **({"qos": number % 3} if 128 <= number < 300 and number % 2 else {}))
+            trie.subscribe(f"$share/g{number % 3}/{name}", (number, "of a group"))
+        again = pickle.loads(pickle.dumps(trie))
+        assert again == trie
+        assert sorted(map(repr, again)) == sorted(map(repr, trie))
+        again.check()
 
     def test_what_cannot_be_pickled_says_so(self) -> None:
         with pytest.raises(TypeError, match="weak=True is not pickled"):

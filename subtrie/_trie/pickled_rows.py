@@ -1,0 +1,51 @@
+"""Subscriptions in pickles: a flat list, in which a piece of it stands for up to SEVERAL subscriptions.
+
+    text, lengths, options, subscriber, subscriber, ...
+
+`text` has their filters one after the other, `lengths` tells where each ends, and `options` is None or a tuple with a
+dict, or None, for each. The pickle module keeps each text, tuple and dict until its end, and frees them all at once
+then, while no other thread runs. So there are few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+SEVERAL = 64
+
+
+def flattened(subscriptions: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of the list."""
+    rest = iter(subscriptions)
+    while some := list(islice(rest, SEVERAL)):
+        filters = [one.filter for one in some]
+        options = tuple(dict(one.options) or None for one in some)
+        yield "".join(filters)
+        yield tuple(map(len, filters))
+        yield options if any(options) else None
+        for one in some:
+            yield one.subscriber
+
+
+def columns_from(flat: Iterable[Any]) -> tuple[list[str], list[Any], list[Any]]:
+    """Return filters, subscribers and options (None: none) of the subscriptions in such a list. ValueError if it is no
+    such list; what the filters and options are is not looked at."""
+    filters: list[str] = []
+    subscribers: list[Any] = []
+    options: list[Any] = []
+    rest = iter(flat)
+    for text in rest:
+        lengths, own = next(rest, None), next(rest, None)
+        if lengths is None or sum(lengths) != len(text):
+            raise ValueError(f"this pickle does not tell where the filters in {text!r} end")
+        start = 0
+        for length in lengths:
+            filters.append(text[start : start + length])
+            start += length
+        subscribers.extend(islice(rest, len(lengths)))
+        options.extend((None,) * len(lengths) if own is None else [given and dict(given) for given in own])
+    if not len(filters) == len(subscribers) == len(options):
+        raise ValueError("this pickle has not as many subscribers and options as filters")
+    return filters, subscribers, options
