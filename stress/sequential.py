@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 
 from stress.history import ANSWERS
 from stress.of_calls import Calls, OfCalls, told
-from stress.rest import rest_of
+from stress.rest import end_of, rest_of
 from stress.spec import WAITS, SpecError, State
 
 __all__ = ["PATIENCE", "Sequential"]
@@ -161,8 +161,7 @@ class Sequential(OfCalls):
                 self._attend(thread, watch)
             except BaseException:  # an interruption: the thread ends with its present call, or with its search
                 watch.is_given_up = True
-                if thread.ident is not None:
-                    thread.join(_TO_END)
+                end_of((thread,), _TO_END)
                 raise
             if done:
                 result, error = done[0]

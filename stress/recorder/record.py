@@ -47,6 +47,7 @@ from stress.processes import forks, gil_enabled
 from stress.recorder.call_log import CallLog, Entry, Plan, operations_of
 from stress.recorder.workload import refuse_misfits
 from stress.reference import name_of
+from stress.rest import end_of
 from stress.source import is_ours
 from stress.spec import Spec
 
@@ -54,6 +55,8 @@ __all__ = ["CLOCKS", "Deferred", "Stuck", "record"]
 
 _LOOK: Final = 0.05
 """Seconds between two checks of the time and of the progress."""
+_TO_END: Final = 0.2
+"""Seconds in which threads should end after an interruption."""
 
 _SPINS: Final = 1000
 """How often a thread checks for the others before it begins to yield: longer than a thread takes to wake up."""
@@ -342,9 +345,7 @@ def _join(
     except KeyboardInterrupt:
         batch.stop.append(True)
         batch.barrier.abort()
-        for other in threads:  # those whose calls return end here
-            if other.ident is not None:
-                other.join(_LOOK)
+        end_of(threads, _TO_END)  # those whose calls return
         raise
     return True
 
