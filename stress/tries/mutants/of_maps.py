@@ -210,8 +210,8 @@ SNAPSHOTS: Final = (
     ),
     _of_map(
         "clear does not return",
-        "new_cnode(0, ()), Gen())):\n            return",
-        "new_cnode(0, ()), Gen())):\n            continue",
+        "            held[0] = old\n            return held",
+        "            held[0] = old\n            continue",
     ),
     Mutant(
         "items are read one by one",
