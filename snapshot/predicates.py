@@ -261,10 +261,11 @@ def _within(field: _Field, criterion: Any) -> Any:
 
 def _prefix(field: _Field, criterion: Any) -> Any:
     types, functions = extra("pyspark.sql.types"), extra("pyspark.sql.functions")
-    wanted = types.StringType if isinstance(criterion.prefix, str) else types.BinaryType
-    if not isinstance(field.kind, wanted):
+    is_text = isinstance(criterion.prefix, str)
+    wanted = types.StringType if is_text else types.BinaryType
+    if not isinstance(field.kind, wanted) or (is_text and not _is_text(criterion.prefix)):
         return _or_false(None)
-    column = field._text() if isinstance(criterion.prefix, str) else field.column
+    column = field._text() if is_text else field.column
     if criterion.ignore_case:
         return functions.startswith(field._folded(), functions.lit(folded(criterion.prefix)))
     return functions.startswith(column, functions.lit(criterion.prefix))
@@ -272,7 +273,7 @@ def _prefix(field: _Field, criterion: Any) -> Any:
 
 def _suffix(field: _Field, criterion: Any) -> Any:
     functions = extra("pyspark.sql.functions")
-    if not field.is_text():
+    if not field.is_text() or not _is_text(criterion.suffix):
         return _or_false(None)
     if criterion.ignore_case:
         return functions.endswith(field._folded(), functions.lit(folded(criterion.suffix)))
@@ -280,14 +281,14 @@ def _suffix(field: _Field, criterion: Any) -> Any:
 
 
 def _ignoring_case(field: _Field, criterion: Any) -> Any:
-    if not field.is_text():
+    if not field.is_text() or not _is_text(criterion.text):
         return _or_false(None)
     return field._folded() == extra("pyspark.sql.functions").lit(folded(criterion.text))
 
 
 def _wildcard(field: _Field, criterion: Any) -> Any:
     """A LIKE of Spark, in which a backslash takes the meaning of `%`, `_` and itself away."""
-    if not field.is_text():
+    if not field.is_text() or not _is_text(criterion.pattern):
         return _or_false(None)
     parts = [part.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") for part in criterion.parts]
     return field._text().like("%".join(parts))

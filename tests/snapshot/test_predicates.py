@@ -200,3 +200,12 @@ def test_fields_in_arrays_are_refused_by_name(spark: SparkSession) -> None:
     assert frame.where(field_predicate(frame, [Equals("detail.x.y", 1)])).count() == 1
     with pytest.raises(ValueError, match=r"has no column 'detail.z', only \['items', 'detail'\]"):
         field_predicate(frame, [Equals("detail.z", 1)])
+
+
+def test_no_text_of_spark_has_half_of_a_character(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("a",), ("\U0001f600",)], "t string")
+    tests = ["prefix", "suffix", "equals-ignore-case", "wildcard", "exactly"]
+    for test in tests:
+        assert frame.where(field_predicate(frame, fields.from_pattern({"t": [{test: "\ud83d"}]}))).count() == 0
+        but = {"anything-but": "\ud83d" if test == "exactly" else {test: "\ud83d"}}
+        assert frame.where(field_predicate(frame, fields.from_pattern({"t": [but]}))).count() == 2
