@@ -68,7 +68,8 @@ class Shares(Spec):
         return [after for each in turns for after in super(Shares, self).successors(each, op, args, result)]
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        return frozenset(map(freeze, result)) if op in {"subscriptions", "members"} else freeze(result)
+        whole = op in {"subscriptions", "members"} and isinstance(result, Iterable)  # not an exception
+        return frozenset(map(freeze, result)) if whole else freeze(result)
 
 
 class Exclusions(Spec):
@@ -104,4 +105,5 @@ class Exclusions(Spec):
         return super().step(state, op, args)
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        return frozenset(map(freeze, result)) if op in {"subscriptions", "snapshot", "match"} else freeze(result)
+        whole = op in {"subscriptions", "snapshot", "match"} and isinstance(result, Iterable)  # not an exception
+        return frozenset(map(freeze, result)) if whole else freeze(result)
