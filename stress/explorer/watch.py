@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 import time
-from contextlib import suppress
 from typing import Any, Final
 
 from stress.explorer.machine import Machine
@@ -24,6 +23,7 @@ _BEAT: Final = 0.2
 _ASLEEP: Final = 5.0
 """Seconds of sleep without a step, after which a call is taken to wait for another thread."""
 _BUSY: Final = 0.1
+_LOOK: Final = 0.001
 _SIGNAL: Final[Any] = getattr(signal, "SIGURG", None)
 """A signal that is ignored unless somebody handles it, and that ends a wait in the operating system."""
 
@@ -49,6 +49,14 @@ class Watch:
         self._sleeps_in = ""
 
     def __enter__(self) -> Watch:
+        try:
+            self._begin()
+        except BaseException:  # Ctrl-C, which `start` lets through when the thread has begun
+            self._end()
+            raise
+        return self
+
+    def _begin(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and _SIGNAL is not None:
             self._before = signal.signal(_SIGNAL, self._wake)
@@ -58,19 +66,31 @@ class Watch:
             until = float("inf") if self._seconds is None else time.monotonic() + self._seconds + _GRACE
             self._thread = _REAL_THREAD(target=self._look, args=(me, until), name="explorer-watch", daemon=True)
             self._thread.start()
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        interrupted: KeyboardInterrupt | None = None
         while True:  # TimeIsUp may come here, too, but not more than once in some seconds
-            with suppress(TimeIsUp):
-                self._over.set()
-                if self._thread is not None:
-                    self._thread.join()
-                for _each in range(2):  # one that is set and not raised yet is raised at a jump
-                    pass
-                if self._has_handler and signal.getsignal(_SIGNAL) == self._wake:
-                    signal.signal(_SIGNAL, self._before)
-                return kind is TimeIsUp
+            try:
+                self._end()
+                break
+            except TimeIsUp:
+                continue
+            except KeyboardInterrupt as raised:
+                interrupted = raised
+        if interrupted is not None:
+            raise interrupted
+        return kind is TimeIsUp
+
+    def _end(self) -> None:
+        """End the thread that looks, and put the handler back."""
+        self._over.set()
+        deadline = time.monotonic() + _GRACE
+        while self._thread in _REAL_THREADS() and time.monotonic() < deadline:
+            _NEVER.wait(_LOOK)  # one whose start was interrupted has no identity yet, and cannot be joined
+        for _each in range(2):  # one that is set and not raised yet is raised at a jump
+            pass
+        if self._has_handler and signal.getsignal(_SIGNAL) == self._wake:
+            signal.signal(_SIGNAL, self._before)
 
     def _look(self, caller: int, until: float) -> None:
         asleep = _Sleep(self._machine)
@@ -110,5 +130,6 @@ class _Sleep:
 
 
 _REAL_EVENT: Final = threading.Event
+_NEVER: Final = _REAL_EVENT()
 _REAL_THREAD: Final = threading.Thread
 _REAL_THREADS: Final = threading.enumerate

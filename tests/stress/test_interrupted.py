@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stress.explorer import watch
 from stress.explorer.coroutines import MAIN, Coroutines, Greenlets, Threads
 
 PROGRAM = """
@@ -97,3 +98,19 @@ def test_an_exception_that_comes_just_after_a_turn_leaves_the_threads_as_they_ar
     coroutines.abandon()
     coroutines.end()
     assert not any(each.is_alive() for each in crew.threads)
+
+
+@pytest.mark.parametrize("seconds", [None, 5.0])
+def test_a_watch_whose_start_is_interrupted_ends(monkeypatch: pytest.MonkeyPatch, seconds: float | None) -> None:
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "_REAL_THREAD", Interrupted)
+    machine: Any = None  # it is asked at the first beat
+    handler = signal.getsignal(signal.SIGURG)
+    with pytest.raises(KeyboardInterrupt), watch.Watch(machine, seconds):
+        pass
+    assert not [each for each in threading.enumerate() if each.name == "explorer-watch"]
+    assert signal.getsignal(signal.SIGURG) == handler

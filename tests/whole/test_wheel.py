@@ -190,7 +190,7 @@ def lent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def tested(installed: Path, lent: Path, project: Path) -> str:
+def said_by_pytest(installed: Path, lent: Path, project: Path) -> str:
     """What pytest says of a project in that environment, where it finds the plugins by itself."""
     code = f"import sys; sys.path.insert(1, {str(lent)!r}); import pytest; sys.exit(pytest.main(['-q']))"
     return run(installed, "-c", code, cwd=project)
@@ -208,7 +208,7 @@ def test_pytest_finds_the_fixtures_by_itself(installed: Path, lent: Path, tmp_pa
         "def test_counter(linearizable):\n"
         "    linearizable(Locked, stress.Counter(), [('increment',)], rounds=20)\n"
     )
-    assert "1 passed" in tested(installed, lent, tmp_path)
+    assert "1 passed" in said_by_pytest(installed, lent, tmp_path)
 
 
 THEIR_TESTS = {
@@ -243,7 +243,7 @@ def test_a_project_with_such_a_name_is_tested_as_before(
         request.addfinalizer(Path(where).with_name("stress.py").unlink)
         for file, text in OVER_OURS.items():
             Path(where).with_name(file).write_text(text)
-    said = tested(installed, lent, tmp_path)
+    said = said_by_pytest(installed, lent, tmp_path)
     assert f"{2 if 'package' in kind else 1} passed" in said
     assert "subtrie" not in said
     assert "warning" not in said
