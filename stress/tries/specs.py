@@ -20,6 +20,11 @@ KNOWN_AS: Final = {
 """Operations, by their names in the specifications."""
 
 
+def _in_any_order(result: Any) -> Hashable:
+    """An answer whose order says nothing; an exception is itself."""
+    return frozenset(map(freeze, result)) if isinstance(result, Iterable) else freeze(result)
+
+
 class Shares(Spec):
     """One queue group: its members in the order in which they came, and who is next. A match takes a turn, if there is
     a member. Nobody is next (None) until there has been a match with these members: that one takes any of them.
@@ -68,8 +73,7 @@ class Shares(Spec):
         return [after for each in turns for after in super(Shares, self).successors(each, op, args, result)]
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        whole = op in {"subscriptions", "members"} and isinstance(result, Iterable)  # not an exception
-        return frozenset(map(freeze, result)) if whole else freeze(result)
+        return _in_any_order(result) if op in {"subscriptions", "members"} else freeze(result)
 
 
 class Exclusions(Spec):
@@ -105,5 +109,4 @@ class Exclusions(Spec):
         return super().step(state, op, args)
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        whole = op in {"subscriptions", "snapshot", "match"} and isinstance(result, Iterable)  # not an exception
-        return frozenset(map(freeze, result)) if whole else freeze(result)
+        return _in_any_order(result) if op in {"subscriptions", "snapshot", "match"} else freeze(result)

@@ -179,16 +179,6 @@ class Noted:
         return n
 
 
-class NotedUnderLock(Noted):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
-
-    def increment(self) -> int:
-        with self.lock:
-            return super().increment()
-
-
 class Compiled:
     """The factory compiles the code that runs."""
 
@@ -200,23 +190,26 @@ class Compiled:
         return self.code(self)
 
 
-class CompiledUnderLock(Compiled):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
+def under_lock(counter: Any) -> type:
+    class UnderLock(counter):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.lock = threading.Lock()
 
-    def increment(self) -> int:
-        with self.lock:
-            return super().increment()
+        def increment(self) -> int:
+            with self.lock:
+                return int(super().increment())
+
+    return UnderLock
 
 
 @pytest.mark.parametrize(
     ("factory", "verdict"),
     [
         (Noted, Verdict.ILLEGAL),
-        (NotedUnderLock, Verdict.LINEARIZABLE),
+        (under_lock(Noted), Verdict.LINEARIZABLE),
         (Compiled, Verdict.ILLEGAL),
-        (CompiledUnderLock, Verdict.LINEARIZABLE),
+        (under_lock(Compiled), Verdict.LINEARIZABLE),
     ],
 )
 def test_it_has_steps(factory: Any, verdict: Verdict) -> None:

@@ -30,6 +30,7 @@ from stress import (
 from stress.specs import SPECS
 from stress.specs.wildcards import matches
 from stress.tries.fields import Fields, as_tests
+from stress.tries.specs import Exclusions, Shares
 from stress.tries.topics import Topics
 from tests.stress.test_brute_force import KINDS, answer
 
@@ -302,3 +303,12 @@ class TestTopics:
         asked = Operation(0, 0, 0, 1, "matching", ("a.*",), 5)
         assert Topics().complaint(asked) == "matching(filter) answers a set of pairs, not 5"
         assert Topics().complaint(asked._replace(args=(5,))) == "the filter of matching(filter) is text, not 5"
+
+
+@pytest.mark.parametrize("spec", [Exclusions(), Shares()])
+def test_answers_in_any_order_are_one_answer_and_an_exception_is_none_of_them(spec: Spec) -> None:
+    assert spec.normalise("subscriptions", [("a", 1), ("b", 2)]) == spec.normalise(
+        "subscriptions", [("b", 2), ("a", 1)]
+    )
+    raised = Raised("ValueError")
+    assert spec.normalise("subscriptions", raised) == raised
