@@ -12,10 +12,10 @@ import gc
 import random
 import sys
 import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,9 +23,7 @@ from hypothesis import strategies as st
 
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
-from tests.schedule import Twin
 from tests.scripts import run_script
-from tests.subtrie.support import subscription_twin
 from tests.threads import run_together
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -604,153 +602,6 @@ def test_who_comes_back_from_a_collection_can_subscribe_again() -> None:
         each.check()
 
 
-# ------------------------------------------------------------------------------------- in the middle of something else
-
-
-class Meddler(SameHash):
-    """Does something when it is compared."""
-
-    meddle: Callable[[], object] = staticmethod(lambda: None)
-
-    def __hash__(self) -> int:
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        self.meddle()
-        return self is other
-
-
-OPERATIONS: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
-    "subscribe": lambda trie, one: trie.subscribe("a.b", one),
-    "subscribe with options": lambda trie, one: trie.subscribe("a.b", one, qos=1),
-    "unsubscribe": lambda trie, one: trie.unsubscribe("a.b", one),
-    "unsubscribe_all": lambda trie, one: trie.unsubscribe_all(one),
-    "match": lambda trie, one: trie.match("a.b"),
-    "entries": lambda trie, one: list(trie.entries("a.b", merge="one")),
-    "filters": lambda trie, one: trie.filters(one),
-}
-
-
-@every_crowd
-@pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_a_death_amid_a_comparison(operation: Callable[[SubscriptionTrie, Any], Any], new: bool, size: int) -> None:
-    """One of the two compared subscribers dies, and one between them, on the filters that the operation is about."""
-    trie = SubscriptionTrie(weak=True)
-    others = crowd(trie, "a.b", size)
-    one, compared = Meddler("one"), Meddler("compared")
-    doomed: list[SameHash] = [SameHash("between"), compared]
-    for filter in ("a.b", "a.*"):
-        for subscriber in doomed:
-            trie.subscribe(filter, subscriber)
-        if not new:
-            trie.subscribe(filter, one)
-    refs = [weakref.ref(subscriber) for subscriber in doomed]
-    fork = trie.fork()
-    compared.meddle = one.meddle = doomed.clear
-    del subscriber, compared
-    operation(trie, one)
-    doomed.clear()
-    assert [ref() for ref in refs] == [None, None]
-    one.meddle = lambda: None
-    for each in (trie, fork):
-        assert set(each.match("a.b")) - {one} == set(others)
-        assert {found.subscriber for found in each.subscriptions("a.*")} <= {one}
-        each.check()
-
-
-class Start:
-    """A trie of a private twin with two subscribers; `die` releases one of them."""
-
-    kept: Any = None
-
-    def __init__(self, twin: Twin) -> None:
-        self.told: dict[str, bool] = {}
-        self.trie: Any = twin.modules["subtrie"].SubscriptionTrie(weak=True, on_interest=self.told.__setitem__)
-        self.stays = Equal("stays")
-        self.doomed = [Equal("doomed")]
-        for filter in ("a", "a.b"):
-            self.trie.subscribe(filter, self.doomed[0])
-        self.trie.subscribe("a.c", self.stays)
-
-    def die(self) -> None:
-        self.doomed.clear()
-
-
-def subscribe_one_equal_to_the_doomed(on: Start) -> Any:
-    on.kept = Equal("doomed")
-    return on.trie.subscribe("a.b", on.kept)
-
-
-class Amid(NamedTuple):
-    """An operation; the filters that are left after it and the death; its answer if the death came first."""
-
-    run: Callable[[Start], Any]
-    left: set[str]
-    answer: Any
-
-
-AMID = {
-    "subscribe": Amid(lambda on: on.trie.subscribe("a.b", on.stays), {"a.b", "a.c"}, True),
-    "subscribe a path": Amid(lambda on: on.trie.subscribe("a.b.d", on.stays), {"a.b.d", "a.c"}, True),
-    "subscribe an equal": Amid(lambda on: on.trie.subscribe("a.c", Equal("stays")), {"a.c"}, False),
-    "subscribe the doomed": Amid(lambda on: [on.trie.subscribe("a.c", one) for one in list(on.doomed)], {"a.c"}, []),
-    "subscribe one equal to the doomed": Amid(subscribe_one_equal_to_the_doomed, {"a.c"}, True),
-    "change options": Amid(lambda on: [on.trie.subscribe("a.b", one, qos=1) for one in [*on.doomed]], {"a.c"}, []),
-    "unsubscribe": Amid(lambda on: on.trie.unsubscribe("a.c", on.stays), set(), True),
-    "clear": Amid(lambda on: on.trie.clear(), set(), None),
-    "match": Amid(lambda on: [found.name for found in on.trie.match("a.b")], {"a.c"}, []),
-    "has_match": Amid(lambda on: on.trie.has_match("a.b"), {"a.c"}, False),
-    "entries": Amid(lambda on: [found.subscriber.name for found in on.trie.entries("a")], {"a.c"}, []),
-    "len": Amid(lambda on: len(on.trie), {"a.c"}, 1),
-    "fork": Amid(lambda on: len(on.trie.fork()), {"a.c"}, 1),
-    "snapshot": Amid(lambda on: len(on.trie.snapshot()), {"a.c"}, 1),
-}
-
-
-def assert_left(on: Start, left: set[str]) -> None:
-    """The filters in `left` remain, and perhaps one that a subscriber equal to the doomed one has."""
-    added = [] if on.kept is None else on.trie.filters(on.kept)
-    assert added in ([], ["a.b"])
-    assert {one.filter for one in on.trie.subscriptions()} == left | set(added)
-    assert all(one.subscriber in (on.stays, on.kept) for one in on.trie.subscriptions())
-    assert {filter for filter, wanted in on.told.items() if wanted} == left | set(added)
-    on.trie.check()
-
-
-@pytest.mark.parametrize("operation", AMID)
-class TestEverySchedule:
-    def test_of_a_death_amid_an_operation(self, operation: str) -> None:
-        """The death comes at each access of the operation to a slot, in the same thread or another."""
-        twin: Twin = subscription_twin()
-        at = 1
-        while True:
-            on = Start(twin)
-            try:
-                twin.schedule.switch(partial(AMID[operation].run, on), {at: on.die})
-            except LookupError:
-                break
-            assert_left(on, AMID[operation].left)
-            at += 1
-        assert at > 2
-
-    def test_of_an_operation_amid_a_death(self, operation: str) -> None:
-        """The subscriber is dead; its subscriptions are removed one after another."""
-        twin: Twin = subscription_twin()
-        at = 1
-        while True:
-            on, answers = Start(twin), []
-            try:
-                twin.schedule.switch(on.die, {at: lambda: answers.append(AMID[operation].run(on))})  # noqa: B023
-            except LookupError:
-                break
-            assert answers == [AMID[operation].answer]
-            assert_left(on, AMID[operation].left)
-            assert on.kept is None or on.trie.filters(on.kept) == ["a.b"]
-            at += 1
-        assert at > 2
-
-
 # ------------------------------------------------------------------------------------------------------------- threads
 
 
@@ -885,101 +736,3 @@ del subscriber
 
 def test_nothing_is_said_at_exit() -> None:
     assert run_script(AT_EXIT) == (0, "a True\na.* True\n", "")
-
-
-# ------------------------------------------------------------------------------------------------------- bound methods
-
-
-class Client:
-    def __init__(self) -> None:
-        self.inbox: deque[Any] = deque()
-
-    def receive(self, message: object) -> None:
-        self.inbox.append(message)
-
-
-class TestBoundMethods:
-    """A bound method is made anew each time, and dropped at once; only the object counts."""
-
-    def test_lives_as_long_as_its_object(self) -> None:
-        trie = SubscriptionTrie(weak=True)
-        one, other = Client(), Client()
-        assert trie.subscribe("a.*", one.receive)
-        assert not trie.subscribe("a.*", one.receive)
-        assert trie.subscribe("a.*", other.receive)
-        assert set(trie.match("a.b")) == {one.receive, other.receive}
-        for call in trie.match("a.b"):
-            call("hello")
-        assert list(one.inbox) == list(other.inbox) == ["hello"]
-        assert {found.subscriber for found in trie.deliveries("a.b")} == {one.receive, other.receive}
-        del call, one
-        gc.collect()
-        drain()
-        assert trie.match("a.b") == (other.receive,)
-        assert len(trie) == 1
-        assert trie.unsubscribe("a.*", other.receive)
-        assert not trie.unsubscribe("a.*", other.receive)
-        assert trie.match("a.b") == ()
-        trie.check()
-
-    def test_equal_methods_by_several_filters_are_one(self) -> None:
-        trie = SubscriptionTrie(weak=True)
-        client = Client()
-        for filter in ("a.b", "a.*", "#"):
-            trie.subscribe(filter, client.receive)
-        assert trie.match("a.b") == (client.receive,)
-        assert len(trie.deliveries("a.b", merge="one")) == 1
-        assert sorted(trie.filters(client.receive)) == ["#", "a.*", "a.b"]
-        assert trie.unsubscribe_all(client.receive) == 3
-        trie.check()
-
-    def test_a_method_in_c(self) -> None:
-        class Inbox(deque[Any]):
-            __hash__ = object.__hash__  # type: ignore[assignment]
-
-        trie = SubscriptionTrie(weak=True)
-        inbox = Inbox()
-        assert trie.subscribe("a", inbox.append)
-        for call in trie.match("a"):
-            call(5)
-        assert list(inbox) == [5]
-        del call, inbox
-        gc.collect()
-        drain()
-        assert trie.match("a") == ()
-        assert len(trie) == 0
-        trie.check()
-
-    def test_of_a_class(self) -> None:
-        class Route:
-            @classmethod
-            def go(cls) -> None: ...
-
-        trie = SubscriptionTrie(weak=True)
-        assert trie.subscribe("a", Route.go)
-        assert trie.match("a") == (Route.go,)
-        trie.check()
-
-    def test_in_a_group_with_the_turn(self) -> None:
-        trie = SubscriptionTrie(MQTT, weak=True)
-        clients = [Client() for _ in range(3)]
-        for client in clients:
-            trie.subscribe("$share/g/a", client.receive)
-        assert {trie.match("a")[0] for _ in range(3)} == {client.receive for client in clients}
-        del client, clients
-        gc.collect()
-        drain()
-        assert trie.match("a") == trie.deliveries("a") == ()
-        trie.check()
-
-    def test_of_an_object_that_cannot_be_weakly_held(self) -> None:
-        class Slotted:
-            __slots__ = ()
-
-            def receive(self) -> None: ...
-
-        trie = SubscriptionTrie(weak=True)
-        with pytest.raises(TypeError, match="cannot create weak reference to 'Slotted' object"):
-            trie.subscribe("a", Slotted().receive)
-        assert len(trie) == 0
-        trie.check()
