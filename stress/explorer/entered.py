@@ -15,6 +15,7 @@ from functools import partial, partialmethod
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
+from stress.explorer.codes import codes_in
 from stress.explorer.kinds import is_of_c
 from stress.explorer.policy import Treatment, is_ours, treatment_of
 
@@ -169,7 +170,7 @@ def reachable(roots: Iterable[Any]) -> list[CodeType]:
             if is_ours(each.__module__):
                 continue
             found.append(each.__code__)
-            names = {name for code in _codes(each.__code__) for name in code.co_names}
+            names = {name for code in codes_in(each.__code__) for name in code.co_names}
             known = [each.__globals__[name] for name in names if name in each.__globals__]
             waiting += [value for value in known if isinstance(value, (FunctionType, type))]
             waiting.append(getattr(each, "__wrapped__", None))
@@ -182,10 +183,3 @@ def reachable(roots: Iterable[Any]) -> list[CodeType]:
 
 
 _MOST_REACHABLE: Final = 300
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)

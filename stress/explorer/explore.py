@@ -26,6 +26,7 @@ from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
+from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import LIVELOCK, Drift, Execution
 from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, minimise
 from stress.explorer.object_experiment import (
@@ -37,7 +38,6 @@ from stress.explorer.object_experiment import (
 )
 from stress.explorer.origin import Origin, origin_of
 from stress.explorer.places import FOREIGN, meet
-from stress.explorer.plain_state import NewCode
 from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
 from stress.explorer.races import Races

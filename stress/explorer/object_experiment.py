@@ -20,10 +20,11 @@ from stress.explorer.access_limit import AccessLimit
 from stress.explorer.caller import caller_of
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
+from stress.explorer.held import held
 from stress.explorer.kinds import LOCKS
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
-from stress.explorer.plain_state import PlainState, held
+from stress.explorer.plain_state import PlainState
 from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import exchanged, substituted

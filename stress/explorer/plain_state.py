@@ -17,79 +17,36 @@ from __future__ import annotations
 
 import _thread
 import array
-import dis
 import gc
 import io
 import random
 import sys
 import types
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
-from dataclasses import dataclass, field
 from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from stress.answers import attributes_of
 from stress.explorer import sites
 from stress.explorer.caller import CALLING
 from stress.explorer.calls import effect_of, effect_of_opaque, is_outside, is_reading_method, method_effect, unwrapped
+from stress.explorer.codes import codes_in, copy_of, does_something, marks_itself, only_names_classes
 from stress.explorer.entered import Entered, functions_of, reachable
-from stress.explorer.instrumentation import with_steps
+from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
+from stress.explorer.knowledge import Knowledge, NewCode
 from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
 from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN, Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.slots import Seam
 
-__all__ = ["CONTAINERS", "Knowledge", "NewCode", "Place", "PlainState", "held"]
+__all__ = ["PlainState"]
 
 Key = tuple[Any, Any]
 _MAIN: Final = -1
-
-
-class NewCode(BaseException):
-    """Code without steps was about to run; it is known now."""
-
-
-@dataclass
-class Knowledge:
-    """What is known of a program: the `names` of attributes that change, those of classes' attributes, the changing
-    `variables` of modules and closures, the containers that change (`items`), the kinds of objects that several threads
-    `share`; and the codes that ran.
-    """
-
-    names: set[str] = field(default_factory=set)
-    of_classes: set[str] = field(default_factory=set)
-    variables: set[str] = field(default_factory=set)
-    items: set[str] = field(default_factory=set)
-    shared: set[str] = field(default_factory=set)
-    codes: dict[int, CodeType] = field(default_factory=dict)
-    alike: dict[CodeType, int] = field(default_factory=dict)
-    grew: bool = False
-
-    def has_grown(self) -> bool:
-        """Whether anything was added since the exploration began."""
-        return self.grew
-
-    def told(self) -> list[list[str]]:
-        """All but the codes, as a token holds it."""
-        return [sorted(known) for known in (self.names, self.of_classes, self.variables, self.items, self.shared)]
-
-    def hear(self, told: Sequence[Iterable[str]]) -> None:
-        """Add what a token holds."""
-        sets = (self.names, self.of_classes, self.variables, self.items, self.shared)
-        for known, more in zip(sets, told, strict=False):
-            known.update(more)
-
-    def learn(self, known: set[Any], new: Any) -> None:
-        """Add something to one of the sets."""
-        if new not in known:
-            known.add(new)
-            self.grew = True
 
 
 class PlainState:
@@ -185,7 +142,7 @@ class PlainState:
             knowledge.grew = True
             if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
                 raise NewCode
-        elif _does_something(code) and not (frame is not None and _only_names_classes(code, frame)):
+        elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
 
     def begin_again(self) -> None:
@@ -206,10 +163,10 @@ class PlainState:
         self._made.update(CALLING)
         copies: dict[int, CodeType] = {}
         for key, code in self.knowledge.codes.items():
-            if _marks_itself(code):
+            if marks_itself(code):
                 self._made[key] = code
                 continue
-            copies[key] = _copy_of(code, variables, self._made)
+            copies[key] = copy_of(code, variables, self._made)
         self._alike = {self.knowledge.codes[key]: copy for key, copy in copies.items()}
         for function in functions_of(self.knowledge.codes, self._roots):
             code = function.__code__
@@ -249,7 +206,7 @@ class PlainState:
         seen: set[Any] = set()
         for function, code in self._swapped:
             names = function.__globals__
-            for name in dict.fromkeys(name for each in _codes(code) for name in each.co_names):
+            for name in dict.fromkeys(name for each in codes_in(code) for name in each.co_names):
                 if name in names and (id(names), name) not in seen:
                     seen.add((id(names), name))
                     yield names, name, names[name]
@@ -460,10 +417,11 @@ class PlainState:
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         keys: list[Key] = []
         if name in self.names:
-            where = self._whose(self._holder(owner, name))
+            is_exchanged = self.names is _EVERYTHING
+            where = self._whose(self._holder(owner, name) if is_exchanged else owner)
             if where is not None:
                 keys.append((where, name))
-            if self.names is _EVERYTHING:
+            if is_exchanged:
                 keys += self._keys_of_what_holds(owner, name)
         if name in self.knowledge.of_classes:
             keys.append(("a class", name))
@@ -652,7 +610,7 @@ class PlainState:
         while waiting and len(seen) < most:
             each = waiting.pop()
             of = type(each)
-            if of in _ATOMS or id(each) in seen:
+            if of in ATOMS or id(each) in seen:
                 continue
             seen.add(id(each))
             kind = kind_of(of)
@@ -811,7 +769,7 @@ class PlainState:
         while waiting and len(seen) < _MOST_BEHIND:
             each = waiting.pop()
             kind = kind_of(type(each))
-            if id(each) in seen or type(each) in _ATOMS or kind in (Kind.TYPE, Kind.MODULE):
+            if id(each) in seen or type(each) in ATOMS or kind in (Kind.TYPE, Kind.MODULE):
                 continue
             seen.add(id(each))
             if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
@@ -868,7 +826,7 @@ class PlainState:
         owner = getattr(callee, "__self__", None)
         if of in _METHODS:
             owner, given = (given[0], given[1:]) if given else (None, given)
-        elif of is _FUNCTION_OF_C and (owner is None or isinstance(owner, ModuleType)):
+        elif of is FUNCTION_OF_C and (owner is None or isinstance(owner, ModuleType)):
             if callee in _STARTING and self._me() != _MAIN:
                 raise Refused(f"{OWN_THREAD} ({site})")
             self._use(site, effect_of(callee), given)
@@ -1193,7 +1151,6 @@ _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesI
 _IS_COLLECTED: Final = 1 << 14
 _MOST_BEHIND: Final = 30
 _TYPE: Final = type
-_FUNCTION_OF_C: Final = type(len)
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _BOUND: Final = (type(len), type(object().__str__))
 _DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -1202,7 +1159,6 @@ _STARTING: Final = (_thread.start_new_thread, _thread.start_new)
 _OF_EVERY_OBJECT: Final = frozenset({
     "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
 })  # fmt: skip
-_ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, type, FunctionType})
 _SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
 _STARTS: Final = frozenset({"start", "_start"})
 _REFUSED: Final = {
@@ -1269,111 +1225,3 @@ def _empty(cell: CellType) -> None:
         del cell.cell_contents
     except ValueError:
         return
-
-
-# --------------------------------------------------------------------------------------------------------- other code
-
-_copies: dict[tuple[int, frozenset[str]], tuple[CodeType, CodeType, dict[int, CodeType]]] = {}
-
-
-def _copy_of(code: CodeType, variables: frozenset[str], made: dict[int, CodeType]) -> CodeType:
-    """The code with steps, which is kept for the next exploration."""
-    here = variables & {*_names_in(code)}
-    known = _copies.get((id(code), here))
-    if known is None:
-        parts: dict[int, CodeType] = {}
-        known = _copies[id(code), here] = code, with_steps(code, here, parts), parts
-    made.update(known[2])
-    return known[1]
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
-
-
-def _names_in(code: CodeType) -> Iterator[str]:
-    for each in _codes(code):
-        yield from (*each.co_names, *each.co_cellvars, *each.co_freevars)
-
-
-def _does_something(code: CodeType) -> bool:
-    """Whether code accesses anything but its own variables."""
-    return bool(code.co_names or code.co_freevars)
-
-
-_NAMING: Final = frozenset({
-    "RESUME", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW",
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT", "BUILD_TUPLE", "BINARY_SUBSCR", "BINARY_OP", "PUSH_NULL",
-    "PRECALL", "CALL", "CACHE", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS", "NOT_TAKEN",
-})  # fmt: skip
-
-
-def _only_names_classes(code: CodeType, frame: FrameType) -> bool:
-    """Whether code only puts classes together, as an annotation does that is evaluated, or makes a tuple of what it is
-    given, as `__new__` of a named tuple does.
-    """
-    if any(each.opname not in _NAMING for each in dis.get_instructions(code)):
-        return False
-    spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
-    found = [next((each[name] for each in spaces if name in each), None) for name in code.co_names]
-    return all(isinstance(each, type) or each == tuple.__new__ for each in found)
-
-
-def _marks_itself(code: CodeType) -> bool:
-    return any("switch_point" in each.co_names for each in _codes(code))
-
-
-# ------------------------------------------------------------------------------------------------ what belongs to it
-
-
-def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator[tuple[Any, str]]:
-    """What an object consists of and may change, and objects of the given `kinds`, each with its place."""
-    seen: dict[int, Any] = {}
-    waiting: deque[tuple[Any, str]] = deque([(made, "")])
-    while waiting and len(seen) < most:
-        each, where = waiting.popleft()
-        of = type(each)
-        if of in _ATOMS - {FunctionType} or id(each) in seen:
-            continue
-        seen[id(each)] = each
-        kind = kind_of(of)
-        if kind is Kind.MODULE or kind is Kind.TYPE:
-            continue
-        if kind is not Kind.QUIET or (kinds and isinstance(each, kinds)):
-            yield each, where
-        if isinstance(each, dict):
-            waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()) if type(item) not in _ATOMS)
-        elif isinstance(each, (list, tuple, deque)):
-            waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each) if type(item) not in _ATOMS)
-        elif of is FunctionType:
-            for name, cell in zip(each.__code__.co_freevars, each.__closure__ or (), strict=True):
-                yield cell, f"{where}()"
-                try:
-                    waiting.append((cell.cell_contents, f"{where}().{name}"))
-                except ValueError:
-                    continue  # not assigned yet
-            waiting.extend((item, f"{where}()") for item in each.__defaults__ or ())
-            waiting.extend((item, f"{where}.{name}") for name, item in vars(each).items())
-        elif of is MethodType:
-            waiting += [(each.__self__, f"{where}.__self__"), (each.__func__, f"{where}.__func__")]
-        elif of is partial:
-            waiting.extend((item, f"{where}()") for item in (each.func, *each.args, *each.keywords.values()))
-        elif kind in (Kind.VIEW, Kind.ITERATOR):
-            waiting.extend((item, f"items of {where}") for item in gc.get_referents(each))
-        elif of is _FUNCTION_OF_C and not isinstance(each.__self__, ModuleType):
-            waiting.append((each.__self__, f"{where}.__self__"))
-        if not is_of_c(of) and (kind is not Kind.QUIET or each is made):
-            attributes = (*attributes_of(each), *_shared_attributes_of(each))
-            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
-
-
-def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
-    """The containers that all objects of a class share."""
-    for base in type(each).__mro__:
-        if not is_of_c(base):
-            for name, item in list(vars(base).items()):
-                if isinstance(item, CONTAINERS) and not name.startswith("__"):
-                    yield f"__class__.{name}", item

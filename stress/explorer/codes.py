@@ -1,0 +1,66 @@
+"""Code objects: their copies with steps, which are kept from one exploration to the next, and what they do."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Final
+
+from stress.explorer.instrumentation import with_steps
+
+__all__ = ["codes_in", "copy_of", "does_something", "marks_itself", "only_names_classes"]
+
+_copies: dict[tuple[int, frozenset[str]], tuple[CodeType, CodeType, dict[int, CodeType]]] = {}
+
+
+def copy_of(code: CodeType, variables: frozenset[str], made: dict[int, CodeType]) -> CodeType:
+    """The code with steps, which is kept for the next exploration."""
+    here = variables & {*_names_in(code)}
+    known = _copies.get((id(code), here))
+    if known is None:
+        parts: dict[int, CodeType] = {}
+        known = _copies[id(code), here] = code, with_steps(code, here, parts), parts
+    made.update(known[2])
+    return known[1]
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The code, and those of functions and classes within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from codes_in(each)
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    for each in codes_in(code):
+        yield from (*each.co_names, *each.co_cellvars, *each.co_freevars)
+
+
+def does_something(code: CodeType) -> bool:
+    """Whether code accesses anything but its own variables."""
+    return bool(code.co_names or code.co_freevars)
+
+
+_NAMING: Final = frozenset({
+    "RESUME", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW",
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT", "BUILD_TUPLE", "BINARY_SUBSCR", "BINARY_OP", "PUSH_NULL",
+    "PRECALL", "CALL", "CACHE", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS", "NOT_TAKEN",
+})  # fmt: skip
+
+
+def only_names_classes(code: CodeType, frame: FrameType) -> bool:
+    """Whether code only puts classes together, as an annotation does that is evaluated, or makes a tuple of what it is
+    given, as `__new__` of a named tuple does.
+    """
+    if any(each.opname not in _NAMING for each in dis.get_instructions(code)):
+        return False
+    spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
+    found = [next((each[name] for each in spaces if name in each), None) for name in code.co_names]
+    return all(isinstance(each, type) or each == tuple.__new__ for each in found)
+
+
+def marks_itself(code: CodeType) -> bool:
+    """Whether code says itself where threads may switch."""
+    return any("switch_point" in each.co_names for each in codes_in(code))
