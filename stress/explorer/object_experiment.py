@@ -233,7 +233,7 @@ class Outliving:
         self._exchanged.close()
         self._exchanged = ExitStack()
         instead: list[tuple[Any, str, Any]] = []
-        for owner, name, value in self._plain.outliving():
+        for owner, name, value in self._plain.stepped.outliving():
             new = next((new for old, new in self._made if old is value), None)
             if new is None:
                 new = None if isinstance(value, LOCKS) else self._machine.primitives.instead_of(value)

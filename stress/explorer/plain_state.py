@@ -5,51 +5,47 @@ thread can tell: if two threads touch the object, and somebody changes that attr
 out about that (`Knowledge`) only grows. If it grows during an exploration, or a function runs that has no steps yet,
 the exploration begins again (`grew`). So the last one has steps for all that ran in it.
 
-* A place is an attribute of an object, or all items of a container. Objects that the factory made are told apart by
-  where they lie; of others, all that one instruction made, or else all of one type, are taken as one.
-* An object that nobody can know yet is not shared: the one that `__init__` fills, until it is given to others.
+* Which objects are shared, and the places that an access touches, are known to `Sharing`.
 * Functions in C are one step. One that calls back makes its step again after each call back.
 * Objects of unknown types of C are one place all together, which every use may change.
-* What outlives an execution (variables of modules, attributes of classes, and what hangs on them) is put back after it.
+* What outlives an execution (variables of modules, attributes of classes, and what hangs on them) is put back after it
+  (`Undo`).
 """
 
 from __future__ import annotations
 
 import _thread
-import array
-import gc
-import io
-import random
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
 from functools import partial
-from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from stress.explorer import sites
+from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
-from stress.explorer.calls import effect_of, effect_of_opaque, is_outside, is_reading_method, method_effect, unwrapped
-from stress.explorer.codes import codes_in, copy_of, does_something, marks_itself, only_names_classes
-from stress.explorer.entered import Entered, functions_of, reachable
-from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
-from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
-from stress.explorer.knowledge import Knowledge, NewCode
-from stress.explorer.outliving import Snapshot, fill_again, items_of, set_again
+from stress.explorer.calls import effect_of, effect_of_opaque, is_reading_method, method_effect, unwrapped
+from stress.explorer.codes import does_something, only_names_classes
+from stress.explorer.entered import Entered, reachable
+from stress.explorer.held import FUNCTION_OF_C, held
+from stress.explorer.kinds import Kind, is_of_c, kind_of
+from stress.explorer.knowledge import NewCode
+from stress.explorer.outliving import Snapshot
 from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN, Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
+from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, Sharing, behind_proxy
 from stress.explorer.slots import Seam
+from stress.explorer.stepped import Stepped
+from stress.explorer.undo import MAIN
 
 __all__ = ["PlainState"]
 
-Key = tuple[Any, Any]
-_MAIN: Final = -1
 
-
-class PlainState:
+class PlainState(Sharing):
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
     object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
     modules for real ones.
@@ -62,46 +58,22 @@ class PlainState:
         modules: Mapping[ModuleType, ModuleType],
         outside: Outside,
     ) -> None:
-        self._seam = seam
-        self.knowledge = Knowledge()
-        self.names: Any = self.knowledge.names
+        super().__init__(seam)
+        self.stepped = Stepped()
+        self.call_backs = CallBacks(__file__)
         self._places: dict[Any, Place] = {}
-        self._lying: dict[int, tuple[Any, Any]] = {}
-        self._touched: dict[int, list[Any]] = {}
-        self.new: dict[int, Any] = {}
-        """The objects that are being filled."""
-        self._calling: dict[int, Any] = {}
-        self.marks: dict[int, list[Any]] = {}
-        """For each thread, the instructions that run and may call back, with their places, the innermost last."""
-        self._spaces: dict[int, tuple[Any, Any]] = {}
-        self._sources: dict[int, tuple[Any, list[Any]]] = {}
         self._make_twin, self._modules = make_twin, modules
         self._twins: dict[int, tuple[Any, Any]] = {}
         self._locals: dict[int, list[Any]] = {}
-        self._undo: list[Callable[[], None]] = []
-        self._saved: dict[Any, Any] = {}
-        self._of_all: set[int] = set()
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
-        self._made: dict[int, CodeType] = {}
-        self._alike: dict[CodeType, CodeType] = {}
-        """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
-        self._swapped: list[tuple[FunctionType, CodeType]] = []
         self.entered = Entered(self._has_entered)
         self.watches = True
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.loops, self._last_step, self._rounds = 0, -1, 0
-        self._items: Any = self.knowledge.items
-        self._shared: Any = self.knowledge.shared
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
-        self._calls_back = False
-        """Whether the present instruction may call a method in C that changes something, or takes items."""
-        self.listens = False
-        """Whether the object's code runs, and not only the explorer's."""
-        self._roots: list[Any] = []
-        self._classes: list[type] = []
         self._before = Snapshot()
         self._outside = outside
 
@@ -125,7 +97,7 @@ class PlainState:
         """Some code begins to run."""
         if (
             not self.listens
-            or id(code) in self._made
+            or id(code) in self.stepped.made
             or id(code) in CALLING
             or treatment_of(code) is not Treatment.EXPLORED
         ):
@@ -152,32 +124,10 @@ class PlainState:
         self._unguarded.clear()
         self.put_back()
         self._before.put_back()
-        self._take_back_codes()
-        self._give_steps()
+        self.stepped.take_back()
+        self.stepped.give(self.knowledge)
         sites.use(self)
         self.entered.begin()
-
-    def _give_steps(self) -> None:
-        variables = frozenset(self.knowledge.variables)
-        self._made.clear()
-        self._made.update(CALLING)
-        copies: dict[int, CodeType] = {}
-        for key, code in self.knowledge.codes.items():
-            if marks_itself(code):
-                self._made[key] = code
-                continue
-            copies[key] = copy_of(code, variables, self._made)
-        self._alike = {self.knowledge.codes[key]: copy for key, copy in copies.items()}
-        for function in functions_of(self.knowledge.codes, self._roots):
-            code = function.__code__
-            if id(code) in copies:
-                self._swapped.append((function, code))
-                function.__code__ = copies[id(code)]
-
-    def _take_back_codes(self) -> None:
-        for function, code in reversed(self._swapped):
-            function.__code__ = code
-        self._swapped.clear()
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
@@ -190,7 +140,7 @@ class PlainState:
             sites.use(None)
             self.put_back()
             self._before.put_back()
-            self._take_back_codes()
+            self.stepped.take_back()
 
     def meets_new(self) -> None:
         """A site meets a type for the first time: what it leads to is watched."""
@@ -199,46 +149,25 @@ class PlainState:
 
     # -------------------------------------------------------------------------------------------- one execution
 
-    def outliving(self) -> Iterator[tuple[Any, str, Any]]:
-        """The variables of modules that code with steps names, as (dictionary, name, value), and the attributes of its
-        classes, as (class, name, value).
-        """
-        seen: set[Any] = set()
-        for function, code in self._swapped:
-            names = function.__globals__
-            for name in dict.fromkeys(name for each in codes_in(code) for name in each.co_names):
-                if name in names and (id(names), name) not in seen:
-                    seen.add((id(names), name))
-                    yield names, name, names[name]
-                    of = names[name]
-                    for cls in of.__mro__ if isinstance(of, type) and not is_of_c(of) else ():
-                        if id(cls) not in seen and not is_of_c(cls):
-                            seen.add(id(cls))
-                            yield from ((cls, each, value) for each, value in list(vars(cls).items()))
-        for each in self._classes:
-            if id(each) not in seen and not is_of_c(each):
-                seen.add(id(each))
-                yield from ((each, name, value) for name, value in list(vars(each).items()))
-
     def begin_execution(self) -> None:
         """Put back what the previous execution has changed of what outlives it, and forget its objects."""
         self.watches = self.entered.next_execution()
         self.put_back()
         self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
-        if not self.knowledge.names.isdisjoint(_OF_ALL_NAMES):
-            self.names = _EVERYTHING
+        if not self.knowledge.names.isdisjoint(OF_ALL_NAMES):
+            self.names = EVERYTHING
         self._last_step, self._rounds = -1, 0
         for local, last, of in self._locals.values():
-            if last != _MAIN:
+            if last != MAIN:
                 names = _thread._local.__getattribute__(local, "__dict__")
                 names.clear()
-                names.update(of[_MAIN])
+                names.update(of[MAIN])
         self._locals.clear()
         self._lying.clear()
         self._touched.clear()
         self.new.clear()
         self._calling.clear()
-        self.marks.clear()
+        self.call_backs.marks.clear()
         self._spaces.clear()
         self._sources.clear()
 
@@ -251,66 +180,6 @@ class PlainState:
         """These calls have been made."""
         self.listens = False
         self.put_back()
-
-    def put_back(self) -> None:
-        """Put back what has been changed and outlives an execution."""
-        while self._undo:
-            self._undo.pop()()
-        self._saved.clear()
-
-    def note(self, made: Any) -> None:
-        """Record the places in a fresh object."""
-        for each, where in held(made):
-            self._lying.setdefault(id(each), (each, where))
-
-    def note_made(self, site: Any, made: Any) -> None:
-        """A container has been made by an instruction."""
-        if self._seam.before is None:
-            self._saved[id(made)] = made
-            return
-        me = self._me()
-        if me != _MAIN:
-            self._touched[id(made)] = [made, f"a {type(made).__name__} made in {site.place}", me, True]
-
-    def begin_to_fill(self, site: Any, owner: Any) -> None:
-        """`__init__` begins: the object is new if a class was called for that."""
-        if not self.listens:
-            return
-        me = self._me()
-        calling = self._calling.get(me)
-        if isinstance(calling, type) and isinstance(owner, calling) and id(owner) not in self._lying:
-            if not getattr(owner, "__dict__", True):  # an older one that `__new__` gave has attributes
-                self._saved[id(owner), "made"] = owner
-            if self._seam.before is None:
-                self._calling[me] = None
-                return
-            self.new[id(owner)] = [owner, sys._getframe(2)]
-            if id(owner) not in self._touched and me != _MAIN:
-                self._touched[id(owner)] = [owner, _category(owner), me, True]
-        self._calling[me] = None
-
-    def end_to_fill(self, _: Any, owner: Any) -> None:
-        """An `__init__` is done."""
-        known = self.new.get(id(owner))
-        if known is not None and known[1] is sys._getframe(2):
-            del self.new[id(owner)]
-
-    def _me(self) -> int:
-        scheduler = self._seam.scheduler
-        return _MAIN if scheduler is None else scheduler.identity()
-
-    def _whose(self, owner: Any) -> Any:
-        """The name of an object that several threads use; None if no other thread than this one has touched it."""
-        lying = self._lying.get(id(owner))
-        if lying is not None:
-            return lying[1]
-        me = self._me()
-        known = self._touched.get(id(owner))
-        if known is None:
-            known = self._touched[id(owner)] = [owner, _category(owner), me, False]
-        elif known[2] != me:
-            self.knowledge.learn(self.knowledge.shared, known[1])
-        return known[1] if known[1] in self._shared else None
 
     # ------------------------------------------------------------------------------------------------------- steps
 
@@ -347,7 +216,7 @@ class PlainState:
             self._last_step, self._rounds = step, 0
             return
         self._rounds += 1
-        self.names = self._items = self._shared = _EVERYTHING
+        self.names = self._items = self._shared = EVERYTHING
         if self._rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
 
@@ -355,57 +224,15 @@ class PlainState:
         """Whether a thread of the scenario runs. If another one does, its step is only counted."""
         if self._seam.before is None or not self.listens:
             return False
-        if self._me() == _MAIN:
+        if self._me() == MAIN:
             self._seam.before(_PASSED)
             return False
         return True
 
-    def _mark(self, place: Place | None, changes: bool) -> None:
-        """Remember an instruction that may call back."""
-        me = self._me()
-        if place is None and me not in self.marks:
-            return
-        frame = sys._getframe(2)
-        while frame.f_code.co_filename in _OURS and frame.f_back is not None:
-            frame = frame.f_back
-        self._unmark(me, frame)
-        if place is not None:
-            self.marks.setdefault(me, []).append((frame, frame.f_lasti, place, changes))
-
-    def _unmark(self, me: int, frame: FrameType) -> None:
-        """Forget what a function that runs, and all that it has called, have marked before."""
-        marks = self.marks.get(me)
-        if marks is None:
-            return
-        for at, mark in enumerate(marks):
-            if mark[0] is frame:
-                del marks[at:]
-                break
-        if len(marks) > _MANY:  # functions that have ended by an exception
-            running = set[FrameType]()
-            each: FrameType | None = frame
-            while each is not None:
-                running.add(each)
-                each = each.f_back
-            marks[:] = [mark for mark in marks if mark[0] in running]
-        if not marks:
-            del self.marks[me]
-
     def go_on(self, _: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
-        if self._seam.before is None or not self.marks:
-            return
-        me, frame = self._me(), sys._getframe(2)
-        self._unmark(me, frame)
-        caller = frame.f_back
-        for marked, at, place, changes in reversed(self.marks.get(me, ())):
-            if marked is caller:
-                if 0 <= caller.f_lasti - at <= _NEAR:
-                    if changes:
-                        self._seam.before(place, None, "write")
-                    else:
-                        self._seam.before(place)
-                return
+        if self._seam.before is not None and self.call_backs.marks:
+            self.call_backs.goes_on(self._me(), sys._getframe(2), self._seam.before)
 
     # --------------------------------------------------------------------------------------------------- attributes
 
@@ -414,43 +241,13 @@ class PlainState:
         if self._counts():
             self._step(self._keys_of_attribute(owner, name), False)
 
-    def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
-        keys: list[Key] = []
-        if name in self.names:
-            is_exchanged = self.names is _EVERYTHING
-            where = self._whose(self._holder(owner, name) if is_exchanged else owner)
-            if where is not None:
-                keys.append((where, name))
-            if is_exchanged:
-                keys += self._keys_of_what_holds(owner, name)
-        if name in self.knowledge.of_classes:
-            keys.append(("a class", name))
-        return keys
-
-    def _holder(self, owner: Any, name: str) -> Any:
-        """What holds an attribute: the object, or its dictionary where code exchanges these: objects may share one."""
-        if "__dict__" not in self.knowledge.names or name in _OF_ALL_NAMES:
-            return owner
-        if type(getattr(type(owner), name, None)) is types.MemberDescriptorType:
-            return owner
-        try:
-            return object.__getattribute__(owner, "__dict__")
-        except AttributeError:
-            return owner
-
-    def _keys_of_what_holds(self, owner: Any, name: str) -> list[Key]:
-        """The places on which every attribute of an object depends, of those that code changes."""
-        changing = [each for each in _OF_ALL_NAMES if each in self.knowledge.names and each != name]
-        where = self._whose(owner) if changing else None
-        return [] if where is None else [(where, each) for each in changing]
-
     def load(self, site: Any, kind: Kind, owner: Any) -> Any:
         """An attribute of something else is about to be read; answers what to read it of."""
         name = site.name
         if kind is Kind.LOCK:
             return self._twin(owner)
         if kind is Kind.PROXY:
-            real = _behind_proxy(owner)
+            real = behind_proxy(owner)
             if kind_of(type(real)) is Kind.PLAIN:
                 if name in self.names:
                     self.read_attribute(real, name)
@@ -483,7 +280,7 @@ class PlainState:
             keys = self._keys_of_attribute(owner, name)
             if _is_state(owner, name) and self._is_met(owner):
                 keys.append(FOREIGN)
-            self._mark(self._step(keys, False), False)
+            self.call_backs.add(self._me(), self._step(keys, False), False)
         elif name in self.names:
             self._step(self._keys_of_attribute(owner, name), False)
         return owner
@@ -492,7 +289,7 @@ class PlainState:
         """An attribute is about to be changed."""
         kind = kind_of(type(owner)) if kind is None else kind
         if kind is Kind.PROXY:
-            owner = _behind_proxy(owner)
+            owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if id(owner) in self.new:
             if name != "__dict__":
@@ -526,26 +323,6 @@ class PlainState:
         """Some attributes are about to be read."""
         if self._counts():
             self._step(self._keys_of_all(owner), False)
-
-    def _keys_of_all(self, owner: Any) -> list[Key]:
-        if isinstance(owner, CONTAINERS):
-            return self._keys_of_items(owner)
-        names = [each for each in self.knowledge.names if _has(owner, each)]
-        return [key for name in sorted(names) for key in self._keys_of_attribute(owner, name)]
-
-    def _keys_of_everything(self, given: Iterable[Any]) -> list[Key]:
-        """All attributes of objects, and what these hold."""
-        keys: dict[Key, None] = {}
-        for one in given:
-            for each, _ in held(one):
-                plain = kind_of(type(each)) is Kind.PLAIN
-                keys.update(dict.fromkeys(self._keys_of_all(each) if plain else self._keys_of(each, False)))
-        return list(keys)
-
-    def _note_space(self, owner: Any) -> None:
-        space = getattr(owner, "__dict__", None)
-        if type(space) is dict:
-            self._spaces[id(space)] = (space, owner)
 
     # ---------------------------------------------------------------------------------------------------- variables
 
@@ -588,91 +365,15 @@ class PlainState:
 
     # --------------------------------------------------------------------------------------------------- containers
 
-    def _keys_of_items(self, container: Any, changes: bool = False) -> list[Key]:
-        space = self._spaces.get(id(container))
-        if space is not None and space[0] is container:
-            return [key for name in sorted(self.knowledge.names) for key in self._keys_of_attribute(space[1], name)]
-        where = self._whose(container)
-        if where is None:
-            if changes:
-                self.knowledge.learn(self.knowledge.items, self._touched[id(container)][1])
-            return []
-        if changes:
-            self.knowledge.learn(self.knowledge.items, where)
-        return [(where, None)] if where in self._items else []
-
-    def _keys_of(self, operand: Any, deep: bool, changes: bool = False, most: int = 200) -> list[Key]:
-        """The places that a read of something accesses: a container, what an iterator or a view shows, and what these
-        hold.
-        """
-        keys: dict[Key, None] = {}
-        waiting, seen = [operand], set[int]()
-        while waiting and len(seen) < most:
-            each = waiting.pop()
-            of = type(each)
-            if of in ATOMS or id(each) in seen:
-                continue
-            seen.add(id(each))
-            kind = kind_of(of)
-            if kind is Kind.CONTAINER:
-                if changes:
-                    self._save_items(each)
-                keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
-                if deep:
-                    waiting += list(each.values()) if isinstance(each, dict) else list(each)
-            elif of is tuple or of is frozenset:
-                if deep:
-                    waiting += each
-            elif kind is Kind.VIEW:
-                waiting += gc.get_referents(each)
-            elif kind is Kind.ITERATOR:
-                waiting += self._behind(each)
-                where = self._whose(each)
-                if where is not None:  # whoever reads all of it, takes its items
-                    keys[where, "next"] = None
-                    self._calls_back = True
-            elif kind is Kind.FOREIGN:
-                if self._is_met(each):
-                    keys[FOREIGN] = None
-                    self._calls_back = self._calls_back or hasattr(of, "__next__")
-            elif kind is Kind.PROXY:
-                waiting.append(_behind_proxy(each))
-            elif of in _BOUND and not isinstance(each.__self__, (ModuleType, type(None))):
-                owner, name = each.__self__, each.__name__  # what calls this method, calls it back
-                if kind_of(type(owner)) is Kind.CONTAINER and not is_reading_method(name):
-                    self._calls_back = True
-                    keys.update(dict.fromkeys(self._keys_of(owner, deep, True)))
-                else:
-                    self._calls_back = self._calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
-                    waiting.append(owner)
-            elif of is partial:
-                waiting += [each.func, *each.args]
-            elif of is types.SimpleNamespace:
-                keys.update(dict.fromkeys(self._keys_of_all(each)))
-        return list(keys)
-
-    def _behind(self, iterator: Any) -> list[Any]:
-        """The containers and other iterators that an iterator takes its items from."""
-        known = self._sources.get(id(iterator))
-        if known is None or known[0] is not iterator:
-            referents = gc.get_referents(iterator)
-            referents += [each for one in referents if type(one) is tuple for each in one]  # as of `map` and `zip`
-            found = [each for each in referents if _may_give_items(each)]
-            known = self._sources[id(iterator)] = (iterator, found)
-        return known[1]
-
     def read_whole(self, _: Any, operand: Any) -> None:
         """A container or the like is about to be read as a whole."""
         if self._counts():
-            self._mark(self._step(self._keys_of(operand, False), False), False)
+            self.call_backs.add(self._me(), self._step(self._keys_of(operand, False), False), False)
 
     def read_deep(self, _: Any, operands: Iterable[Any]) -> None:
         """Containers or the like are about to be read with all that they hold."""
         if self._counts():
-            self._mark(self._step(self._keys_of_each(operands, True), False), False)
-
-    def _keys_of_each(self, operands: Iterable[Any], deep: bool, changes: bool = False) -> list[Key]:
-        return list(dict.fromkeys(key for each in operands for key in self._keys_of(each, deep, changes)))
+            self.call_backs.add(self._me(), self._step(self._keys_of_each(operands, True), False), False)
 
     def operate(self, _: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
@@ -682,14 +383,14 @@ class PlainState:
             self._save_items(left)
         if self._counts():
             keys = self._keys_of(left, not is_changed, is_changed) + self._keys_of(right, True)
-            self._mark(self._step(list(dict.fromkeys(keys)), is_changed), is_changed)
+            self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), is_changed), is_changed)
 
     def read_item(self, _: Any, kind: Kind, owner: Any, key: Any) -> None:
         """An item is about to be read."""
         if not self._counts():
             return
         if kind is Kind.PROXY:
-            owner = _behind_proxy(owner)
+            owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
             space = self._spaces.get(id(owner))
@@ -704,7 +405,7 @@ class PlainState:
             changes = isinstance(owner, dict) and getattr(type(owner), "__missing__", None) is not None
             if changes:
                 self._save_items(owner)
-            self._mark(self._step(self._keys_of_items(owner, changes), changes), changes)
+            self.call_backs.add(self._me(), self._step(self._keys_of_items(owner, changes), changes), changes)
         elif kind is Kind.FOREIGN and not _has_python(owner, "__getitem__"):
             self._use_foreign(owner, True)
         elif kind is Kind.VIEW:
@@ -713,7 +414,7 @@ class PlainState:
     def change_item(self, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
         """An item is about to be changed or removed. Several at once take the items of the value that is given."""
         if kind is Kind.PROXY:
-            owner = _behind_proxy(owner)
+            owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
             space = self._spaces.get(id(owner))
@@ -731,12 +432,12 @@ class PlainState:
                 keys = self._keys_of_items(owner, True)
                 if values and type(key) is slice:
                     keys += [each for each in self._keys_of_each(values, False) if each not in keys]
-                self._mark(self._step(keys, True), True)
+                self.call_backs.add(self._me(), self._step(keys, True), True)
         elif kind is Kind.FOREIGN and not _has_python(owner, "__setitem__") and self._counts():
             keys = self._keys_of_each(values, False)
             if self._is_met(owner) and FOREIGN not in keys:
                 keys.append(FOREIGN)
-            self._mark(self._step(keys, True), True)
+            self.call_backs.add(self._me(), self._step(keys, True), True)
 
     def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
@@ -752,34 +453,11 @@ class PlainState:
         keys = [] if where is None else [(where, "next")]
         if kind is Kind.ITERATOR:
             keys += [key for key in self._keys_of(iterator, False) if key not in keys]
-        self._mark(self._step(keys, where is not None), where is not None)
-
-    def _is_met(self, owner: Any) -> bool:
-        """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
-        if self._whose(owner) is not None:
-            return True
-        of = type(owner)
-        if of in _ON_THEIR_OWN:
-            return False
-        if any(map(is_outside, of.__mro__)):
-            return True
-        if not of.__flags__ & _IS_COLLECTED:
-            return True  # what it refers to is not known
-        waiting, seen = gc.get_referents(owner), {id(owner)}
-        while waiting and len(seen) < _MOST_BEHIND:
-            each = waiting.pop()
-            kind = kind_of(type(each))
-            if id(each) in seen or type(each) in ATOMS or kind in (Kind.TYPE, Kind.MODULE):
-                continue
-            seen.add(id(each))
-            if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
-                return True
-            waiting += gc.get_referents(each)
-        return False
+        self.call_backs.add(self._me(), self._step(keys, where is not None), where is not None)
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
         if self._is_met(owner):
-            self._mark(self._step([FOREIGN], changes), changes)
+            self.call_backs.add(self._me(), self._step([FOREIGN], changes), changes)
 
     # -------------------------------------------------------------------------------------------------------- calls
 
@@ -800,15 +478,15 @@ class PlainState:
         function = callee.__func__ if is_method else callee
         me = self._me()
         self._calling[me] = function
-        if me in self.marks:
-            self._unmark(me, sys._getframe(2))
+        if me in self.call_backs.marks:
+            self.call_backs.forget(me, sys._getframe(2))
         if type(function) is FunctionType:
             code = function.__code__
-            if id(code) in self._made:
+            if id(code) in self.stepped.made:
                 return
             treatment = treatment_of(code)
             if treatment is Treatment.EXPLORED:
-                copy = self._alike.get(code) if self.listens else None
+                copy = self.stepped.alike.get(code) if self.listens else None
                 if copy is not None:  # it was compiled again, or its function was made before the exploration
                     function.__code__ = copy
                     return
@@ -827,11 +505,11 @@ class PlainState:
         if of in _METHODS:
             owner, given = (given[0], given[1:]) if given else (None, given)
         elif of is FUNCTION_OF_C and (owner is None or isinstance(owner, ModuleType)):
-            if callee in _STARTING and self._me() != _MAIN:
+            if callee in _STARTING and self._me() != MAIN:
                 raise Refused(f"{OWN_THREAD} ({site})")
             self._use(site, effect_of(callee), given)
             return
-        elif of not in _BOUND:
+        elif of not in BOUND:
             self._call_other(site, callee, given)
             return
         if callee.__name__ == "__new__" and given:
@@ -869,7 +547,7 @@ class PlainState:
             self.take_next(site, kind, owner)
         elif kind is Kind.VIEW:
             if self._counts():
-                self._mark(self._step(self._keys_of_each((owner, *given), False), False), False)
+                self.call_backs.add(self._me(), self._step(self._keys_of_each((owner, *given), False), False), False)
         elif kind is Kind.CACHE:
             self._call_other(site, owner, given)
         elif type(owner) in _DESCRIPTORS and name in _ACCESSES and given:
@@ -921,7 +599,7 @@ class PlainState:
             return
         keys = self._keys_of_items(owner, changes)
         keys += [key for key in self._keys_of_each(given, False) if key not in keys] if given else []
-        self._mark(self._step(keys, changes), changes)
+        self.call_backs.add(self._me(), self._step(keys, changes), changes)
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
@@ -958,20 +636,12 @@ class PlainState:
         elif effect == "next":
             self.take_next(site, kind_of(type(first)), first)
         elif effect in ("shallow", "read"):
-            self._mark(self._step(self._keys_of_each(given, effect == "read"), False), False)
+            self.call_backs.add(self._me(), self._step(self._keys_of_each(given, effect == "read"), False), False)
         elif effect == "first":
             keys = self._keys_of(first, False, True) + self._keys_of_each(given[1:], False)
-            self._mark(self._step(list(dict.fromkeys(keys)), True), True)
+            self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), True), True)
         else:
-            self._mark(self._step(self._keys_of_arguments(given), True), True)
-
-    def _keys_of_arguments(self, given: tuple[Any, ...]) -> list[Key]:
-        """What a call of unknown code may change of its arguments."""
-        keys = self._keys_of_each(given, True, True)
-        for each in given:
-            if kind_of(type(each)) is Kind.PLAIN:
-                keys += [key for key in self._keys_of_all(each) if key not in keys]
-        return keys
+            self.call_backs.add(self._me(), self._step(self._keys_of_arguments(given), True), True)
 
     def _use_outside(self, changes: bool, given: tuple[Any, ...]) -> None:
         """The effect of a call that finds or leaves something outside what it is given."""
@@ -979,7 +649,7 @@ class PlainState:
             self._save_reachable(each)
         if self._counts():
             keys = [FOREIGN, *(self._keys_of_arguments(given) if changes else self._keys_of_each(given, True))]
-            self._mark(self._step(list(dict.fromkeys(keys)), changes), changes)
+            self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), changes), changes)
 
     def _get(self, site: Any, owner: Any, name: str) -> None:
         kind = kind_of(type(owner))
@@ -990,7 +660,7 @@ class PlainState:
             self.load(sites.LoadAttribute(site.code, site.line, name), kind, owner)
 
     def _refuse(self, site: Any, callee: FunctionType) -> None:
-        if self._me() == _MAIN:
+        if self._me() == MAIN:
             return
         module = callee.__module__ or ""
         if module.partition(".")[0] == "threading" and callee.__code__.co_name not in _STARTS:
@@ -1006,7 +676,7 @@ class PlainState:
         me = self._me()
         known = self._locals.get(id(local))
         if known is None:
-            known = self._locals[id(local)] = [local, _MAIN, {}]
+            known = self._locals[id(local)] = [local, MAIN, {}]
         names = _thread._local.__getattribute__(local, "__dict__")
         if known[1] == me:
             return
@@ -1040,101 +710,20 @@ class PlainState:
         """Restore the initial state of locks that outlive an execution."""
         self._twins.clear()
 
-    # ------------------------------------------------------------------------------------------- what is put back
-
-    def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
-        key = (id(owner), name)
-        if not self.listens or key in self._saved or (id(owner) in self._lying and id(owner) not in self._of_all):
-            return
-        if self._is_made(owner):
-            return
-        self._saved[key] = owner
-        space = vars(owner) if kind in (Kind.TYPE, Kind.MODULE) else getattr(owner, "__dict__", None)
-        if name == "__dict__" and space is not None:
-            self._undo.append(partial(_set_quietly, owner, name, space))
-        elif isinstance(owner, type):
-            self._undo.append(set_again(owner, name))
-        elif space is not None:
-            self._save_key(space, name)
-        else:
-            try:
-                old = object.__getattribute__(owner, name)
-            except AttributeError:
-                return
-            self._undo.append(partial(_set_quietly, owner, name, old))
-
-    def _is_made(self, owner: Any) -> bool:
-        """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
-        key = (id(owner), "made")
-        of = type(owner)
-        if key not in self._saved and (id(of), "called") in self._saved and not getattr(owner, "__dict__", True):
-            self._saved[key] = owner
-        return key in self._saved
-
-    def _save_key(self, names: dict[Any, Any], name: Any) -> None:
-        key = (id(names), name, "key")
-        if self.listens and key not in self._saved:
-            self._saved[key] = names
-            if name in names:
-                self._undo.append(partial(names.__setitem__, name, names[name]))
-            else:
-                self._undo.append(partial(names.pop, name, None))
-
-    def _save_cell(self, cell: CellType) -> None:
-        if not self.listens or (id(cell), "cell") in self._saved:
-            return
-        self._saved[id(cell), "cell"] = cell
-        try:
-            self._undo.append(partial(setattr, cell, "cell_contents", cell.cell_contents))
-        except ValueError:
-            self._undo.append(partial(_empty, cell))
-
-    def _save_items(self, container: Any) -> None:
-        if (
-            not self.listens
-            or id(container) in self._saved
-            or (id(container) in self._lying and id(container) not in self._of_all)
-        ):
-            return
-        touched = self._touched.get(id(container))
-        if touched is not None and touched[3]:
-            return
-        self._saved[id(container)] = container
-        self._undo.append(partial(fill_again, container, items_of(container)))
-
-    def _save_reachable(self, given: Any) -> None:
-        if isinstance(given, CONTAINERS):
-            self._save_items(given)
-
-    def _save_cache(self, cache: Any) -> None:
-        if self.listens and id(cache) not in self._saved:
-            self._saved[id(cache)] = cache
-            self._undo.append(cache.cache_clear)
-
     def expect(self, factory: Any, first: Any, second: Any) -> None:
         """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
         outlive an execution.
         """
-        self._roots = [factory]
+        self.stepped.roots = [factory]
         for code in reachable([factory, *(type(each) for each, _ in held(first))]):
             if treatment_of(code) is Treatment.EXPLORED:
                 self.knowledge.codes[id(code)] = code
         kinds = {type(each): None for each, _ in held(first)}
-        self._classes = list(dict.fromkeys(base for kind in kinds for base in kind.__mro__))
+        self.stepped.classes = list(dict.fromkeys(base for kind in kinds for base in kind.__mro__))
         mine = {id(each) for each, _ in held(first)}
         self._of_all = {id(each) for each, _ in held(second)} & mine
 
 
-class _Everything:
-    """Contains all."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
-_EVERYTHING: Final = _Everything()
-_OF_ALL_NAMES: Final = ("__class__", "__dict__")
-"""Attributes on which every attribute of an object depends."""
 _OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
 """Methods of exceptions that change an attribute."""
 _MOST_ROUNDS: Final = 3_000
@@ -1142,24 +731,14 @@ _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _PASSED: Final = Place(None, "")
-_NEAR: Final = 48
-"""Bytes of code between a mark and the instruction that it is about."""
-_MANY: Final = 8
-_OURS: Final = frozenset({__file__, sites.__file__})
-_ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
-"""Types of C whose objects refer to nothing that another object shows."""
-_IS_COLLECTED: Final = 1 << 14
-_MOST_BEHIND: Final = 30
 _TYPE: Final = type
 _METHODS: Final = (type(list.append), type(object.__setattr__))
-_BOUND: Final = (type(len), type(object().__str__))
 _DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)
 _OF_EVERY_OBJECT: Final = frozenset({
     "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
 })  # fmt: skip
-_SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
 _STARTS: Final = frozenset({"start", "_start"})
 _REFUSED: Final = {
     "threading": OWN_THREAD,
@@ -1171,35 +750,11 @@ _REFUSED: Final = {
 }  # fmt: skip
 
 
-def _may_give_items(each: Any) -> bool:
-    return kind_of(type(each)) in _SOURCES or type(each) in (*_BOUND, partial)
-
-
-def _behind_proxy(proxy: Any) -> Any:
-    """The object for which a weak proxy stands; None if it is gone."""
-    try:
-        return proxy.__init__.__self__
-    except (ReferenceError, AttributeError):
-        return None
-
-
-def _category(owner: Any) -> Any:
-    """The name of all objects like this one."""
-    return f"a {type(owner).__name__}"
-
-
 def _told(key: Key) -> str:
     where, name = key
     if name is None:
         return f"items of {where}" if where != FOREIGN[0] else where
     return f"{where}.{name}" if where else str(name)
-
-
-def _has(owner: Any, name: str) -> bool:
-    try:
-        return name in vars(owner) or hasattr(type(owner), name)
-    except TypeError:
-        return hasattr(type(owner), name)
 
 
 def _has_python(owner: Any, name: str) -> bool:
@@ -1211,17 +766,3 @@ def _is_state(owner: Any, name: str) -> bool:
     """Whether an attribute of an object of C is a value, and not a method."""
     found = getattr(type(owner), name, None)
     return found is None or not callable(found)
-
-
-def _set_quietly(owner: Any, name: str, value: Any) -> None:
-    try:
-        object.__setattr__(owner, name, value)
-    except (AttributeError, TypeError):
-        return
-
-
-def _empty(cell: CellType) -> None:
-    try:
-        del cell.cell_contents
-    except ValueError:
-        return

@@ -296,7 +296,7 @@ class Returns(Site):
     __slots__ = ()
 
     def __getitem__(self, _: Any) -> None:
-        if _state is not None and _state.marks:
+        if _state is not None and _state.call_backs.marks:
             _state.go_on(self)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import stress
 from stress import Verdict, explore
-from stress.explorer import coroutines, plain_state
+from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
@@ -566,7 +566,7 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
         looked.append(True)
         return functions_of(codes, roots)
 
-    monkeypatch.setattr(plain_state, "functions_of", without_end)
+    monkeypatch.setattr(stepped, "functions_of", without_end)
     outcome = explore(made(FOUND_LATE), stress.Counter(), TWICE, duration=0.1)
     assert outcome.verdict is Verdict.UNKNOWN
     assert "time was up between two executions" in outcome.summary

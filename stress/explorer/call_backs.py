@@ -1,0 +1,74 @@
+"""Instructions that may call back: a function in C that calls the program goes on with its work after it, so its step
+is made again then.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+from stress.explorer import sites
+from stress.explorer.places import Place
+
+__all__ = ["CallBacks"]
+
+
+class CallBacks:
+    """For each thread, the instructions that run and may call back, with their places. The frames of the files in
+    `ours` are not the program's.
+    """
+
+    def __init__(self, ours: str) -> None:
+        self.marks: dict[int, list[Any]] = {}
+        """The innermost instruction is the last."""
+        self._ours: Final = frozenset({__file__, sites.__file__, ours})
+
+    def add(self, me: int, place: Place | None, changes: bool) -> None:
+        """The instruction that runs may call back."""
+        if place is None and me not in self.marks:
+            return
+        frame = sys._getframe(2)
+        while frame.f_code.co_filename in self._ours and frame.f_back is not None:
+            frame = frame.f_back
+        self.forget(me, frame)
+        if place is not None:
+            self.marks.setdefault(me, []).append((frame, frame.f_lasti, place, changes))
+
+    def forget(self, me: int, frame: FrameType) -> None:
+        """Forget what a function that runs, and all that it has called, have marked before."""
+        marks = self.marks.get(me)
+        if marks is None:
+            return
+        for at, mark in enumerate(marks):
+            if mark[0] is frame:
+                del marks[at:]
+                break
+        if len(marks) > _MANY:  # functions that have ended by an exception
+            running = set[FrameType]()
+            each: FrameType | None = frame
+            while each is not None:
+                running.add(each)
+                each = each.f_back
+            marks[:] = [mark for mark in marks if mark[0] in running]
+        if not marks:
+            del self.marks[me]
+
+    def goes_on(self, me: int, frame: FrameType, before: Callable[..., None]) -> None:
+        """A function returns: if an instruction has called it back, that goes on with its work."""
+        self.forget(me, frame)
+        caller = frame.f_back
+        for marked, at, place, changes in reversed(self.marks.get(me, ())):
+            if marked is caller:
+                if 0 <= caller.f_lasti - at <= _NEAR:
+                    if changes:
+                        before(place, None, "write")
+                    else:
+                        before(place)
+                return
+
+
+_NEAR: Final = 48
+"""Bytes of code between a mark and the instruction that it is about."""
+_MANY: Final = 8

@@ -1,0 +1,295 @@
+"""Which objects several threads use, and which places an access of one touches.
+
+* An object that nobody can know yet is not shared: the one that `__init__` fills, until it is given to others.
+* Objects that the factory made are told apart by where they lie; of others, all that one instruction made, or else all
+  of one type, are taken as one.
+* An attribute or a container is a place only if it is known to change (`Knowledge`).
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import io
+import random
+import sys
+import types
+from collections.abc import Iterable
+from functools import partial
+from types import ModuleType
+from typing import Any, Final
+
+from stress.explorer.calls import is_outside, is_reading_method
+from stress.explorer.held import ATOMS, held
+from stress.explorer.kinds import CONTAINERS, Kind, kind_of
+from stress.explorer.knowledge import Knowledge
+from stress.explorer.places import FOREIGN
+from stress.explorer.slots import Seam
+from stress.explorer.undo import MAIN, Undo
+
+__all__ = ["BOUND", "EVERYTHING", "OF_ALL_NAMES", "Key", "Sharing", "behind_proxy"]
+
+Key = tuple[Any, Any]
+"""The name of a place: whose it is, and which attribute; None is for all items."""
+
+
+class Sharing(Undo):
+    """Knows the objects that an execution has met, and names the places that its accesses touch."""
+
+    def __init__(self, seam: Seam) -> None:
+        super().__init__(seam)
+        self.knowledge = Knowledge()
+        self.names: Any = self.knowledge.names
+        self._items: Any = self.knowledge.items
+        self._shared: Any = self.knowledge.shared
+        self.new: dict[int, Any] = {}
+        """The objects that are being filled."""
+        self._calling: dict[int, Any] = {}
+        self._spaces: dict[int, tuple[Any, Any]] = {}
+        self._sources: dict[int, tuple[Any, list[Any]]] = {}
+        self._calls_back = False
+        """Whether the present instruction may call a method in C that changes something, or takes items."""
+
+    def begin_to_fill(self, site: Any, owner: Any) -> None:
+        """`__init__` begins: the object is new if a class was called for that."""
+        if not self.listens:
+            return
+        me = self._me()
+        calling = self._calling.get(me)
+        if isinstance(calling, type) and isinstance(owner, calling) and id(owner) not in self._lying:
+            if not getattr(owner, "__dict__", True):  # an older one that `__new__` gave has attributes
+                self._saved[id(owner), "made"] = owner
+            if self._seam.before is None:
+                self._calling[me] = None
+                return
+            self.new[id(owner)] = [owner, sys._getframe(2)]
+            if id(owner) not in self._touched and me != MAIN:
+                self._touched[id(owner)] = [owner, _category(owner), me, True]
+        self._calling[me] = None
+
+    def end_to_fill(self, _: Any, owner: Any) -> None:
+        """An `__init__` is done."""
+        known = self.new.get(id(owner))
+        if known is not None and known[1] is sys._getframe(2):
+            del self.new[id(owner)]
+
+    def note_made(self, site: Any, made: Any) -> None:
+        """A container has been made by an instruction."""
+        if self._seam.before is None:
+            self._saved[id(made)] = made
+            return
+        me = self._me()
+        if me != MAIN:
+            self._touched[id(made)] = [made, f"a {type(made).__name__} made in {site.place}", me, True]
+
+    def _whose(self, owner: Any) -> Any:
+        """The name of an object that several threads use; None if no other thread than this one has touched it."""
+        lying = self._lying.get(id(owner))
+        if lying is not None:
+            return lying[1]
+        me = self._me()
+        known = self._touched.get(id(owner))
+        if known is None:
+            known = self._touched[id(owner)] = [owner, _category(owner), me, False]
+        elif known[2] != me:
+            self.knowledge.learn(self.knowledge.shared, known[1])
+        return known[1] if known[1] in self._shared else None
+
+    def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
+        keys: list[Key] = []
+        if name in self.names:
+            is_exchanged = self.names is EVERYTHING
+            where = self._whose(self._holder(owner, name) if is_exchanged else owner)
+            if where is not None:
+                keys.append((where, name))
+            if is_exchanged:
+                keys += self._keys_of_what_holds(owner, name)
+        if name in self.knowledge.of_classes:
+            keys.append(("a class", name))
+        return keys
+
+    def _holder(self, owner: Any, name: str) -> Any:
+        """What holds an attribute: the object, or its dictionary where code exchanges these: objects may share one."""
+        if "__dict__" not in self.knowledge.names or name in OF_ALL_NAMES:
+            return owner
+        if type(getattr(type(owner), name, None)) is types.MemberDescriptorType:
+            return owner
+        try:
+            return object.__getattribute__(owner, "__dict__")
+        except AttributeError:
+            return owner
+
+    def _keys_of_what_holds(self, owner: Any, name: str) -> list[Key]:
+        """The places on which every attribute of an object depends, of those that code changes."""
+        changing = [each for each in OF_ALL_NAMES if each in self.knowledge.names and each != name]
+        where = self._whose(owner) if changing else None
+        return [] if where is None else [(where, each) for each in changing]
+
+    def _keys_of_all(self, owner: Any) -> list[Key]:
+        if isinstance(owner, CONTAINERS):
+            return self._keys_of_items(owner)
+        names = [each for each in self.knowledge.names if _has(owner, each)]
+        return [key for name in sorted(names) for key in self._keys_of_attribute(owner, name)]
+
+    def _note_space(self, owner: Any) -> None:
+        space = getattr(owner, "__dict__", None)
+        if type(space) is dict:
+            self._spaces[id(space)] = (space, owner)
+
+    def _keys_of_items(self, container: Any, changes: bool = False) -> list[Key]:
+        space = self._spaces.get(id(container))
+        if space is not None and space[0] is container:
+            return [key for name in sorted(self.knowledge.names) for key in self._keys_of_attribute(space[1], name)]
+        where = self._whose(container)
+        if where is None:
+            if changes:
+                self.knowledge.learn(self.knowledge.items, self._touched[id(container)][1])
+            return []
+        if changes:
+            self.knowledge.learn(self.knowledge.items, where)
+        return [(where, None)] if where in self._items else []
+
+    def _keys_of(self, operand: Any, deep: bool, changes: bool = False, most: int = 200) -> list[Key]:
+        """The places that a read of something accesses: a container, what an iterator or a view shows, and what these
+        hold.
+        """
+        keys: dict[Key, None] = {}
+        waiting, seen = [operand], set[int]()
+        while waiting and len(seen) < most:
+            each = waiting.pop()
+            of = type(each)
+            if of in ATOMS or id(each) in seen:
+                continue
+            seen.add(id(each))
+            kind = kind_of(of)
+            if kind is Kind.CONTAINER:
+                if changes:
+                    self._save_items(each)
+                keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
+                if deep:
+                    waiting += list(each.values()) if isinstance(each, dict) else list(each)
+            elif of is tuple or of is frozenset:
+                if deep:
+                    waiting += each
+            elif kind is Kind.VIEW:
+                waiting += gc.get_referents(each)
+            elif kind is Kind.ITERATOR:
+                waiting += self._behind(each)
+                where = self._whose(each)
+                if where is not None:  # whoever reads all of it, takes its items
+                    keys[where, "next"] = None
+                    self._calls_back = True
+            elif kind is Kind.FOREIGN:
+                if self._is_met(each):
+                    keys[FOREIGN] = None
+                    self._calls_back = self._calls_back or hasattr(of, "__next__")
+            elif kind is Kind.PROXY:
+                waiting.append(behind_proxy(each))
+            elif of in BOUND and not isinstance(each.__self__, (ModuleType, type(None))):
+                owner, name = each.__self__, each.__name__  # what calls this method, calls it back
+                if kind_of(type(owner)) is Kind.CONTAINER and not is_reading_method(name):
+                    self._calls_back = True
+                    keys.update(dict.fromkeys(self._keys_of(owner, deep, True)))
+                else:
+                    self._calls_back = self._calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
+                    waiting.append(owner)
+            elif of is partial:
+                waiting += [each.func, *each.args]
+            elif of is types.SimpleNamespace:
+                keys.update(dict.fromkeys(self._keys_of_all(each)))
+        return list(keys)
+
+    def _keys_of_each(self, operands: Iterable[Any], deep: bool, changes: bool = False) -> list[Key]:
+        return list(dict.fromkeys(key for each in operands for key in self._keys_of(each, deep, changes)))
+
+    def _keys_of_everything(self, given: Iterable[Any]) -> list[Key]:
+        """All attributes of objects, and what these hold."""
+        keys: dict[Key, None] = {}
+        for one in given:
+            for each, _ in held(one):
+                plain = kind_of(type(each)) is Kind.PLAIN
+                keys.update(dict.fromkeys(self._keys_of_all(each) if plain else self._keys_of(each, False)))
+        return list(keys)
+
+    def _keys_of_arguments(self, given: tuple[Any, ...]) -> list[Key]:
+        """What a call of unknown code may change of its arguments."""
+        keys = self._keys_of_each(given, True, True)
+        for each in given:
+            if kind_of(type(each)) is Kind.PLAIN:
+                keys += [key for key in self._keys_of_all(each) if key not in keys]
+        return keys
+
+    def _behind(self, iterator: Any) -> list[Any]:
+        """The containers and other iterators that an iterator takes its items from."""
+        known = self._sources.get(id(iterator))
+        if known is None or known[0] is not iterator:
+            referents = gc.get_referents(iterator)
+            referents += [each for one in referents if type(one) is tuple for each in one]  # as of `map` and `zip`
+            found = [each for each in referents if _may_give_items(each)]
+            known = self._sources[id(iterator)] = (iterator, found)
+        return known[1]
+
+    def _is_met(self, owner: Any) -> bool:
+        """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
+        if self._whose(owner) is not None:
+            return True
+        of = type(owner)
+        if of in _ON_THEIR_OWN:
+            return False
+        if any(map(is_outside, of.__mro__)):
+            return True
+        if not of.__flags__ & _IS_COLLECTED:
+            return True  # what it refers to is not known
+        waiting, seen = gc.get_referents(owner), {id(owner)}
+        while waiting and len(seen) < _MOST_BEHIND:
+            each = waiting.pop()
+            kind = kind_of(type(each))
+            if id(each) in seen or type(each) in ATOMS or kind in (Kind.TYPE, Kind.MODULE):
+                continue
+            seen.add(id(each))
+            if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
+                return True
+            waiting += gc.get_referents(each)
+        return False
+
+
+class _Everything:
+    """Contains all."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+EVERYTHING: Final = _Everything()
+OF_ALL_NAMES: Final = ("__class__", "__dict__")
+"""Attributes on which every attribute of an object depends."""
+BOUND: Final = (type(len), type(object().__str__))
+_ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
+"""Types of C whose objects refer to nothing that another object shows."""
+_IS_COLLECTED: Final = 1 << 14
+_MOST_BEHIND: Final = 30
+_SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
+
+
+def _may_give_items(each: Any) -> bool:
+    return kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial)
+
+
+def behind_proxy(proxy: Any) -> Any:
+    """The object for which a weak proxy stands; None if it is gone."""
+    try:
+        return proxy.__init__.__self__
+    except (ReferenceError, AttributeError):
+        return None
+
+
+def _category(owner: Any) -> Any:
+    """The name of all objects like this one."""
+    return f"a {type(owner).__name__}"
+
+
+def _has(owner: Any, name: str) -> bool:
+    try:
+        return name in vars(owner) or hasattr(type(owner), name)
+    except TypeError:
+        return hasattr(type(owner), name)
