@@ -26,6 +26,7 @@ from collections import deque
 from typing import Any, Final
 
 from stress.explorer.policy import Treatment, treatment_of_file
+from stress.explorer.remembered import ByIdentity, remember
 
 __all__ = ["CONTAINERS", "LOCKS", "Kind", "is_of_c", "kind_of"]
 
@@ -71,15 +72,13 @@ _QUIET: Final[tuple[type, ...]] = (
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
 _LOCAL: Final = _thread._local
-_kinds: dict[type, Kind] = {}
+_kinds: Final[ByIdentity[Kind]] = {}
 
 
 def kind_of(of: type) -> Kind:
     """The kind of the objects of a type."""
-    found = _kinds.get(of)
-    if found is None:
-        found = _kinds[of] = _found(of)
-    return found
+    known = _kinds.get(id(of))
+    return known[1] if known is not None else remember(_kinds, of, _found(of))
 
 
 def _found(of: type) -> Kind:

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from types import CodeType, FrameType
 from typing import Final
 
+from stress.explorer.remembered import ByIdentity, remember
+
 __all__ = ["OWN_THREAD", "Refused", "Treatment", "WouldWait", "is_deaf", "is_ours", "treatment_of", "treatment_of_file"]
 
 
@@ -108,16 +110,10 @@ _OF_DATACLASSES: Final = frozenset({"replace", "asdict", "astuple", "_asdict_inn
 def treatment_of(code: CodeType) -> Treatment:
     """What becomes of this code when it runs."""
     known = _known.get(id(code))
-    if known is not None:
-        return known[1]
-    found = _treatment_of(code)
-    if not code.co_filename.startswith("<"):  # such code may be made anew again and again
-        _known[id(code)] = code, found
-    return found
+    return known[1] if known is not None else remember(_known, code, _treatment_of(code))
 
 
-_known: Final[dict[int, tuple[CodeType, Treatment]]] = {}
-"""The codes with what becomes of them, which are kept alive so that no other code has the same identity."""
+_known: Final[ByIdentity[Treatment]] = {}
 
 
 def _treatment_of(code: CodeType) -> Treatment:

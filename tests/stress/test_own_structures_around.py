@@ -18,6 +18,7 @@ import ctrie
 from ctrie import AtomicReference
 from stress import Verdict, explore
 from stress.cli import main
+from stress.explorer import kinds, policy
 from stress.explorer.token import TokenError
 from tests.stress.test_own_structures import (
     ADDS,
@@ -286,3 +287,38 @@ class TestReplayFromTheCommandLine:
 
         assert main(["replay", outcome.token]) == 2
         assert "give it to stress.explore" in capsys.readouterr().err
+
+
+class UnderLock:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.total = 0
+
+    def add(self, number: int) -> int:
+        with self.lock:
+            self.total += number
+            return self.total
+
+
+@pytest.mark.parametrize(
+    ("made", "spec", "threads"),
+    [
+        (Stack, StackSpec(), [[("push", 1)], [("pop",)]]),
+        (UnderLock, TotalSpec(), ADDS),
+        (PlainTotal, TotalSpec(), ADDS),
+    ],
+)
+def test_explorations_leave_nothing_behind(made: Any, spec: Any, threads: Any) -> None:
+    """Each makes classes and code of its own: a process that explores for a day must not keep them."""
+
+    def left() -> tuple[int, int, int]:
+        gc.collect()
+        return len(gc.get_objects()), len(kinds._kinds), len(policy._known)
+
+    for _ in range(2):
+        explore(made, spec, threads)
+    before = left()
+    for _ in range(5):
+        explore(made, spec, threads)
+    after = left()
+    assert all(now - then < 5 for now, then in zip(after, before, strict=True)), (before, after)
