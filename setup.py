@@ -90,6 +90,7 @@ MODULES = {
     "subtrie.fields.index": "subtrie/fields/index.py",
     "subtrie.fields.needs": "subtrie/fields/needs.py",
     "subtrie.fields.equals": "subtrie/fields/equals.py",
+    "subtrie.fields.delivery": "subtrie/fields/delivery.py",
     "subtrie.fields.state": "subtrie/fields/state.py",
     "subtrie.fields.search": "subtrie/fields/search.py",
     "subtrie.fields.matcher": "subtrie/fields/matcher.py",

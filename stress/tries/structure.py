@@ -5,6 +5,7 @@ need.
 from __future__ import annotations
 
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 __all__ = ["fingerprint", "shape"]
@@ -22,11 +23,11 @@ def fingerprint(value: Any) -> Any:
         kind: Any = type(value)
         if kind in _ATOMS:
             return value
-        if kind is tuple:
+        if isinstance(value, tuple):  # a delivery, too
             return tuple([print_of(item) for item in value])
         if kind is frozenset:
             return frozenset([print_of(item) for item in value])
-        if kind is dict:  # options
+        if kind is dict or kind is MappingProxyType:  # options
             return kind.__name__, *[(name, print_of(item)) for name, item in value.items()]
         fields = _fields_of(kind)
         if not fields:

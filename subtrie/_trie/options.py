@@ -9,7 +9,9 @@ hash, may compare equal without being the same, or may change.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 KNOWN = 256  # for each thread
@@ -21,6 +23,7 @@ class _Own(threading.local):
 
     def __init__(self) -> None:
         self.known = lru_cache(KNOWN, typed=True)(_made)  # typed: 1 and True are two values
+        self.viewed = lru_cache(KNOWN, typed=True)(_made_with_view)
 
 
 def one_of_equals(options: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -30,9 +33,21 @@ def one_of_equals(options: dict[str, Any] | None) -> dict[str, Any] | None:
     return _own.known(*options, *options.values())
 
 
+def with_view(options: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """As `one_of_equals`, with a view of the options, which is one object, too."""
+    if not PLAIN.issuperset(map(type, options.values())):
+        return options, MappingProxyType(options)
+    return _own.viewed(*options, *options.values())
+
+
 def _made(*names_and_values: Any) -> dict[str, Any]:
     names = len(names_and_values) // 2
     return dict(zip(names_and_values[:names], names_and_values[names:], strict=True))
+
+
+def _made_with_view(*names_and_values: Any) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    options = _made(*names_and_values)
+    return options, MappingProxyType(options)
 
 
 _own = _Own()

@@ -27,8 +27,8 @@ if not cython.compiled:
     from subtrie._trie.match.scratch import leave
     from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion
-    from subtrie.fields.index import Index
-    from subtrie.fields.search import enter_search, entries_for, subscribers_for
+    from subtrie.fields.delivery import delivery_for
+    from subtrie.fields.search import deliveries_for, enter_search, entries_for, subscribers_for
     from subtrie.fields.state import (
         NO_ROWS,
         NOTHING,
@@ -38,17 +38,17 @@ if not cython.compiled:
         criteria_of,
         distinct,
         find_in,
-        index_of,
         with_rows,
     )
 
 from ctrie._signatures import LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.keyed import iter_keyed
-from subtrie._trie.options import one_of_equals as one_of_equal_options
+from subtrie._trie.options import with_view
 from subtrie._trie.signatures import field_matcher
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.combined import listed, values_named, ways_to_meet
+from subtrie.fields.delivery import NO_OPTIONS, FieldDelivery
 from subtrie.fields.overlapping import sharing
 from subtrie.fields.short import short
 from subtrie.fields.state import (
@@ -64,15 +64,13 @@ from subtrie.fields.state import (
 
 Message: TypeAlias = Mapping[str, Any]
 
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-
 
 class FieldSubscription(NamedTuple):
     """That `subscriber` asked for messages that meet `criteria`, with `options`, a read-only mapping."""
 
     criteria: frozenset[Any]
     subscriber: Any
-    options: Mapping[str, Any] = _NO_OPTIONS
+    options: Mapping[str, Any] = NO_OPTIONS
 
     def __hash__(self) -> int:
         return hash((self.criteria, self.subscriber))  # options may hold what has no hash
@@ -93,29 +91,8 @@ class FieldChange(NamedTuple):
     kind: str
 
 
-class FieldDelivery(NamedTuple):
-    """That a message goes to `subscriber`, with the options of the subscription that wanted it. `group` is always None:
-    subscriptions by fields have no groups."""
-
-    subscriber: Any
-    options: Mapping[str, Any]
-    group: None = None
-
-
-_DELIVERY = FieldDelivery  # for matcher.pxd, which knows no classes of Python
-
-
 if not cython.compiled:  # borrowed; the compiled one (matcher.pxd) counts no reference
     slot_of = attrgetter("_slot")
-
-    def view_of(options: dict[str, Any] | None) -> Mapping[str, Any]:
-        """Return options as a mapping that cannot be changed."""
-        return _NO_OPTIONS if options is None else MappingProxyType(options)
-
-    def new_delivery(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:
-        """Return a delivery, given options and a view of them. In the compiled twin, a tuple that is filled, without a
-        call of Python."""
-        return FieldDelivery(subscriber, view)
 
 
 class FieldMatcher:
@@ -199,9 +176,7 @@ class FieldMatcher:
         self._writable()
         asked = self._checked(criteria)
         owner_hash = subscriber_hash(subscriber)
-        kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
-        known = one_of_equal_options(options or None)
-        added: bool = self._change(with_subscription, (asked, kept, owner_hash, known))
+        added: bool = self._change(with_subscription, (asked, self._kept(subscriber, owner_hash, options), owner_hash))
         return added
 
     def unsubscribe(self, criteria: Iterable[Criterion], subscriber: Any) -> bool:
@@ -236,9 +211,8 @@ class FieldMatcher:
         for criteria, subscriber, options in given:
             check_signals()
             owner_hash = subscriber_hash(subscriber)
-            kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
-            known = one_of_equal_options(dict(options) or None)
-            several.append((self._checked(criteria), kept, owner_hash, known))
+            kept = self._kept(subscriber, owner_hash, dict(options))
+            several.append((self._checked(criteria), kept, owner_hash))
         added: int = self._change(with_many, (several,))
         return added
 
@@ -341,8 +315,7 @@ class FieldMatcher:
         >>> [(d.subscriber, dict(d.options)) for d in matcher.deliveries({"a": 0})]
         [('ann', {'qos': 1})]
         """
-        state: State = state_of(self)
-        return deliveries_of(entries_for(cython.cast(Index, index_of(state)), as_dict(message)))
+        return deliveries_for(state_of(self), as_dict(message))
 
     def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each message, all of one instant."""
@@ -352,7 +325,7 @@ class FieldMatcher:
         answers: list[tuple[Any, ...]] = []
         for message in messages:
             check_signals()
-            answers.append(deliveries_of(entries_for(state.index, as_dict(message))))
+            answers.append(deliveries_for(state, as_dict(message)))
         return answers
 
     def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
@@ -482,6 +455,14 @@ class FieldMatcher:
         if self._readonly:
             raise TypeError("this FieldMatcher is a snapshot, which never changes; fork() gives one that does")
 
+    def _kept(self, subscriber: Any, owner_hash: int, options: dict[str, Any]) -> FieldDelivery:
+        """Return the delivery that a subscription keeps."""
+        kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
+        if not options:
+            return delivery_for(kept, None, NO_OPTIONS)
+        known, view = with_view(options)
+        return delivery_for(kept, known, view)
+
     def _checked(self, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
         given = listed(criteria)
         checked: frozenset[Criterion] = criteria if type(criteria) is frozenset else frozenset(given)
@@ -528,7 +509,7 @@ def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:
         raise ValueError(
             f"a subscription is (criteria, subscriber) or (criteria, subscriber, options), not {short(subscription)}"
         )
-    options = subscription[2] if len(subscription) == 3 else _NO_OPTIONS
+    options = subscription[2] if len(subscription) == 3 else NO_OPTIONS
     if not isinstance(options, Mapping):
         raise TypeError(f"the options of a subscription are a mapping, not {short(options)}")
     for name in options:
@@ -548,30 +529,6 @@ def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
     return counts
 
 
-def _options_of(entry: Subscribed) -> Mapping[str, Any]:
-    return _NO_OPTIONS if entry.options is None else MappingProxyType(entry.options)
-
-
-def deliveries_of(found: list[Any]) -> tuple[FieldDelivery, ...]:
-    """Return a delivery for each entry whose subscriber is alive."""
-    deliveries = []
-    options: dict[str, Any] | None = None  # of the entry before: equal ones are one object, and have one view here
-    view = _NO_OPTIONS
-    for entry in found:
-        if entry is None:
-            raise TypeError("None is no entry")
-        subscriber = entry.key
-        if is_held(subscriber):
-            subscriber = subscriber()
-            if subscriber is None:
-                continue
-        if entry.options is not options:
-            options = entry.options
-            view = view_of(options)
-        deliveries.append(new_delivery(subscriber, options, view))
-    return tuple(deliveries)
-
-
 def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
     """Yield the subscriptions of entries, without those whose subscriber is gone."""
     for entry in entries:
@@ -580,13 +537,13 @@ def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
             subscriber = subscriber()
             if subscriber is None:
                 continue
-        yield FieldSubscription(frozenset(criteria_of(entry)), subscriber, _options_of(entry))
+        yield FieldSubscription(frozenset(criteria_of(entry)), subscriber, entry.delivery.options)
 
 
 def _changes(older: State, newer: State) -> Iterator[FieldChange]:
     for old, new in differences(older, newer):
         if old is not None and new is not None and asks_the_same(old, new):
-            kinds = [("updated", new)] if _options_of(old) != _options_of(new) else []
+            kinds = [("updated", new)] if old.delivery.options != new.delivery.options else []
         else:
             kinds = [(kind, entry) for kind, entry in (("removed", old), ("added", new)) if entry is not None]
         for kind, entry in kinds:

@@ -5,10 +5,9 @@ from cpython.object cimport PyObject
 from ctrie._native cimport Borrowed, borrow
 from ctrie._signals cimport check_signals
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
-from subtrie.fields.index cimport Index
-from subtrie.fields.matcher cimport FieldMatcher, as_dict, deliveries_of, state_of
-from subtrie.fields.search cimport entries_for, subscribers_for
-from subtrie.fields.state cimport State, index_of
+from subtrie.fields.matcher cimport FieldMatcher, as_dict, state_of
+from subtrie.fields.search cimport deliveries_for, subscribers_for
+from subtrie.fields.state cimport State
 
 cdef FieldMatcher _UNMADE
 

@@ -23,10 +23,8 @@ if not cython.compiled:
     from ctrie._signals import check_signals
     from ctrie._slot import borrow
     from subtrie._trie.match.topic_rules import TopicRules, topic_path
-    from subtrie.fields.index import Index
-    from subtrie.fields.matcher import FieldMatcher, as_dict, deliveries_of, state_of
-    from subtrie.fields.search import entries_for, subscribers_for
-    from subtrie.fields.state import index_of
+    from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
+    from subtrie.fields.search import deliveries_for, subscribers_for
 
 from ctrie._signatures import LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
@@ -192,8 +190,7 @@ class RoutingMatcher:
         [('ann', {'qos': 1})]
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        index = cython.cast(Index, index_of(state))
-        return deliveries_of(entries_for(index, as_dict(message), self._words_of(topic)))
+        return deliveries_for(state, as_dict(message), self._words_of(topic))
 
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
@@ -201,8 +198,7 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            index = cython.cast(Index, index_of(state))
-            answers.append(deliveries_of(entries_for(index, as_dict(message), self._words_of(topic))))
+            answers.append(deliveries_for(state, as_dict(message), self._words_of(topic)))
         return answers
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:

@@ -17,17 +17,18 @@ from subtrie.fields.boxes cimport (
 from subtrie.fields.criteria cimport (
     PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, hash_of_pair, order_of
 )
+from subtrie.fields.delivery cimport living
 from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State, Subscribed, criteria_of, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, WAY, absent_of, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field,
+    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field,
     hash_at,
     is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, node_at, note, note_node, note_value,
     note_way, number_at,
-    prefetch, ranges_of, rest_of, see, start_over, subscribers_noted, unsee, value_at, value_hash_at, value_of,
+    prefetch, ranges_of, rest_of, see, start_over, unsee, value_at, value_hash_at, value_of,
     values_known, values_of, views_of, whole_of, whole_value, words_of,
 )
 
@@ -50,6 +51,8 @@ cdef int enter_search() except -1
 cpdef list entries_for(Index index, dict message, tuple words=*)
 @cython.locals(search=Search)
 cpdef tuple subscribers_for(State state, dict message, tuple words=*)
+@cython.locals(search=Search)
+cpdef tuple deliveries_for(State state, dict message, tuple words=*)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1

@@ -43,6 +43,7 @@ if not cython.compiled:
         hash_of_pair,
         order_of,
     )
+    from subtrie.fields.delivery import living
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
     from subtrie.fields.maps import Cell
@@ -56,6 +57,8 @@ if not cython.compiled:
         Seen,
         Spot,
         absent_of,
+        answer_of,
+        answers_noted,
         any_of,
         begin,
         boxes_of,
@@ -88,7 +91,6 @@ if not cython.compiled:
         see,
         spot_on,
         start_over,
-        subscribers_noted,
         unsee,
         value_at,
         value_hash_at,
@@ -127,7 +129,7 @@ def entries_for(index: Index, message: dict[Any, Any], words: tuple[str, ...] | 
         search = Search()
     message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
-    begin(address(search), message, words)
+    begin(address(search), message, words, False)
     try:
         _search(address(search), borrow(index), message, words, False)
         items = search.noted.items
@@ -143,12 +145,27 @@ def subscribers_for(state: State, message: dict[Any, Any], words: tuple[str, ...
         search = Search()
     message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
-    begin(address(search), message, words)
+    begin(address(search), message, words, False)
     try:
         _search(address(search), index_of(state), message, words, False)
         if search.noted.count > 1 and has_owners_of_several(state):
             _keep_first(address(search), True)
-        return _living(subscribers_noted(address(search)))
+        return _living(answers_noted(address(search)))
+    finally:
+        end(address(search))
+        leave()
+
+
+def deliveries_for(state: State, message: dict[Any, Any], words: tuple[str, ...] | None = None) -> tuple[Any, ...]:
+    """Return the delivery of each subscription of which all criteria hold."""
+    if not cython.compiled:
+        search = Search()
+    message = message.copy()
+    enter_search()  # nothing may raise from here to `try`: `leave` would be left out
+    begin(address(search), message, words, True)
+    try:
+        _search(address(search), index_of(state), message, words, False)
+        return living(answers_noted(address(search)))
     finally:
         end(address(search))
         leave()
@@ -514,13 +531,13 @@ def _keep_met(search: Any) -> int:
         if i < count:
             prefetch(rest_of(as_node(items[i])))
             if count <= FEW:
-                prefetch_to_count(key_in(as_node(items[i])))
+                prefetch_to_count(answer_of(search, as_node(items[i])))
         if i < AHEAD:
             continue
         entry = as_node(items[i - AHEAD])
         if _all_hold(search, rest_of(entry)):
             if count > FEW:
-                prefetch_to_count(key_in(entry))
+                prefetch_to_count(answer_of(search, entry))
             items[kept] = items[i - AHEAD]
             kept += 1
     keep(search, kept)

@@ -12,6 +12,7 @@ from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Box, box_among
 from subtrie.fields.combined cimport AnyOf
 from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS
+from subtrie.fields.delivery cimport with_subscriber
 from subtrie.fields.equals cimport is_like, one_of_equals
 from subtrie.fields.index cimport Filed, Index, crowd_under, first_under, kind_of_cost, new_index, refiled
 from subtrie.fields.needs cimport needs_of
@@ -23,7 +24,7 @@ cdef Py_ssize_t _ANY_NUMBER, _KIND
 
 cdef class Subscribed(Filed):
     cdef readonly tuple asked
-    cdef readonly dict options
+    cdef readonly object delivery
 
 
 cdef class Owner(Keyed):
@@ -59,7 +60,7 @@ cdef bint has_owners_of_several(State state) except -1
 @cython.locals(state=State)
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
 @cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed)
-cpdef tuple with_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash, dict options=*)
+cpdef tuple with_subscription(State state, frozenset criteria, object delivery, uint64_t owner_hash)
 @cython.locals(owner=Owner, old=Subscribed)
 cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(owner=Owner, changed=State, subscribed=Subscribed)

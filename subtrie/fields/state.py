@@ -41,6 +41,7 @@ if not cython.compiled:
     from subtrie.fields.boxes import Box, box_among
     from subtrie.fields.combined import AnyOf
     from subtrie.fields.criteria import LEADS, Criterion, Equals, Key
+    from subtrie.fields.delivery import with_subscriber
     from subtrie.fields.equals import is_like, one_of_equals
     from subtrie.fields.index import (
         Filed,
@@ -64,11 +65,12 @@ _KIND = 1 << 40  # more than are filed anywhere
 
 class Subscribed(Filed):
     """A subscription: an entry for its criteria. Its access is one of them, or of the criteria that they imply. `asked`
-    are its criteria, if access and rest do not tell them."""
+    are its criteria, if access and rest do not tell them. `delivery` (delivery.py) has its options, and its subscriber,
+    the key, once more."""
 
-    __slots__ = ("asked", "options")
+    __slots__ = ("asked", "delivery")
     asked: tuple[Criterion, ...] | None
-    options: dict[str, Any] | None
+    delivery: Any
 
 
 class Owner(Keyed):
@@ -125,23 +127,22 @@ NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
 
 
 def with_subscription(
-    state: State,
-    criteria: frozenset[Criterion],
-    subscriber: object,
-    owner_hash: int,
-    options: dict[str, Any] | None = None,
+    state: State, criteria: frozenset[Criterion], delivery: Any, owner_hash: int
 ) -> tuple[State, bool]:
-    """Return the state with a subscription, and whether it was not there. Options replace the ones it had."""
-    owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
+    """Return the state with the subscription of a delivery, and whether it was not there. Options replace the ones it
+    had."""
+    owner: Owner | None = find_keyed(state.owners, delivery[0], owner_hash)
     among = None if owner is None else owner.value
     hash_ = _hash_of(criteria, owner_hash)
     old = find_subscribed(among, criteria, hash_)
-    if old is not None and old.options is None and options is None:
+    if old is not None and old.delivery[1] is delivery[1]:
         return state, False
+    if owner is not None and owner.key is not delivery[0]:
+        delivery = with_subscriber(delivery, owner.key)
     new: Subscribed = Subscribed.__new__(Subscribed)
-    new.key = subscriber if owner is None else owner.key
+    new.key = delivery[0]
     new.hash = hash_
-    new.options = options
+    new.delivery = delivery
     if old is None:
         _file(new, state.index, criteria)
     else:
@@ -185,9 +186,9 @@ def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[St
 def with_many(state: State, several: list[tuple[Any, ...]]) -> tuple[State, int]:
     """Return the state with several subscriptions, and how many were not there."""
     added = 0
-    for criteria, subscriber, owner_hash, options in several:
+    for criteria, delivery, owner_hash in several:
         check_signals()
-        state, is_new = with_subscription(state, criteria, subscriber, owner_hash, options)
+        state, is_new = with_subscription(state, criteria, delivery, owner_hash)
         added += is_new
     return state, added
 
@@ -566,6 +567,7 @@ def check_state(state: State) -> None:
         assert owner.value is not None, f"{owner.key!r} has no subscription"
         for entry in iter_keyed(owner.value):
             assert entry.key is owner.key, f"two objects for {owner.key!r}"
+            assert entry.delivery[0] is owner.key, f"a delivery to another object than {owner.key!r}"
             assert entry.needs == needs_of(entry.rest), f"the bits of {entry.rest!r} are wrong"
             asked = frozenset(criteria_of(entry))
             assert find_in(state, asked, entry.key, owner.hash) is entry, f"{entry.key!r} is not found"

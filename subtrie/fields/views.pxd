@@ -13,6 +13,7 @@ from subtrie.fields.criteria cimport Criterion, Topic, is_for_certain
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.needs cimport bit_of_field, bit_of_value
+from subtrie.fields.state cimport Subscribed
 
 cdef extern from *:
     """
@@ -44,6 +45,7 @@ cdef struct Search:
     buffer values       # those of the message: the name, its hash, a value, its hash
     uint64_t has        # the bits of its fields and values (needs.py)
     bint repeated       # whether an entry may be noted several times
+    bint delivers       # whether deliveries are asked for, and not subscribers
     bint together       # whether values of several fields may belong together, or not
 
 cdef struct Seen:       # an open hash table of addresses, at most half full; 0: none
@@ -54,10 +56,11 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 
 # -------------------------------------------------------------------------------------------------------------- notes
 
-cdef inline void begin(Search *search, dict message, tuple words) noexcept:
+cdef inline void begin(Search *search, dict message, tuple words, bint delivers) noexcept:
     search.words = <PyObject *>words
     search.message = <PyObject *>message
     search.has = 0
+    search.delivers = delivers
     search.repeated = search.together = False
     buffer_start(&search.noted)
     buffer_start(&search.nodes)
@@ -163,15 +166,19 @@ cdef inline void keep(Search *search, Py_ssize_t count) noexcept:
     search.noted.count = count
 
 
-cdef inline tuple subscribers_noted(Search *search):
-    cdef tuple subscribers = PyTuple_New(search.noted.count)
-    cdef PyObject *subscriber
+cdef inline Borrowed answer_of(Search *search, Borrowed entry) noexcept:
+    return <PyObject *>(<Subscribed>entry).delivery if search.delivers else key_in(entry)
+
+
+cdef inline tuple answers_noted(Search *search):
+    cdef tuple answers = PyTuple_New(search.noted.count)
+    cdef PyObject *answer
     cdef Py_ssize_t i
     for i in range(search.noted.count):
-        subscriber = key_in(<PyObject *>search.noted.items[i])
-        INCREF(subscriber)
-        PyTuple_SET_ITEM(subscribers, i, <object>subscriber)
-    return subscribers
+        answer = answer_of(search, <PyObject *>search.noted.items[i])
+        INCREF(answer)
+        PyTuple_SET_ITEM(answers, i, <object>answer)
+    return answers
 
 
 cdef inline bint has_field(Search *search, Borrowed name) except -1:

@@ -23,7 +23,7 @@ class Search:
     """A message with its bits (needs.py), the entries noted, and the nodes that are to be looked at: of trees, and on
     ways through maps."""
 
-    __slots__ = ("has", "message", "nodes", "noted", "repeated", "together", "values", "words")
+    __slots__ = ("delivers", "has", "message", "nodes", "noted", "repeated", "together", "values", "words")
     words: tuple[str, ...] | None
     message: dict[Any, Any]
     has: int
@@ -31,6 +31,7 @@ class Search:
     nodes: Buffer
     values: list[tuple[Any, int, Any, int]]  # those of the message: the name, its hash, a value, its hash
     repeated: bool  # whether an entry may be noted several times
+    delivers: bool  # whether deliveries are asked for, and not subscribers
     together: bool  # whether values of several fields may belong together, or not
 
 
@@ -41,9 +42,9 @@ class Seen:
     numbers: set[int]
 
 
-def begin(search: Search, message: dict[Any, Any], words: Any) -> None:
+def begin(search: Search, message: dict[Any, Any], words: Any, delivers: bool) -> None:
     """Begin a search for a message, with the words of its topic, if it has one."""
-    search.words = words
+    search.words, search.delivers = words, delivers
     search.message, search.has, search.noted, search.nodes = message, 0, Buffer(), Buffer()
     search.repeated = search.together = False
     search.values = []
@@ -149,9 +150,14 @@ def keep(search: Search, count: int) -> None:
     del search.noted.items[count:]
 
 
-def subscribers_noted(search: Search) -> tuple[Any, ...]:
-    """Return the subscribers of the entries noted."""
-    return tuple([entry.key for entry in search.noted.items])
+def answer_of(search: Search, entry: Any) -> Any:
+    """Return what is asked for of an entry: its subscriber, or its delivery."""
+    return entry.delivery if search.delivers else entry.key
+
+
+def answers_noted(search: Search) -> tuple[Any, ...]:
+    """Return what is asked for of the entries noted."""
+    return tuple([answer_of(search, entry) for entry in search.noted.items])
 
 
 def has_field(search: Search, name: Any) -> bool:

@@ -1,0 +1,65 @@
+"""Deliveries by fields: one for each subscription, made when somebody subscribes.
+
+To make a delivery for each answer takes five times as long as to find it. Nothing of a delivery changes as long as its
+subscription has the same options, so all answers have the same one. Where subscribers are weakly held, the one that is
+kept has the reference instead of the subscriber, and each answer gets a delivery of its own.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+if not cython.compiled:
+    from subtrie._trie.subscribers import is_held
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class FieldDelivery(NamedTuple):
+    """That a message goes to `subscriber`, with the options of the subscription that wanted it. `group` is always None:
+    subscriptions by fields have no groups."""
+
+    subscriber: Any
+    options: Mapping[str, Any]
+    group: None = None
+
+
+_DELIVERY = FieldDelivery  # for delivery.pxd, which knows no classes of Python
+
+
+if not cython.compiled:  # the C body, which fills a tuple without a call of Python, is in delivery.pxd
+
+    def new_delivery(subscriber: Any, options: Mapping[str, Any], leads_nowhere: bool) -> FieldDelivery:
+        """Return a delivery. The collector need not look at it if `leads_nowhere`: if neither subscriber nor options
+        can be part of a cycle."""
+        return FieldDelivery(subscriber, options)
+
+    def is_tracked(thing: Any) -> bool:
+        """Return whether the collector looks at an object. For the compiled twin."""
+        return True
+
+
+def delivery_for(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:
+    """Return the delivery of a subscription, given its options and a view of them."""
+    return new_delivery(subscriber, view, not is_tracked(subscriber) and (options is None or not is_tracked(options)))
+
+
+def with_subscriber(delivery: FieldDelivery, subscriber: Any) -> FieldDelivery:
+    """Return a delivery to another object, which equals the one it goes to."""
+    return new_delivery(subscriber, delivery[1], not is_tracked(delivery) and not is_tracked(subscriber))
+
+
+def living(deliveries: tuple[FieldDelivery, ...]) -> tuple[FieldDelivery, ...]:
+    """Return the deliveries themselves, or, if they have references to subscribers, those to subscribers that are
+    alive."""
+    if not deliveries or not is_held(deliveries[0][0]):
+        return deliveries
+    alive = [(delivery[0](), delivery) for delivery in deliveries]
+    return tuple([with_subscriber(delivery, subscriber) for subscriber, delivery in alive if subscriber is not None])

@@ -1,0 +1,119 @@
+"""Deliveries are made once for a subscription: whose they are, when there is another one, and what the collector sees."""
+
+from __future__ import annotations
+
+import gc
+import sysconfig
+import threading
+from typing import Any
+
+import pytest
+
+from subtrie.fields import Equals, FieldMatcher, Present, RoutingMatcher, delivery
+
+IS_COMPILED = delivery.__file__.endswith(".so")
+
+
+def test_a_subscription_has_one_delivery_until_its_options_change() -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    fields.subscribe([Present("a")], "ann", qos=1)
+    (first,) = fields.deliveries({"a": 1})
+    assert fields.deliveries({"a": 2})[0] is first
+    assert not fields.subscribe([Present("a")], "ann", qos=1)
+    assert fields.deliveries({"a": 2}) == (first,)
+    before = fields.snapshot()
+    assert not fields.subscribe([Present("a")], "ann", qos=2)
+    (second,) = fields.deliveries({"a": 2})
+    assert (first.options, second.options) == ({"qos": 1}, {"qos": 2})
+    assert before.deliveries({"a": 1})[0] is first
+    with pytest.raises(TypeError):
+        second.options["qos"] = 3  # type: ignore[index]
+
+
+def test_equal_options_of_other_types_are_told_apart() -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    for subscriber, value in (("ann", 1), ("bob", True), ("cyd", 1.0)):
+        fields.subscribe([Present("a")], subscriber, qos=value)
+    assert {each.subscriber: type(each.options["qos"]) for each in fields.deliveries({"a": 1})} == {
+        "ann": int,
+        "bob": bool,
+        "cyd": float,
+    }
+
+
+def test_options_that_change_are_seen_as_they_are() -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    tags: list[str] = []
+    fields.subscribe([Present("a")], "ann", tags=tags)
+    tags.append("x")
+    assert fields.deliveries({"a": 1})[0].options == {"tags": ["x"]}
+    fields.subscribe([Present("a")], "ann", tags=["y"])
+    assert fields.deliveries({"a": 1})[0].options == {"tags": ["y"]}
+
+
+def test_all_deliveries_of_a_subscriber_are_to_one_object() -> None:
+    fields: FieldMatcher[Any] = FieldMatcher()
+    one, other = ("ann", 1.0), ("ann", 1)
+    fields.subscribe([Present("a")], one)
+    fields.subscribe([Present("b")], other, qos=1)
+    fields.subscribe_many([([Present("c")], other), ([Present("a")], other, {"qos": 2})])
+    found = fields.deliveries({"a": 0, "b": 0, "c": 0})
+    assert len(found) == 3
+    assert all(each.subscriber is one for each in found)
+    assert sorted(len(each.options) for each in found) == [0, 1, 1]
+    fields.check()
+
+
+def test_held_weakly_they_are_to_those_that_are_alive() -> None:
+    class Client:
+        pass
+
+    routes: RoutingMatcher[Client] = RoutingMatcher(weak=True)
+    stays, goes = Client(), Client()
+    routes.subscribe_many([("a", [], stays, {"qos": 1}), ("a", [], goes, {"qos": 1})])
+    found = routes.deliveries("a", {})
+    assert {each.subscriber for each in found} == {stays, goes}
+    del goes, found
+    gc.collect()
+    (left,) = routes.deliveries("a", {})
+    assert left.subscriber is stays
+    assert left.options == {"qos": 1}
+    assert left.group is None
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="the interpreted twin leaves tuples on the collector's list")
+def test_the_collector_sees_those_that_could_be_in_a_cycle() -> None:
+    class Client:
+        pass
+
+    fields: FieldMatcher[Any] = FieldMatcher()
+    for number, subscriber in enumerate(("text", Client())):
+        fields.subscribe([Equals("a", number)], subscriber)
+        fields.subscribe([Equals("b", number)], subscriber, tags=[])
+    assert not gc.is_tracked(fields.deliveries({"a": 0})[0])
+    for message in ({"a": 1}, {"b": 0}, {"b": 1}):
+        assert gc.is_tracked(fields.deliveries(message)[0])
+
+
+def test_a_cycle_through_a_delivery_is_freed() -> None:
+    class Client:
+        pass
+
+    gone = threading.Event()
+    client: Any = Client()
+    client.fields = FieldMatcher()
+    client.fields.subscribe([Present("a")], client, friends=[client])
+    client.got = client.fields.deliveries({"a": 1})
+    client.at_end = Owned(gone)
+    del client
+    for _ in range(3 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1):
+        gc.collect()
+    assert gone.is_set()
+
+
+class Owned:
+    def __init__(self, gone: threading.Event) -> None:
+        self._gone = gone
+
+    def __del__(self) -> None:
+        self._gone.set()
