@@ -6,7 +6,9 @@ Each command has a module, which is imported when the command is used. The modul
 * 0: all was judged, and right;
 * 1: something is wrong;
 * 2: nothing can be said: the run was not finished, interrupted, empty, without overlap or not decided, or the command
-  was not understood, failed, or could not write its output.
+  was not understood, could not read its input, or could not write its output;
+* 3: the command broke off: the work, the specification or the command itself failed by an exception. Nothing can be
+  said either, but unlike 2, more time would not help.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ COMMANDS: Final = {
     "replay": "show again what is wrong with a recorded history",
 }
 """What each command does; its module is here, and has its name."""
+BROKEN_OFF: Final = 3
+"""The exit status of a command that an exception ended."""
 
 
 def commands() -> dict[str, tuple[str, str]]:
@@ -57,12 +61,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         output.aside("interrupted")
         return output.status_now()
-    except (WorkFailed, SpecError, HistoryError, OSError) as error:
+    except (HistoryError, OSError) as error:
         output.aside(error)
         return output.status_now()
+    except (WorkFailed, SpecError) as error:
+        output.aside(error)
+        return output.status_now(BROKEN_OFF)
     except Exception:  # noqa: BLE001 - status 1 would mean that the object is wrong
         output.aside(f"{traceback.format_exc()}The command failed. This says nothing about the object.")
-        return 2
+        return BROKEN_OFF
     return status
 
 
@@ -82,5 +89,5 @@ def _run(argv: list[str]) -> int:
         status: int = import_module(known_commands[arguments.command][1]).main(arguments)
     except SystemExit as told:  # its status would be taken for a verdict
         output.aside(f"sys.exit({told.code!r}) was called before the end. This says nothing about the object.")
-        return output.status_now()
+        return output.status_now(BROKEN_OFF)
     return status

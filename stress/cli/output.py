@@ -81,9 +81,9 @@ def _delivered(deliver: Callable[[], object]) -> None:
         raise Undelivered(status_now(), f"the output could not be written: {error.strerror or error}") from None
 
 
-def status_now() -> int:
-    """The exit status if the command ends here."""
-    return 1 if _wrong else 2
+def status_now(otherwise: int = 2) -> int:
+    """The exit status if the command ends here: 1 if a fault was found before."""
+    return 1 if _wrong else otherwise
 
 
 def be_quiet() -> None:

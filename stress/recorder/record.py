@@ -90,7 +90,9 @@ class Deferred:
         return self.read()
 
     def answer(self) -> Any:
-        """The result of the first reading, if a second one now gives the same."""
+        """The result of the first reading, if a second one now gives the same. UNSEEN if its round did not end."""
+        if self.first is UNSEEN:
+            return UNSEEN
         second = self.read()
         if second == self.first:
             return second
@@ -352,7 +354,15 @@ def _join(
 
 def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:
     def answer_of(op: str, result: Any) -> Hashable:
-        return spec.normalise(op, result.answer() if type(result) is Deferred else result)
+        answer: Hashable = result.answer() if type(result) is Deferred else result
+        if answer is UNSEEN:
+            return UNSEEN
+        try:
+            return spec.normalise(op, answer)
+        except Exception:
+            if isinstance(answer, (BaseException, Raised)):  # `normalise` reads answers: an exception is itself
+                return freeze(answer)
+            raise
 
     return operations_of(batch.plans, batch.logs, inside, answer_of)
 

@@ -251,6 +251,30 @@ class TestDeferred:
     def test_one_that_cannot_be_read_answers_the_exception(self) -> None:
         assert self.snapshots("broken") == Raised("ZeroDivisionError")
 
+    @pytest.mark.parametrize("op", ["shared", "broken"])
+    def test_the_exception_is_itself_to_a_specification_that_reads_answers(self, op: str) -> None:
+        """Such a run once ended by the specification's TypeError, and nobody knew what had been raised."""
+
+        class Reads(Anything):
+            def normalise(self, op: str, result: Any) -> Any:
+                return super().normalise(op, result if op == "append" else frozenset(map(freeze, result)))
+
+        rounds: Any = [[("append", (1,)), (op, ())], [("append", (2,))]]
+        raised = record(self.Snapshots(), [rounds], Reads()).operations[1].result
+        assert raised == Raised("SnapshotChanged" if op == "shared" else "ZeroDivisionError")
+
+    def test_one_of_a_round_that_did_not_end_was_not_seen(self) -> None:
+        never = threading.Event()
+
+        class Trap(TestDeferred.Snapshots):
+            def wait(self) -> None:
+                never.wait()
+
+        with pytest.raises(Stuck) as stuck:
+            record(Trap(), [[[("honest", ())]], [[("wait", ())]]], Anything(), patience=1)
+        never.set()
+        assert {each.op: each.result for each in stuck.value.history} == {"honest": UNSEEN, "wait": UNSEEN}
+
 
 class TestStuck:
     def test_an_operation_that_never_returns_is_reported_with_what_happened_before(self) -> None:

@@ -1,4 +1,4 @@
-"""Verdicts of runs: however a run ends, its exit status is 0, 1 or 2, and it is the right one.
+"""Verdicts of runs: however a run ends, its exit status is 0, 1, 2 or 3, and it is the right one.
 
 Every case here once ended with another status: with success, or with a traceback.
 """
@@ -470,23 +470,23 @@ class TestOutput:
 
 class TestMistakes:
     @pytest.mark.parametrize(
-        ("words", "told"),
+        ("words", "told", "status"),
         [
-            (("run", "objects:unmakeable", "--rounds", "2"), "RuntimeError: no such luck"),
-            (("run", "objects:LockedCounter"), "nothing tells what to call on objects:LockedCounter"),
-            (("explore", "objects:LockedCounter"), "nothing tells what to call on objects:LockedCounter"),
-            (("run", "objects:locked", "--spec", "objects:made"), "is no specification"),
-            (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file"),
-            (("run", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
-            (("run", "objects:misspelt"), "LockedCounter has no method 'valve'"),
-            (("explore", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()"),
-            (("explore", "objects:misspelt"), "LockedCounter has no method 'valve'"),
-            (("replay", "o1.damaged"), "The token is damaged, or does not name its object"),
+            (("run", "objects:unmakeable", "--rounds", "2"), "RuntimeError: no such luck", 3),
+            (("run", "objects:LockedCounter"), "nothing tells what to call on objects:LockedCounter", 2),
+            (("explore", "objects:LockedCounter"), "nothing tells what to call on objects:LockedCounter", 2),
+            (("run", "objects:locked", "--spec", "objects:made"), "is no specification", 2),
+            (("check", "--spec", "nowhere:Spec", "x.jsonl"), "No such file", 2),
+            (("run", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()", 3),
+            (("run", "objects:misspelt"), "LockedCounter has no method 'valve'", 3),
+            (("explore", "objects:too_many"), "'value' has 1 argument, but the method is LockedCounter.value()", 3),
+            (("explore", "objects:misspelt"), "LockedCounter has no method 'valve'", 3),
+            (("replay", "o1.damaged"), "The token is damaged, or does not name its object", 2),
         ],
     )
-    def test_are_told_in_a_sentence(self, folder: Path, words: tuple[str, ...], told: str) -> None:
+    def test_are_told_in_a_sentence(self, folder: Path, words: tuple[str, ...], told: str, status: int) -> None:
         ran = command(*words)
-        assert ran.returncode == 2
+        assert ran.returncode == status
         assert told in ran.stderr
         assert "Traceback" not in ran.stderr
 
