@@ -32,6 +32,7 @@ __all__ = [
     "CHANGING",
     "Effect",
     "ItemMethod",
+    "changes_what_it_is_given",
     "effect_of",
     "effect_of_opaque",
     "is_outside",
@@ -81,8 +82,8 @@ def _know(effect: Effect, *functions: Any) -> None:
 
 
 _know("class", type, isinstance)
-_know("none", issubclass, id, callable, object, super, chr, ord, globals, locals, breakpoint,
-      time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property, int, float, bool, complex,
+_know("none", issubclass, id, callable, object, super, chr, globals, locals, breakpoint,
+      time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property,
       sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException,
       os.fspath, os.getpid, os.getppid, os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, sys.exc_info,
       sys.intern, sys.is_finalizing, sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked,
@@ -92,7 +93,8 @@ _know("looks", os.stat, os.lstat, os.fstat, os.access, os.listdir, os.scandir, o
       gc.get_threshold, sys.getrecursionlimit, sys.getswitchinterval)  # fmt: skip
 _know("outside", open)
 _know("none", *(each for name, each in vars(os).items() if name.startswith(("W", "major", "minor")) and callable(each)))
-_know("shallow", len, list, tuple, set, frozenset, dict, iter, reversed, enumerate, zip, map, filter, any, all)
+_know("shallow", len, list, tuple, set, frozenset, dict, iter, reversed, enumerate, zip, map, filter, any, all,
+      bool, int, float, complex, ord)  # fmt: skip
 _know("set", setattr, delattr)
 _know("get", getattr, hasattr)
 _know("next", next)
@@ -177,6 +179,31 @@ def method_effect(name: str) -> Effect:
 def is_reading_method(name: str) -> bool:
     """Whether a method of a list, dictionary, set or deque leaves it as it is."""
     return name not in CHANGING
+
+
+def changes_what_it_is_given(function: Any) -> bool:
+    """Whether a function in C, which another one may call, changes what it is given, or takes items of it."""
+    function, _ = unwrapped(function, ())
+    kind = type(function)
+    if kind in _DESCRIBED:
+        return _changes_its_object(function.__objclass__, function.__name__)
+    if kind is operator.methodcaller:
+        return True
+    if kind is types.BuiltinFunctionType and isinstance(function.__self__, types.ModuleType):
+        return effect_of(function) in ("set", "first", "next", "change", "outside")
+    return False
+
+
+def _changes_its_object(of: type, name: str) -> bool:
+    from stress.explorer.kinds import Kind, kind_of
+
+    kind = kind_of(of)
+    if kind is Kind.CONTAINER:
+        return not is_reading_method(name)
+    return kind in (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR, Kind.CACHE) or method_effect(name) == "set"
+
+
+_DESCRIBED: Final = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 def unwrapped(callee: Any, given: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

@@ -6,7 +6,7 @@ import gc
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from stress.answers import attributes_of
@@ -36,8 +36,13 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
             yield each, where
         if isinstance(each, dict):
             waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()) if type(item) not in ATOMS)
+            waiting.extend((key, f"keys of {where}") for key in list(each) if type(key) not in ATOMS)
         elif isinstance(each, (list, tuple, deque)):
             waiting.extend((item, f"{where}[{at}]") for at, item in enumerate(each) if type(item) not in ATOMS)
+        elif isinstance(each, (set, frozenset)):
+            waiting.extend((item, f"items of {where}") for item in list(each) if type(item) not in ATOMS)
+        elif isinstance(each, BaseException):
+            waiting.append((each.args, f"{where}.args"))
         elif of is FunctionType:
             for name, cell in zip(each.__code__.co_freevars, each.__closure__ or (), strict=True):
                 yield cell, f"{where}()"
@@ -55,7 +60,7 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
             waiting.extend((item, f"items of {where}") for item in gc.get_referents(each))
         elif of is FUNCTION_OF_C and not isinstance(each.__self__, ModuleType):
             waiting.append((each.__self__, f"{where}.__self__"))
-        if not is_of_c(of) and (kind is not Kind.QUIET or each is made):
+        if (of is SimpleNamespace or not is_of_c(of)) and (kind is not Kind.QUIET or each is made):
             attributes = (*attributes_of(each), *_shared_attributes_of(each))
             waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
 

@@ -27,7 +27,14 @@ from typing import Any, Final
 from stress.explorer import sites
 from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
-from stress.explorer.calls import effect_of, effect_of_opaque, is_reading_method, method_effect, unwrapped
+from stress.explorer.calls import (
+    changes_what_it_is_given,
+    effect_of,
+    effect_of_opaque,
+    is_reading_method,
+    method_effect,
+    unwrapped,
+)
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
@@ -298,6 +305,8 @@ class PlainState(Sharing):
         if kind is Kind.LOCAL:
             self._localise(name, owner)
             return
+        if kind is Kind.TYPE and name == "__slotnames__":
+            return  # a cache of `copyreg`, which every thread fills with the same
         self._save_attribute(owner, name, kind)
         if not self._counts():
             return
@@ -521,7 +530,8 @@ class PlainState(Sharing):
         if kind is Kind.CACHE:
             self._save_cache(callee)
             if self._counts():
-                self._step([("a cache", getattr(callee, "__qualname__", ""))], True)
+                cache = [("a cache", getattr(callee, "__qualname__", ""))]
+                self.call_backs.add(self._me(), self._step(cache, True), True)
         elif kind is Kind.FOREIGN:
             if self._counts():
                 self._use_foreign(callee, True)
@@ -560,6 +570,8 @@ class PlainState(Sharing):
             effect = method_effect(name)
             if effect in ("set", "get"):
                 self._use(site, effect, (owner, *given))
+            elif effect == "read" and kind is Kind.TYPE:  # a method of a class, as `dict.fromkeys` and `int.from_bytes`
+                self._use(site, "outside" if effect_of(owner) == "outside" else "shallow", given)
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
                 self._use(site, "names", (owner,))
 
@@ -624,6 +636,8 @@ class PlainState(Sharing):
         if effect == "space":
             self._note_space(first)
             effect = "names"
+        if effect in ("read", "shallow") and any(map(changes_what_it_is_given, given)):
+            effect = "change"
         if effect in ("first", "change"):
             for each in given if effect == "change" else given[:1]:
                 self._save_reachable(each)

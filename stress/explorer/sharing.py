@@ -19,7 +19,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
-from stress.explorer.calls import is_outside, is_reading_method
+from stress.answers import attributes_of
+from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method
 from stress.explorer.held import ATOMS, held
 from stress.explorer.kinds import CONTAINERS, Kind, kind_of
 from stress.explorer.knowledge import Knowledge
@@ -155,6 +156,7 @@ class Sharing(Undo):
         """
         keys: dict[Key, None] = {}
         waiting, seen = [operand], set[int]()
+        is_applied = False  # whether an iterator applies a function in C that changes its items
         while waiting and len(seen) < most:
             each = waiting.pop()
             of = type(each)
@@ -174,7 +176,10 @@ class Sharing(Undo):
             elif kind is Kind.VIEW:
                 waiting += gc.get_referents(each)
             elif kind is Kind.ITERATOR:
-                waiting += self._behind(each)
+                behind = self._behind(each)
+                waiting += behind
+                if any(map(changes_what_it_is_given, behind)):
+                    self._calls_back = deep = changes = is_applied = True
                 where = self._whose(each)
                 if where is not None:  # whoever reads all of it, takes its items
                     keys[where, "next"] = None
@@ -195,8 +200,14 @@ class Sharing(Undo):
                     waiting.append(owner)
             elif of is partial:
                 waiting += [each.func, *each.args]
-            elif of is types.SimpleNamespace:
+            elif kind is Kind.PLAIN and is_applied:
+                for name, _ in attributes_of(each):
+                    self.knowledge.learn(self.knowledge.names, name)
                 keys.update(dict.fromkeys(self._keys_of_all(each)))
+            elif isinstance(each, types.SimpleNamespace):
+                keys.update(dict.fromkeys(self._keys_of_all(each)))
+                if deep:
+                    waiting += vars(each).values()
         return list(keys)
 
     def _keys_of_each(self, operands: Iterable[Any], deep: bool, changes: bool = False) -> list[Key]:
@@ -272,7 +283,7 @@ _SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
 
 
 def _may_give_items(each: Any) -> bool:
-    return kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial)
+    return kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial) or changes_what_it_is_given(each)
 
 
 def behind_proxy(proxy: Any) -> Any:
