@@ -1,7 +1,5 @@
 # C types for delivery.py.
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_SET_ITEM
 
 from subtrie._trie.subscribers cimport is_held
 
@@ -9,24 +7,31 @@ cdef object _DELIVERY
 
 cdef extern from *:
     """
-    static inline PyObject *room_for_three(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 3); }
+    /* An instance of a tuple's subclass, without the room for one item more that the class itself would allocate. */
+    static inline PyObject *filled(PyObject *type, PyObject *subscriber, PyObject *options, int leads_nowhere)
+    {
+        PyTupleObject *delivery = PyObject_GC_NewVar(PyTupleObject, (PyTypeObject *)type, 3);
+        if (delivery == NULL) {
+            return NULL;
+        }
+    #if PY_VERSION_HEX >= 0x030E0000
+        delivery->ob_hash = -1; /* not known yet */
+    #endif
+        delivery->ob_item[0] = Py_NewRef(subscriber);
+        delivery->ob_item[1] = Py_NewRef(options);
+        delivery->ob_item[2] = Py_NewRef(Py_None);
+        if (!leads_nowhere) {
+            PyObject_GC_Track(delivery);
+        }
+        return (PyObject *)delivery;
+    }
     """
-    object room_for_three(PyObject *type)
+    object filled(PyObject *type, PyObject *subscriber, PyObject *options, bint leads_nowhere)
     bint is_tracked "PyObject_GC_IsTracked" (object thing) noexcept
-    void untrack "PyObject_GC_UnTrack" (PyObject *thing) noexcept
 
 
 cdef inline tuple new_delivery(object subscriber, object options, bint leads_nowhere):
-    delivery = room_for_three(<PyObject *>_DELIVERY)
-    Py_INCREF(subscriber)
-    PyTuple_SET_ITEM(delivery, 0, subscriber)
-    Py_INCREF(options)
-    PyTuple_SET_ITEM(delivery, 1, options)
-    Py_INCREF(None)
-    PyTuple_SET_ITEM(delivery, 2, None)
-    if leads_nowhere:
-        untrack(<PyObject *>delivery)
-    return <tuple>delivery
+    return <tuple>filled(<PyObject *>_DELIVERY, <PyObject *>subscriber, <PyObject *>options, leads_nowhere)
 
 
 cpdef tuple delivery_for(object subscriber, dict options, object view)

@@ -69,7 +69,8 @@ cdef bint _is_filed_again(Criterion criterion) except -1
 cpdef int kind_of_cost(Criterion criterion) except -1
 @cython.locals(name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Ranges, below=Py_ssize_t, above=Py_ssize_t)
 cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
-@cython.locals(cell=Cell)
-@cython.locals(cell=Cell, field=Field, node=SetNode, entry=Filed)
+@cython.locals(cell=Cell, field=Field, entry=Filed)
 cpdef Criterion first_under(Index index, Criterion criterion)
+@cython.locals(node=SetNode)
+cpdef object first_in(object filed)
 cdef Py_ssize_t _crowd_at(object cells, object key, uint64_t hash) except -1

@@ -352,16 +352,19 @@ def first_under(index: Index, criterion: Criterion) -> Criterion | None:
     field: Field = _NO_FIELD if cell is None else cell.value
     (value,) = criterion.values_filed()
     cell = find_in_map(field.values, value, criterion.hash_filed(value))
-    filed = None if cell is None else cell.value
-    while isinstance(filed, SetNode):
-        node: SetNode = filed
-        filed = node.array[0]
-    if type(filed) is tuple:
-        filed = filed[0]
+    filed = None if cell is None else first_in(cell.value)
     if not isinstance(filed, Filed):
         return None
     entry: Filed = filed
     return None if type(entry.access) is tuple else entry.access
+
+
+def first_in(filed: Any) -> Any:
+    """Return one of the entries of a set; None, if it is empty, and an index itself. O(log n)."""
+    while isinstance(filed, SetNode):
+        node: SetNode = filed
+        filed = node.array[0]
+    return filed[0] if type(filed) is tuple else filed
 
 
 def _crowd_at(cells: Any, key: object, hash: int) -> int:

@@ -14,7 +14,7 @@ from subtrie.fields.combined cimport AnyOf
 from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS
 from subtrie.fields.delivery cimport with_subscriber
 from subtrie.fields.equals cimport is_like, one_of_equals
-from subtrie.fields.index cimport Filed, Index, crowd_under, first_under, kind_of_cost, new_index, refiled
+from subtrie.fields.index cimport Filed, Index, crowd_under, first_in, first_under, kind_of_cost, new_index, refiled
 from subtrie.fields.needs cimport needs_of
 
 cdef int _BITS
@@ -61,6 +61,7 @@ cdef bint has_owners_of_several(State state) except -1
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
 @cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed)
 cpdef tuple with_subscription(State state, frozenset criteria, object delivery, uint64_t owner_hash)
+cdef object _delivery_like(Subscribed known, object delivery)
 @cython.locals(owner=Owner, old=Subscribed)
 cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(owner=Owner, changed=State, subscribed=Subscribed)

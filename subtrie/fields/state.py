@@ -47,6 +47,7 @@ if not cython.compiled:
         Filed,
         Index,
         crowd_under,
+        first_in,
         first_under,
         kind_of_cost,
         new_index,
@@ -137,8 +138,8 @@ def with_subscription(
     old = find_subscribed(among, criteria, hash_)
     if old is not None and old.delivery[1] is delivery[1]:
         return state, False
-    if owner is not None and owner.key is not delivery[0]:
-        delivery = with_subscriber(delivery, owner.key)
+    if owner is not None:
+        delivery = _delivery_like(first_in(among), delivery)
     new: Subscribed = Subscribed.__new__(Subscribed)
     new.key = delivery[0]
     new.hash = hash_
@@ -151,6 +152,14 @@ def with_subscription(
     settle(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
     return _refiled(state, owners, old, new), old is None
+
+
+def _delivery_like(known: Subscribed, delivery: Any) -> Any:
+    """Return a delivery to the subscriber of a subscription that is known: the same one, if they have the same
+    options."""
+    if known.delivery[1] is delivery[1]:
+        return known.delivery
+    return delivery if known.key is delivery[0] else with_subscriber(delivery, known.key)
 
 
 def without_subscription(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from subtrie.fields import Equals, FieldMatcher, Present, RoutingMatcher, delivery
+from subtrie.fields import Equals, FieldDelivery, FieldMatcher, Present, RoutingMatcher, delivery
 
 IS_COMPILED = delivery.__file__.endswith(".so")
 
@@ -28,6 +28,17 @@ def test_a_subscription_has_one_delivery_until_its_options_change() -> None:
     assert before.deliveries({"a": 1})[0] is first
     with pytest.raises(TypeError):
         second.options["qos"] = 3  # type: ignore[index]
+
+
+def test_a_delivery_is_as_one_that_a_program_makes() -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    fields.subscribe([Present("a")], "ann", qos=1)
+    (found,) = fields.deliveries({"a": 1})
+    assert type(found) is FieldDelivery
+    assert found == FieldDelivery("ann", {"qos": 1})
+    assert found._replace(options={}) == ("ann", {}, None)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(found)
 
 
 def test_equal_options_of_other_types_are_told_apart() -> None:
@@ -61,6 +72,8 @@ def test_all_deliveries_of_a_subscriber_are_to_one_object() -> None:
     assert len(found) == 3
     assert all(each.subscriber is one for each in found)
     assert sorted(len(each.options) for each in found) == [0, 1, 1]
+    fields.subscribe([Present("d")], other, qos=2)
+    assert len({id(each) for each in fields.deliveries(dict.fromkeys("abcd", 0))}) == 3
     fields.check()
 
 
