@@ -1,8 +1,9 @@
 """What a change leaves to be done after its compare-and-set: a list to which a duty is added without any memory.
 
 A notice to give, or a filing to strike, follows a change that other threads can see already. It must not be lost if
-there is no memory for it, nor may the call fail, since the change stands. So a `Duty` is made before the change. To put
-it on the list afterwards allocates nothing, and the next change takes it off and does it.
+there is no memory for it, or if a user's `__eq__` raises there, nor may the call fail, since the change stands. So a
+`Duty` is made before the change. To put it on the list afterwards allocates nothing, and the next change takes it off
+and does it.
 
     first: None     there is none
            a Duty   the last one that was put there; its `rest` is the one before it

@@ -22,8 +22,9 @@ Invariants
       looked at the index. If it found another thread's SETTLED filing, it replaced that, so the strike failed. If the
       filing was gone, it filed again.
   N2  A filing whose subscription is not in the trie belongs to an operation in progress: each operation ends with a
-      look at the trie after its own change, or leaves that look to the owner of a PENDING filing. Or, without memory
-      for the rest of an operation, it is on the list `left` (duties.py), for the next change to finish.
+      look at the trie after its own change, or leaves that look to the owner of a PENDING filing. Or the rest of an
+      operation had no memory, or a user's `__eq__` raised there: it is on the list `left` (duties.py), for the next
+      change to finish.
 """
 
 from __future__ import annotations

@@ -1102,8 +1102,10 @@ class SubscriptionTrie(Matchable):
             try:
                 if index.settle(owner, entry.hash, filing) or look:
                     self._withdraw(place, owner, entry.hash, edit)
-            except MemoryError:
+            except BaseException as raised:
                 index.left.put(after)
+                if not isinstance(raised, Exception):
+                    raise
 
     def _take_filed(self, place: Place, subscriber: Any, hash: int, edit: Unsubscribe) -> None:
         self._catch_up()
@@ -1113,8 +1115,10 @@ class SubscriptionTrie(Matchable):
         edit_filter(self, edit)
         try:
             self._withdraw(place, owner, hash, edit)
-        except MemoryError:
+        except BaseException as raised:
             index.left.put(after)
+            if not isinstance(raised, Exception):
+                raise
 
     def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
         """Strike the filing of a subscription if it is not in the trie. Users' `__eq__` is not called if the filings
@@ -1146,11 +1150,14 @@ class SubscriptionTrie(Matchable):
     def _clear_filings(self, after: Duty) -> None:
         try:
             self._withdraw_all()
-        except MemoryError:
+        except BaseException as raised:
             self._index.left.put(after)  # type: ignore[union-attr]
+            if not isinstance(raised, Exception):
+                raise
 
     def _catch_up(self) -> None:
-        """Settle and strike the filings that earlier changes have left, because there was no memory."""
+        """Settle and strike the filings that earlier changes have left: there was no memory, or a user's
+        `__eq__` had raised."""
         left = self._index.left  # type: ignore[union-attr]
         if left.waits:
             left.do_all(self._finish)
