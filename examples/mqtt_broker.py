@@ -19,8 +19,8 @@ What is worth copying:
 - For a shared subscription, `deliveries` names one member: the one whose turn it is.
 - What waits for a client is in a `subtrie.hub.Mailbox`, bounded in bytes. A publisher
   waits while the mailbox of a reader is full, so a burst loses nothing. A client that
-  makes no room for some seconds is disconnected, and while it is away its session keeps
-  as many messages of quality 1 and 2 as fit.
+  takes too little while publishers wait is disconnected, and while it is away its
+  session keeps as many messages of quality 1 and 2 as fit.
 - Retained messages are sent by a task of their own, as fast as the client reads,
   however many they are.
 - `unsubscribe_all` is quick with `index=True`, so the subscriptions of a session that
@@ -532,6 +532,7 @@ class Broker:
                 older.ending.cancel()
                 older.ending = None
             if not is_clean:
+                older.mailbox.forgive()  # how slowly the last connection read
                 return older, True
             await self._ended(older)
         session = self.sessions[client] = Session(client)

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from random import Random
-from typing import Any
+from selectors import DefaultSelector, SelectorKey
+from typing import Any, get_args
 
 import pytest
 
 from subtrie import NATS, TopicError
-from subtrie.hub import EACH, Hub, Mailbox, SlowReader
+from subtrie.hub import EACH, Counters, Hub, Mailbox, Slow, SlowReader
 
 NEVER = 1_000.0  # seconds that no test waits for
 AT_ONCE = 0.0
@@ -31,6 +32,46 @@ def run_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., No
         asyncio.run(bounded())
 
     return run
+
+
+class TurnedLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to the next timer when there is nothing else to do: seconds take no time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__(self.Selector(self))
+
+    def time(self) -> float:
+        return self.now
+
+    class Selector(DefaultSelector):
+        def __init__(self, loop: TurnedLoop) -> None:
+            super().__init__()
+            self.loop = loop
+
+        def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+            assert timeout is not None, "nothing is left that could happen"
+            self.loop.now += max(timeout, 0)
+            return super().select(0)
+
+
+def run_turned(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test in a loop whose clock jumps."""
+
+    @wraps(test)
+    def run(*arguments: Any, **named: Any) -> None:
+        async def bounded() -> None:
+            async with asyncio.timeout(NEVER * 10):
+                await test(*arguments, **named)
+
+        with asyncio.Runner(loop_factory=TurnedLoop) as runner:
+            runner.run(bounded())
+
+    return run
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def check(hub: Hub[Any]) -> None:
@@ -266,6 +307,321 @@ class TestBursts:
         assert reader.got == [b"x"]
 
 
+class TestPatience:
+    """What a slow client costs publishers: `patience`, once more for each mailbox that it takes, and no more."""
+
+    @pytest.mark.parametrize("messages", [30, 1_000])
+    @pytest.mark.parametrize("slow", ["close", "drop", "newest"])
+    @run_turned
+    async def test_a_client_that_trickles_costs_publishers_its_patience_and_what_it_takes(
+        self, slow: Slow, messages: int
+    ) -> None:
+        hub: Hub[bytes] = Hub(room=1_000, patience=0.3)
+        fast = Connection()
+        taken = 0
+
+        async def trickle(_: bytes) -> None:
+            nonlocal taken
+            taken += 1
+            await asyncio.sleep(0.25)
+
+        async def serve() -> None:
+            async with hub.connect(trickle) as client:
+                client.subscribe("p/#", slow=slow)
+                await asyncio.Event().wait()
+
+        serving = asyncio.create_task(serve())
+        async with hub.connect(fast.send) as client:
+            client.subscribe("p/#")
+            await turns()
+            for n in range(messages):
+                await hub.publish(f"p/{n}", bytes(400))
+            assert len(fast.got) >= messages - 2
+            assert now() <= 0.3 * (1 + taken * (400 + EACH) / 1_000)
+            assert now() < 1
+        serving.cancel()
+        await asyncio.wait([serving])
+        check(hub)
+
+    @pytest.mark.parametrize("seed", range(20))
+    @run_turned
+    async def test_whatever_a_reader_does_publishers_wait_no_longer_than_the_bound(self, seed: int) -> None:
+        chance = Random(seed)
+        box: Mailbox[bytes] = Mailbox(room=chance.choice([1, 500, 5_000]), patience=chance.choice([0.1, 1, 10]))
+        taken = waited = 0.0
+
+        async def read() -> None:
+            nonlocal taken
+            while True:
+                taken += len(await box.get()) + EACH
+                if chance.random() < 0.7:
+                    await asyncio.sleep(chance.choice([0.001, 0.1, box.patience * 0.99, box.patience * 3]))
+
+        reading = asyncio.create_task(read())
+        for _ in range(500):
+            began = now()
+            await box.put(
+                bytes(chance.randrange(1_000)), key=chance.choice([None, 1]), slow=chance.choice(["drop", "newest"])
+            )
+            waited += now() - began
+            assert waited <= box.patience * (1 + taken / box.room) + 1e-6, seed
+            if chance.random() < 0.1:
+                await asyncio.sleep(chance.choice([0.01, 1]))
+        reading.cancel()
+        await asyncio.wait([reading])
+
+    @run_turned
+    async def test_a_burst_of_many_publishers_reaches_a_client_that_reads_quickly_enough(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1_000, patience=1)
+        async with asyncio.TaskGroup() as tasks:
+            puts = [tasks.create_task(box.put(bytes(400))) for _ in range(100)]
+            for _ in range(100):
+                await asyncio.sleep(0.4)
+                await box.get()
+        assert all(put.result() for put in puts)
+        assert now() > 30
+
+    @pytest.mark.parametrize("slow", ["close", "drop"])
+    @run_turned
+    async def test_a_reader_that_takes_less_than_its_room_in_its_patience_is_slow(self, slow: Slow) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1_000, patience=1)
+        puts = [asyncio.create_task(box.put(bytes(400), slow=slow)) for _ in range(100)]
+        for _ in range(3):
+            await asyncio.sleep(0.6)
+            if not box.closed.is_set() and len(box):
+                await box.get()
+        await asyncio.gather(*puts)
+        assert now() == pytest.approx(1 + 3 * 0.464)
+        assert box.closed.is_set() == (slow == "close")
+
+    @run_turned
+    async def test_a_reader_that_was_slow_has_to_catch_up_and_gets_back_only_what_it_earned(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=10 * (EACH + 1), patience=10)
+
+        async def waits() -> float:
+            before = now()
+            await box.put(b"x", slow="drop")
+            return now() - before
+
+        for _ in range(10):
+            assert await waits() == 0
+        assert await waits() == 10
+        for _ in range(9):
+            await box.get()
+            assert await waits() == 0  # there is room
+            assert await waits() == 0  # there is none
+            assert box.is_stalled
+        while len(box):
+            await box.get()
+        assert not box.is_stalled
+        for _ in range(10):
+            await waits()
+        assert await waits() == 10
+        for _ in range(10):
+            await box.get()
+        box.forgive()
+        assert box.offer(bytes(10 * (EACH + 1)))
+        assert await waits() == 10
+
+    @run_turned
+    async def test_the_figure_of_the_page_on_web_sockets(self) -> None:
+        box: Mailbox[bytes] = Mailbox()
+
+        async def read() -> None:
+            while True:
+                await asyncio.sleep(4.9)
+                await box.get()
+
+        reading = asyncio.create_task(read())
+        while box.offer(bytes(400)):
+            pass
+        while await box.put(bytes(400)):
+            pass
+        assert box.closed.is_set()
+        assert round(now(), 3) == 5.002
+        reading.cancel()
+        await asyncio.wait([reading])
+
+    @run_turned
+    async def test_what_is_taken_counts_by_its_bytes(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1_000, patience=10)
+        assert box.offer(bytes(100 - EACH))
+        assert not await box.put(bytes(1_000), slow="drop")
+        assert now() == 10
+        await box.get()  # a tenth of the room
+        assert box.offer(bytes(1_000))
+        assert not await box.put(b"", slow="drop")
+        assert now() == 11
+
+    @run_turned
+    async def test_a_client_that_is_given_up_closes_at_once_whoever_waited_for_it(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1, patience=10)
+        assert box.offer(b"x")
+        waits_on = asyncio.create_task(box.put(b"1", slow="wait"))
+        dropped = asyncio.create_task(box.put(b"2", slow="drop"))
+        await asyncio.sleep(3)
+        later = asyncio.create_task(box.put(b"3", slow="newest"))
+        assert not await dropped
+        assert not await later
+        assert now() == 10
+        assert not waits_on.done()
+        assert not await box.put(b"4")
+        assert now() == 10
+        assert not await waits_on
+        assert box.counters.closed_as_slow == 1
+
+    @run_turned
+    async def test_publishers_that_are_ready_to_wait_use_up_no_patience(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1, patience=10)
+        assert box.offer(b"x")
+        waits_on = [asyncio.create_task(box.put(b"1", slow="wait")) for _ in range(2)]
+        await asyncio.sleep(100)
+        assert not box.is_stalled
+        assert not await box.put(b"2", slow="drop")
+        assert now() == 110
+        for _ in range(3):
+            await box.get()
+        assert await asyncio.gather(*waits_on) == [True, True]
+
+    @run_turned
+    async def test_a_publisher_that_is_cancelled_uses_up_no_more_patience(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1, patience=10)
+        assert box.offer(b"x")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(4):
+                await box.put(b"1")
+        await asyncio.sleep(100)
+        assert not box.is_stalled
+        assert not await box.put(b"2", slow="drop")
+        assert now() == 110
+
+    @run_turned
+    async def test_clients_that_are_slow_together_are_waited_for_together(self) -> None:
+        hub: Hub[bytes] = Hub(room=1, patience=10)
+
+        async def serve() -> None:
+            async with hub.connect(Connection(reads=False).send) as client:
+                client.subscribe("t")
+                await asyncio.Event().wait()
+
+        serving = [asyncio.create_task(serve()) for _ in range(20)]
+        await turns()
+        for n in range(20):
+            await hub.publish("t", b"%d" % n)
+        assert now() == 10
+        ended = await asyncio.gather(*serving, return_exceptions=True)
+        assert [type(each) for each in ended] == [SlowReader] * 20
+
+    @run_loop
+    async def test_messages_come_in_the_order_of_publish_also_if_room_is_made_meanwhile(self) -> None:
+        hub: Hub[bytes] = Hub(room=1, patience=NEVER)
+        connection = Connection(reads=False)
+        async with hub.connect(connection.send) as client:
+            client.subscribe("t")
+            await hub.publish("t", b"0")  # is being sent
+            await turns()
+            await hub.publish("t", b"1")  # waits
+            second = asyncio.create_task(hub.publish("t", b"2"))
+            connection.reads.set()
+            third = asyncio.create_task(hub.publish("t", b"3"))
+            await asyncio.gather(second, third)
+            await connection.has(4)
+        assert connection.got == [b"0", b"1", b"2", b"3"]
+
+
+class TestCounters:
+    @pytest.mark.parametrize("way", ["raises", "is cancelled"])
+    @run_loop
+    async def test_a_send_that_does_not_return_is_not_counted_as_sent(self, way: str) -> None:
+        hub: Hub[bytes] = Hub()
+        begun = asyncio.Event()
+
+        async def send(message: bytes) -> None:
+            if message == b"last":
+                begun.set()
+                if way == "raises":
+                    raise ConnectionResetError
+                await asyncio.Event().wait()
+
+        async def serve() -> None:
+            async with hub.connect(send) as client:
+                client.subscribe("t")
+                for message in (b"first", b"last", b"never"):
+                    await hub.publish("t", message)
+                await begun.wait()
+                if way == "raises":
+                    await asyncio.Event().wait()
+
+        ended = await asyncio.gather(serve(), return_exceptions=True)
+        assert [type(each) for each in ended] == [ConnectionResetError if way == "raises" else type(None)]
+        counters = hub.counters
+        assert (counters.taken, counters.sent, counters.dropped) == (3, 1, 2)
+
+    @run_loop
+    async def test_a_message_of_a_publisher_that_is_cancelled_counts_as_dropped(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1, patience=NEVER)
+        assert box.offer(b"x")
+        put = asyncio.create_task(box.put(b"y"))
+        await turns()
+        put.cancel()
+        await asyncio.wait([put])
+        await turns()
+        assert (box.counters.taken, box.counters.dropped) == (1, 1)
+        assert await box.get() == b"x"
+        assert box.offer(b"z")
+
+    def test_each_counter_is_described(self) -> None:
+        for name in Counters.__dataclass_fields__:
+            assert f"{name}: " in (Counters.__doc__ or "")
+
+
+class TestSeveralSubscriptions:
+    @run_loop
+    async def test_a_group_gives_a_copy_of_its_own(self) -> None:
+        hub: Hub[bytes] = Hub()
+        reader = Connection()
+        async with hub.connect(reader.send) as client:
+            for filter in ("a/+", "a/#", "$share/g/a/#", "$share/g/a/+", "$share/h/a/#"):
+                client.subscribe(filter)
+            assert await hub.publish("a/b", b"x") == 4
+            await reader.has(4)
+            await turns()
+        assert hub.counters.sent == len(reader.got) == 4
+
+    @pytest.mark.parametrize("second", get_args(Slow))
+    @pytest.mark.parametrize("first", get_args(Slow))
+    @run_turned
+    async def test_the_policy_that_promises_most_decides(self, first: Slow, second: Slow) -> None:
+        decides = next(each for each in ("wait", "close", "newest", "drop") if each in (first, second))
+        hub: Hub[bytes] = Hub(room=1, patience=1)
+        connection = Connection(reads=False)
+
+        async def serve() -> None:
+            async with hub.connect(connection.send) as client:
+                client.subscribe("p/1", slow=first)
+                client.subscribe("p/+", slow=second)
+                await asyncio.Event().wait()
+
+        serving = asyncio.create_task(serve())
+        await turns()
+        await hub.publish("p/1", b"0")  # is being sent
+        await turns()
+        (client,) = hub.clients
+        await hub.publish("p/1", b"1")
+        last = asyncio.create_task(hub.publish("p/1", b"2"))
+        await asyncio.sleep(2)
+        assert last.done() == (decides != "wait")
+        assert client.mailbox.closed.is_set() == (decides == "close")
+        connection.reads.set()
+        await asyncio.sleep(1)
+        expected = {"wait": [b"0", b"1", b"2"], "close": [], "newest": [b"0", b"2"], "drop": [b"0", b"1"]}
+        assert connection.got == expected[decides]
+        serving.cancel()
+        await asyncio.wait([serving])
+        await last
+        check(hub)
+
+
 class TestWaysOut:
     @pytest.mark.parametrize("way", ["return", "raise", "bad filter", "cancel", "send raises", "slow"])
     @run_loop
@@ -383,7 +739,7 @@ class TestWaysOut:
                     await asyncio.Event().wait()
             assert await asyncio.gather(*publishers) == [2, 2] + 18 * [1]
         assert len(fast.got) == 20
-        assert hub.counters.dropped == 19  # one was being sent
+        assert hub.counters.dropped == 20  # one of them while it was sent
         check(hub)
 
     @run_loop
@@ -444,6 +800,62 @@ class TestWaysOut:
         await asyncio.gather(*(visit(n) for n in range(200)), *(publish() for _ in range(3)))
         assert hub.clients == set()
         check(hub)
+
+
+@pytest.mark.parametrize("make", [Hub, Mailbox])
+@pytest.mark.parametrize("size", [5, None, "len"])
+def test_a_size_that_is_no_function_is_refused(make: Any, size: Any) -> None:
+    with pytest.raises(TypeError, match="size must be a function"):
+        make(size=size)
+
+
+@pytest.mark.parametrize("size", [-100, 1.5, None, "1"])
+@run_loop
+async def test_a_size_that_is_no_number_of_bytes_is_refused_and_nobody_gets_the_message(size: Any) -> None:
+    answers = [10, size, 10]
+    hub: Hub[Any] = Hub(size=lambda _: answers.pop(0))
+    readers = [Connection(), Connection()]
+    async with hub.connect(readers[0].send) as one, hub.connect(readers[1].send) as other:
+        one.subscribe("t")
+        other.subscribe("t")
+        assert await hub.publish("t", object()) == 2
+        with pytest.raises(ValueError, match="size must return a whole number of bytes"):
+            await hub.publish("t", object())
+        assert await hub.publish("t", object()) == 2
+        await turns()
+        assert [len(each.got) for each in readers] == [2, 2]
+    mailbox: Mailbox[object] = Mailbox(size=lambda _: size)
+    with pytest.raises(ValueError, match="size must return"):
+        mailbox.offer(object())
+    with pytest.raises(ValueError, match="size must return"):
+        await mailbox.put(object())
+    assert (len(mailbox), mailbox.bytes) == (0, 0)
+
+
+@run_loop
+async def test_a_mailbox_refuses_a_policy_that_does_not_exist_also_if_there_is_room() -> None:
+    mailbox: Mailbox[bytes] = Mailbox()
+    with pytest.raises(ValueError, match="close, drop, newest, wait, not 'zz'"):
+        await mailbox.put(b"x", slow="zz")  # type: ignore[arg-type]
+    assert len(mailbox) == 0
+
+
+@run_loop
+async def test_what_is_shown_says_what_waits_and_for_whom() -> None:
+    hub: Hub[bytes] = Hub(room=1_000, patience=AT_ONCE)
+    async with hub.connect(Connection(reads=False).send) as client:
+        assert repr(client) == "<Client of nothing: <Mailbox: 0 waiting, 0 of 1000 bytes>>"
+        for n in range(5):
+            client.subscribe(f"a/{n}", slow="drop")
+        assert repr(hub) == "<Hub: 1 clients, 5 subscriptions>"
+        await hub.publish("a/0", b"x")
+        await turns()
+        await hub.publish("a/0", b"xyz")
+        await hub.publish("a/0", bytes(2_000))
+        (receiver,) = hub.routes.match("a/3")
+        shown = f"<Mailbox: 1 waiting, {EACH + 3} of 1000 bytes, stalled>"
+        assert repr(receiver) == f"<Client of a/0, a/1, a/2 and 2 more: {shown}>"
+    assert repr(client) == "<Client of nothing: <Mailbox: 0 waiting, 0 of 1000 bytes, closed>>"
 
 
 @run_loop
