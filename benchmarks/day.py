@@ -1,16 +1,12 @@
 """What a broker does beside `match`: `python -m benchmarks.day [--size N]`.
 
-First, for each call that may take long, the longest wait of other threads beside it, in milliseconds. The collector is
-off meanwhile, since its own pauses are not ours. "nothing" is what the machine itself adds. Then what other questions
-cost, as multiples of a `match`, or in nanoseconds for each item. All ratios are of one run.
+What other questions cost, as multiples of a `match`, or in nanoseconds for each item. All ratios are of one run. How
+long other threads wait beside long calls is in waits.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
-import pickle
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,72 +14,7 @@ from typing import Any
 from ctrie import Ctrie, CtrieSet
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 
-THREADS = 100
-PAUSE = 0.02  # seconds between two turns of a thread that waits
 MANY = 2_000
-
-
-def longest_wait(call: Callable[[], object]) -> tuple[float, float]:
-    """Return how long a call takes, and the longest time by which another thread was late beside it, in seconds."""
-    late = [0.0] * THREADS
-    over = threading.Event()
-    begun = threading.Barrier(THREADS + 1)
-
-    def run(number: int) -> None:
-        begun.wait()
-        while not over.is_set():
-            before = time.perf_counter()
-            time.sleep(PAUSE)
-            late[number] = max(late[number], time.perf_counter() - before - PAUSE)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    begun.wait()
-    time.sleep(5 * PAUSE)
-    late[:] = [0.0] * THREADS
-    before = time.perf_counter()
-    call()
-    took = time.perf_counter() - before
-    worst = max(late)
-    over.set()
-    for thread in threads:
-        thread.join()
-    return took, worst
-
-
-def long_calls(size: int) -> dict[str, Callable[[], object]]:
-    rows = [(f"a/{number % 997}/{number}", number) for number in range(size)]
-    more = [(f"b/{filter}", number) for filter, number in rows]
-    trie, changed, indexed = (
-        SubscriptionTrie[int](MQTT),
-        SubscriptionTrie[int](MQTT),
-        SubscriptionTrie[int](MQTT, index=True),
-    )
-    trie.subscribe_many(rows)
-    indexed.subscribe_many(rows)
-    store, pairs = TopicStore[int](MQTT, dict(rows)), Ctrie[int, int]({number: number for number in range(size)})
-    pickled = pickle.dumps(trie)
-    return {
-        "nothing": lambda: time.sleep(0.5),
-        "len(trie)": lambda: len(trie),
-        "list(trie)": lambda: list(trie),
-        "trie.filters, no index": lambda: trie.filters(-1),
-        "trie.unsubscribe_all, no index": lambda: trie.unsubscribe_all(-1),
-        "trie.stats()": trie.stats,
-        "pickle.dumps(trie)": lambda: pickle.dumps(trie),
-        "pickle.loads(trie)": lambda: pickle.loads(pickled),
-        "clear, with an index": indexed.clear,
-        "subscribe_many, empty": lambda: changed.subscribe_many(rows),
-        "subscribe_many, filled": lambda: changed.subscribe_many(more),
-        "unsubscribe_many": lambda: changed.unsubscribe_many(rows),
-        "clear": changed.clear,
-        "len(store)": lambda: len(store),
-        "list(store.items())": lambda: list(store.items()),
-        "len(map)": lambda: len(pairs),
-        "list(map.items())": lambda: list(pairs.items()),
-        "pickle.dumps(map)": lambda: pickle.dumps(pairs),
-    }
 
 
 def best(call: Callable[[], object], calls: int = MANY) -> float:
@@ -245,11 +176,6 @@ def main() -> None:
     size = parser.parse_args().size
     for name, cost in ratios(size).items():
         print(f"{name:38} {cost}")
-    calls = long_calls(size)
-    gc.disable()
-    for name, call in calls.items():
-        took, worst = longest_wait(call)
-        print(f"{name:34} {took * 1e3:7.0f} ms; a thread waits {worst * 1e3:6.1f} ms at most", flush=True)
 
 
 if __name__ == "__main__":

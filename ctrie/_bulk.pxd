@@ -24,13 +24,14 @@ cdef extern from "sort.h":
         PyObject *pair
     enum:
         SORT_AHEAD      # places that `pairs_new` allocates beyond `count`, so that a loop may look so far ahead
+        SORT_LONG       # how many pairs are sorted while other threads run: that takes long, and touches no object
     hashed_pair *pairs_new(Py_ssize_t count)
     void pairs_free(hashed_pair *pairs)
     void pairs_drop(hashed_pair *pairs, Py_ssize_t count)
     void pair_fetch(PyObject *pair) noexcept
     void pairs_move(hashed_pair *pairs, list from_list)
-    bint pairs_sort(hashed_pair *pairs, Py_ssize_t count)
-    void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev)
+    bint pairs_sort(hashed_pair *pairs, Py_ssize_t count) nogil
+    void sort_level(hashed_pair *pairs, hashed_pair *room, Py_ssize_t count, int lev) noexcept nogil
 
 ctypedef hashed_pair *Ordered       # they own their pairs
 
@@ -38,12 +39,18 @@ ctypedef hashed_pair *Ordered       # they own their pairs
 cdef inline Ordered in_order(list pairs) except NULL:
     cdef Py_ssize_t i, count = PyList_GET_SIZE(pairs)
     cdef Ordered ordered = pairs_new(count)
+    cdef bint sorted
     if ordered == NULL:
         raise MemoryError()
     for i in range(count):
         ordered[i].hash = (<Pair>pairs[i]).hash
     pairs_move(ordered, pairs)
-    if not pairs_sort(ordered, count):
+    if count < SORT_LONG:
+        sorted = pairs_sort(ordered, count)
+    else:
+        with nogil:
+            sorted = pairs_sort(ordered, count)
+    if not sorted:
         let_go(ordered, count)
         raise MemoryError()
     return ordered

@@ -14,7 +14,7 @@ from ctrie._nodes cimport (
     Edit, INode, Pair, Root, Rooted, SNode, branches, clear_root, empty_root, first_snode, fork_root,
     freeze_root, is_empty, mix, new_pair, rdcss_read_root, root_of,
 )
-from ctrie._release cimport release
+from ctrie._release cimport release, release_items
 from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, begin_change, begin_clear, doubt, end_change, end_clear, known, read, taken_over
 cdef extern from "watch.h":

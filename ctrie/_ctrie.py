@@ -53,7 +53,7 @@ if not cython.compiled:
         rdcss_read_root,
         root_of,
     )
-    from ctrie._release import release
+    from ctrie._release import release, release_items
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
     from ctrie._stack import check_stack
@@ -616,11 +616,15 @@ class Ctrie(Rooted):
             raise TypeError("__setstate__() is for a Ctrie that is being unpickled; update() changes one that is there")
         flat, readonly, attributes = state
         values = iter(flat)
-        pairs = list(zip(values, values, strict=True))
+        pairs: list[Any] = []
+        for pair in zip(values, values, strict=True):
+            if len(pairs) % EVERY == 0:
+                check_signals()
+            pairs.append(pair)
         filled = _remade(Ctrie, self._hash, self._equal)
         filled._root = empty_root()
         Ctrie.update(filled, pairs)
-        release(pairs, ())
+        release_items(pairs)
         self._tally = filled._tally
         self._root = freeze_root(filled._root) if readonly else filled._root
         set_attributes(self, attributes)

@@ -1,14 +1,22 @@
 """Long lists in pickles: other threads run while one is written or read.
 
 The pickle module writes a list in one loop in C, and reads it in another, during which no other thread has the GIL. An
-object that is no plain list is written one by one, and read a thousand at a time, by its own methods. Here these are
-Python code, and between two lines of that, the interpreter lets others run.
+object that is no plain list is written one by one, and read a thousand at a time, by its own methods. Here these let
+others run.
 """
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+if not cython.compiled:
+    from ctrie._signals import EVERY, check_signals
 
 
 class PickledList(list[Any]):
@@ -21,9 +29,12 @@ class PickledList(list[Any]):
 
     def extend(self, more: Iterable[Any]) -> None:
         """Add a part."""
+        check_signals()
         list.extend(self, more)
 
 
 def _each(items: list[Any]) -> Iterator[Any]:
-    for item in items:  # noqa: UP028 (it has to be Python code)
+    for number, item in enumerate(items):
+        if number % EVERY == 0:
+            check_signals()
         yield item

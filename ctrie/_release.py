@@ -12,3 +12,7 @@ from typing import Any
 def release(dropped: list[Any], kinds: tuple[type[Any], ...]) -> None:
     """Drop the nodes in `dropped`, and what only they lead to, as far as it is of one of these types. The list has the
     only references. Whatever it still holds afterwards is dropped with it."""
+
+
+def release_items(items: list[Any]) -> None:
+    """Drop the items of a long list that nobody else uses. Whatever it still holds afterwards is dropped with it."""

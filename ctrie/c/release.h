@@ -16,10 +16,11 @@
 
 #include "signals.h"
 
-enum { RELEASED_AT_ONCE = 64 };     /* nodes between two looks at the clock */
+enum { RELEASED_AT_ONCE = 64 };     /* nodes, or items, between two looks at the clock */
 
 #if defined(Py_GIL_DISABLED) || defined(CTRIE_EXPLORED)
 static inline void release(PyObject *dropped, PyObject *kinds) { (void)dropped, (void)kinds; }
+static inline void release_items(PyObject *list) { (void)list; }
 #else
 
 typedef struct {
@@ -61,6 +62,20 @@ static inline void release(PyObject *dropped, PyObject *kinds)
         if (count % RELEASED_AT_ONCE == 0) {
             let_others_run();
         }
+    }
+}
+
+/* Drop the items of a list, from its end. It raises nothing, and may leave some. */
+static inline void release_items(PyObject *list)
+{
+    Py_ssize_t left;
+    while ((left = PyList_GET_SIZE(list)) > 0) {
+        Py_ssize_t kept = left > RELEASED_AT_ONCE ? left - RELEASED_AT_ONCE : 0;
+        if (PyList_SetSlice(list, kept, left, NULL) != 0) {
+            PyErr_Clear();
+            return;
+        }
+        let_others_run();
     }
 }
 #endif

@@ -5,6 +5,10 @@
  * itself, at most once in HOLD of its time, and if there is another thread at all. It sleeps meanwhile: otherwise it
  * would have the GIL back before a thread that waits for it has woken up.
  *
+ * Whoever gets the GIL wakes only one of those that wait. So if this thread does not get it back at once, but soon, others
+ * may wait as well, and it sleeps again, at most NAPS times. One that holds it for longer than SHORT computes, and takes
+ * turns with this thread.
+ *
  * On free-threaded builds nobody waits for this thread but one that stops all threads, as the collector does, and for
  * that it is enough to detach for a moment.
  */
@@ -15,7 +19,8 @@
 #include <stdint.h>
 #include <time.h>
 
-enum { HOLD = 2000000, NAP = 20000 };     /* nanoseconds */
+enum { HOLD = 2000000, NAP = 20000, SHORT = 1000000 };     /* nanoseconds */
+enum { NAPS = 32 };
 
 static inline int64_t signals_now(void)
 {
@@ -31,13 +36,18 @@ static __attribute__((noinline)) void signals_let_others_run(void)
     if (PyThreadState_Next(first) == NULL) {
         return;
     }
-#endif
-    PyThreadState *thread = PyEval_SaveThread();
-#ifndef Py_GIL_DISABLED
     struct timespec nap = {0, NAP};
-    nanosleep(&nap, NULL);
+    int64_t waited = NAP;
+    for (int naps = 0; naps < NAPS && waited >= NAP && waited <= SHORT; naps++) {
+        PyThreadState *thread = PyEval_SaveThread();
+        nanosleep(&nap, NULL);
+        waited = signals_now();
+        PyEval_RestoreThread(thread);
+        waited = signals_now() - waited;
+    }
+#else
+    PyEval_RestoreThread(PyEval_SaveThread());
 #endif
-    PyEval_RestoreThread(thread);
 }
 
 /* Let other threads run if they may have waited for long. */

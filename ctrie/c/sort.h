@@ -16,7 +16,7 @@ typedef struct {
     PyObject *pair;
 } hashed_pair;
 
-enum { SORT_FEW = 24, SORT_AHEAD = 16 };
+enum { SORT_FEW = 24, SORT_AHEAD = 16, SORT_LONG = 1 << 14 };
 
 /* Tell whether `a` comes before `b`: the first group of bits in which they differ decides. */
 static inline int path_before(uint64_t a, uint64_t b)

@@ -7,10 +7,10 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from ctrie._bulk cimport Ordered, SORT_AHEAD, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
+from ctrie._bulk cimport Ordered, SORT_AHEAD, SORT_LONG, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
-from ctrie._signals cimport EVERY, check_signals
+from ctrie._signals cimport EVERY, check_signals, let_others_run
 from subtrie._trie.branch cimport Branch, Chain, blank_branch, filled_branch, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filter
@@ -84,8 +84,8 @@ cdef extern from *:
         FILLING_BLOCK       # how many bytes of rows are allocated at a time, at least
         FILLING_NEAR        # how many rows fit into a cache with all that they lead to
     uint64_t FILLING_LONG_WORD
-    void filling_fetch(const filling_row *row) noexcept
-    void filling_fetch_word(const filling_row *row, Py_ssize_t depth) noexcept
+    void filling_fetch(const filling_row *row) noexcept nogil
+    void filling_fetch_word(const filling_row *row, Py_ssize_t depth) noexcept nogil
 
 ctypedef filling_row *FilterRow
 
@@ -157,6 +157,7 @@ cdef inline int let_go(Filling filling) except -1:
         block = filling._blocks
         filling._blocks = block.next
         PyMem_RawFree(block)
+        let_others_run()
     pairs_free(filling._ordered)
     pairs_free(filling._room)
     filling._ordered = filling._room = NULL
@@ -234,7 +235,17 @@ cdef inline dict options_of(FilterRow row):
 
 
 cdef inline void order(Filling filling, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth) noexcept:
-    cdef Ordered ordered = filling._ordered
+    cdef Ordered ordered = filling._ordered, room = filling._room
+    if end - start < SORT_LONG:
+        order_rows(ordered, room, start, end, depth)
+    else:
+        with nogil:
+            order_rows(ordered, room, start, end, depth)
+
+
+cdef inline void order_rows(
+    Ordered ordered, Ordered room, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth
+) noexcept nogil:
     cdef Py_ssize_t i
     cdef FilterRow row
     for i in range(start, end):
@@ -244,10 +255,10 @@ cdef inline void order(Filling filling, Py_ssize_t start, Py_ssize_t end, Py_ssi
         ordered[i].hash = row.words[depth].hash
         if end - start <= FILLING_NEAR:
             filling_fetch(row)
-    sort_level(ordered + start, filling._room, end - start, 0)
+    sort_level(ordered + start, room, end - start, 0)
 
 
-cdef inline FilterRow row_at(Ordered ordered, Py_ssize_t number) noexcept:
+cdef inline FilterRow row_at(Ordered ordered, Py_ssize_t number) noexcept nogil:
     return <FilterRow>ordered[number].pair
 
 

@@ -319,10 +319,14 @@ class Filling:
         first = row_at(ordered, start)
         end = first.size
         for number in range(start + 1, stop):
+            if number % EVERY == 0:
+                check_signals()
             end = _agree_until(first, row_at(ordered, number), depth + 1, end)
         audience: Any = None
         longer = start
         for number in range(start, stop):
+            if number % EVERY == 0:
+                check_signals()
             row = row_at(ordered, number)
             if not agree(first, row, end):
                 raise OneByOne

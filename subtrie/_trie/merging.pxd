@@ -6,7 +6,8 @@ from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._bulk cimport Ordered, hash_at
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode, with_branch, with_other_branch, without_branch
 from ctrie._nodes cimport INode, Root, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
-from ctrie._signals cimport check_signals
+from ctrie._release cimport release_items
+from ctrie._signals cimport EVERY, check_signals
 from subtrie._trie.branch cimport Branch, changed_branch, new_branch, subscribers_of, words_in
 from subtrie._trie.filling cimport (
     FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, group_of, let_go, new_filling, order, put_row, row_at,
@@ -21,6 +22,8 @@ from subtrie._trie.match.plan cimport Matchable, Plan
 cpdef tuple change_rows(
     Matchable trie, object place, list filters, list subscribers, list options, bint strict=*, bint takes=*
 )
+@cython.locals(seen=bytearray, once=list, place=Py_ssize_t, number=Py_ssize_t)
+cdef list _each_once(list numbers, Py_ssize_t count)
 cdef int _filled(Filling f) except -1
 @cython.locals(
     root=Root, main=MainNode, old=CNode, cn=CNode, count=Py_ssize_t, begun=list, later=list, flag=uint64_t,
@@ -49,5 +52,5 @@ cdef Branch _with_rows_of(
 @cython.locals(present=Keyed)
 cdef object _without(Filling f, object audience, FilterRow row)
 cdef INode _present(Filling f, INode inode)
-@cython.locals(place=Py_ssize_t)
+@cython.locals(numbers=list, place=Py_ssize_t)
 cdef list _numbers(Filling f, Py_ssize_t start, Py_ssize_t end)

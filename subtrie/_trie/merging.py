@@ -26,7 +26,8 @@ if not cython.compiled:
     from ctrie._bulk import hash_at
     from ctrie._cnode import CNode, branch_at, new_cnode, with_branch, with_other_branch, without_branch
     from ctrie._nodes import INode, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
-    from ctrie._signals import check_signals
+    from ctrie._release import release_items
+    from ctrie._signals import EVERY, check_signals
     from subtrie._trie.branch import Branch, changed_branch, new_branch, subscribers_of, words_in
     from subtrie._trie.filling import (
         FILLED,
@@ -80,10 +81,24 @@ def change_rows(
             filling._gen = top.gen
             order(filling, 0, count, 0)
             _merge(filling, top, 0, 0, count, 0)
-        return filling.count, list(dict.fromkeys(filling.left))
+        return filling.count, _each_once(filling.left, count)
     finally:
         let_go(filling)
         resume_collector(paused)
+
+
+def _each_once(numbers: list[int], count: int) -> list[int]:
+    """Return the numbers, which are less than `count`, in the order in which each comes first."""
+    seen = bytearray(count)
+    once: list[int] = []
+    for place, number in enumerate(numbers):
+        if place % EVERY == 0:
+            check_signals()
+        if not seen[number]:
+            seen[number] = 1
+            once.append(number)
+    release_items(numbers)
+    return once
 
 
 def _filled(f: Filling) -> int:
@@ -123,6 +138,7 @@ def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int)
             begun.extend(_numbers(f, first, last))
         f.left.extend(begun)
         return
+    release_items(begun)
     for below, below_lev, first, last, below_depth in later:
         _merge(f, below, below_lev, first, last, below_depth)
 
@@ -149,6 +165,7 @@ def _with_rows(
             branch: Branch = branch_at(cn, pos)
             changed = _beside(f, branch, lev + W, start, stop, depth, later, popcount(cn.bitmap) > 2)
             if changed is branch and not f.refused:
+                release_items(numbers)
                 return cn
         else:
             changed = f.new_below(start, stop, depth, lev + W)
@@ -181,6 +198,8 @@ def _beside(
     whole = True
     end = 0
     for place in range(start, stop):
+        if place % EVERY == 0:
+            check_signals()
         shared = shared_until(branch, row_at(f._ordered, place), depth, f._trie._plan.separator)
         if shared == 0 or (f._takes and place > start and shared != end):
             f.refused = True
@@ -221,6 +240,8 @@ def _with_rows_of(
     left = audience
     longer = start
     for place in range(start, stop):
+        if place % EVERY == 0:
+            check_signals()
         row = row_at(ordered, place)
         if row.size > end:
             put_row(ordered, longer, row)
@@ -261,4 +282,9 @@ def _present(f: Filling, inode: INode) -> INode:
 
 def _numbers(f: Filling, start: int, end: int) -> list[int]:
     """Return the numbers of rows."""
-    return [row_at(f._ordered, place).number for place in range(start, end)]
+    numbers: list[int] = []
+    for place in range(start, end):
+        if place % EVERY == 0:
+            check_signals()
+        numbers.append(row_at(f._ordered, place).number)
+    return numbers

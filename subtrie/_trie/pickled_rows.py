@@ -9,9 +9,17 @@ then, while no other thread runs. So there are few of them.
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
+
+if not cython.compiled:
+    from ctrie._signals import check_signals
 
 SEVERAL = 64
 
@@ -20,6 +28,7 @@ def flattened(subscriptions: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of the list."""
     rest = iter(subscriptions)
     while some := list(islice(rest, SEVERAL)):
+        check_signals()
         filters = [one.filter for one in some]
         options = tuple(dict(one.options) or None for one in some)
         yield "".join(filters)
@@ -37,6 +46,7 @@ def columns_from(flat: Iterable[Any]) -> tuple[list[str], list[Any], list[Any]]:
     options: list[Any] = []
     rest = iter(flat)
     for text in rest:
+        check_signals()
         lengths, own = next(rest, None), next(rest, None)
         if lengths is None or sum(lengths) != len(text):
             raise ValueError(f"this pickle does not tell where the filters in {text!r} end")

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
 from ctrie._release cimport release
+from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, begin_clear, end_clear, known, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root

@@ -20,6 +20,7 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._release import release
+    from ctrie._signals import EVERY, check_signals
     from ctrie._tally import Tally, begin_clear, end_clear, known, read, taken_over
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.lookup import find_branch
@@ -544,7 +545,12 @@ class TopicStore(Matchable):
 
     def __reduce__(self) -> Any:
         limits = (self.max_age, self.max_topics, self._as_of)
-        content = (type(self), self.dialect, PickledList(self._there()), self._root.readonly, limits)
+        flat = PickledList()  # no tuple for each entry: the pickle module keeps them until its end
+        for entry in self._there():
+            flat.append(entry[0])
+            flat.append(entry[1])
+            flat.append(entry[2])
+        content = (type(self), self.dialect, flat, self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:
@@ -626,7 +632,7 @@ class TopicStore(Matchable):
 def _restored(
     kind: type[TopicStore],
     dialect: Dialect,
-    entries: list[tuple[str, Any, float]],
+    flat: list[Any],
     readonly: bool,
     limits: tuple[float | None, int | None, float | None],
 ) -> TopicStore:
@@ -637,7 +643,10 @@ def _restored(
         TopicStore.__init__(store, dialect)
     else:
         TopicStore.__init__(store, dialect, max_age=max_age, max_topics=max_topics)
-    for topic, value, stored_at in entries:
+    rest = iter(flat)
+    for number, (topic, value, stored_at) in enumerate(zip(rest, rest, rest, strict=True)):
+        if number % EVERY == 0:
+            check_signals()
         store.put(topic, value, stored_at)
     if not readonly:
         return store

@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._native cimport borrow
 from ctrie._nodes cimport Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
-from ctrie._release cimport release
+from ctrie._release cimport release, release_items
 from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport (
     Tally, begin_change, begin_clear, end_change, end_clear, end_with_doubts, known, read, taken_over,

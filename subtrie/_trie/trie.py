@@ -20,7 +20,7 @@ from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
-    from ctrie._release import release
+    from ctrie._release import release, release_items
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import borrow
     from ctrie._tally import (
@@ -306,7 +306,10 @@ class SubscriptionTrie(Matchable):
                 _require_storable(*_fields(one))
         if self._is_plain():
             filters, subscribers, options = _columns_of(subscriptions)
-            return self._change_many(filters, subscribers, options, False, False)
+            added = self._change_many(filters, subscribers, options, False, False)
+            for column in (filters, subscribers, options):
+                release_items(column)
+            return added
         added = 0
         checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
         entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
@@ -328,7 +331,10 @@ class SubscriptionTrie(Matchable):
         self._writable()
         if self._is_plain():
             filters, subscribers, options = _columns_of(subscriptions)
-            return self._change_many(filters, subscribers, options, False, True)
+            taken = self._change_many(filters, subscribers, options, False, True)
+            for column in (filters, subscribers, options):
+                release_items(column)
+            return taken
         taken = 0
         for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
             check_signals()
@@ -932,8 +938,8 @@ class SubscriptionTrie(Matchable):
             doubts = 0
         finally:
             end_with_doubts(self._tally, -changed if takes else changed, 0, doubts, 1)
-        for number in left:
-            if number % EVERY == 0:
+        for done, number in enumerate(left):
+            if done % EVERY == 0:
                 check_signals()
             own = options[number]
             place = self._place(filters[number], own.get("queue") if own and self.dialect.queue_groups else None)
@@ -945,6 +951,7 @@ class SubscriptionTrie(Matchable):
                 changed += 1
             elif strict:
                 raise RowError(number, f"subscriber {subscriber!r} is on {filters[number]!r} already")
+        release_items(left)
         return changed
 
     def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:
@@ -1301,6 +1308,8 @@ def _restored(
     made = cython.cast(SubscriptionTrie, trie)  # `__init__` has taken it
     if made._is_plain() and not made._storable:
         made._change_many(filters, subscribers, options, False, False)
+        for column in (filters, subscribers, options):
+            release_items(column)
     else:
         rows = [(filter, who, own or {}) for filter, who, own in zip(filters, subscribers, options, strict=True)]
         SubscriptionTrie.subscribe_many(trie, rows)
