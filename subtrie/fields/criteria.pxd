@@ -233,7 +233,9 @@ cdef class Prefix(Criterion):
 
 
 cpdef Within texts_from(object name, object prefix)
-cpdef str folded(str text)
+cpdef str plain(object text)
+@cython.locals(characters=str, whole=str)
+cpdef str folded(object text)
 
 
 cdef class Topic(Criterion):

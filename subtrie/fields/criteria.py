@@ -425,14 +425,14 @@ class Within(Criterion):
                 f"nothing lies within {short(low)} and {short(high)}{', open' if low_open or high_open else ''}"
             )
         for bound in (low, high):
-            if not _is_equal_to_itself(bound):
+            if bound is not None and (not _is_equal_to_itself(bound) or _order_of_bound(bound) == NOWHERE):
                 raise ValueError(f"nothing lies within {short(low)} and {short(high)}")
         self.low = low
         self.high = high
         self.low_open = low_open and low is not None
         self.high_open = high_open and high is not None
         self.order = _common_order(low, high)
-        self.place = ANY if self.order == OTHER else RANGES
+        self.place = RANGES if self.order < OTHER else ANY
         note_numbers(self)
 
     def holds(self, value: Any) -> bool:
@@ -563,17 +563,19 @@ class Prefix(Criterion):
     def __init__(self, name: str, prefix: str | bytes, ignore_case: bool = False) -> None:
         self.name = _checked_name(name)
         self.ignore_case = bool(ignore_case)
-        if type(prefix) is not str and (type(prefix) is not bytes or self.ignore_case):
+        if not isinstance(prefix, str) and (type(prefix) is not bytes or self.ignore_case):
             raise TypeError(f"a prefix is a str or bytes, not {type(prefix).__name__}")
-        self.prefix = prefix
-        self._span = texts_from(name, folded(prefix) if self.ignore_case else prefix)  # type: ignore[arg-type]
+        self.prefix = plain(prefix) if isinstance(prefix, str) else prefix
+        self._span = texts_from(name, folded(self.prefix) if self.ignore_case else self.prefix)
         self.place = RANGES
         self.view = FOLDED if self.ignore_case else ORIGINAL
 
     def holds(self, value: Any) -> bool:
         if not isinstance(value, type(self.prefix)):
             return False
-        return bool((folded(value) if self.ignore_case else value).startswith(self._span.low))
+        if isinstance(value, str):
+            value = folded(value) if self.ignore_case else plain(value)
+        return bool(value.startswith(self._span.low))
 
     def span(self) -> Within:
         span: Within = self._span
@@ -590,12 +592,18 @@ def texts_from(name: str, prefix: Any) -> Within:
     return span
 
 
+def plain(text: str) -> str:
+    """Return the characters of a text, which may be of a subclass that says something else (an `Enum`, say)."""
+    return text if type(text) is str else str.__str__(text)
+
+
 def folded(text: str) -> str:
     """Return a text in which upper and lower case are the same: each character folded, if that gives one character."""
-    whole = text.casefold()
-    if len(whole) == len(text):
+    characters = plain(text)
+    whole = characters.casefold()
+    if len(whole) == len(characters):
         return whole
-    return "".join([_folded_character(character) for character in text])
+    return "".join([_folded_character(character) for character in characters])
 
 
 def _folded_character(character: str) -> str:

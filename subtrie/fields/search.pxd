@@ -15,7 +15,7 @@ from subtrie.fields.boxes cimport (
     Spot, box_at, count_at, entry_below, is_around, is_last, prefetch_boxes, spot_on
 )
 from subtrie.fields.criteria cimport (
-    PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, hash_of_pair, order_of
+    PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, hash_of_pair, order_of, plain
 )
 from subtrie.fields.delivery cimport living
 from subtrie.fields.index cimport Index

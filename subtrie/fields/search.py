@@ -42,6 +42,7 @@ if not cython.compiled:
         WORDS,
         hash_of_pair,
         order_of,
+        plain,
     )
     from subtrie.fields.delivery import living
     from subtrie.fields.index import Index
@@ -358,7 +359,7 @@ def _note_in_views(search: Any, views: Any, text: Any) -> int:
         if field is borrow(None):
             continue
         if view == PIECES:
-            for piece in pieces_of(str(text)):
+            for piece in pieces_of(plain(text)):
                 _note_in_view(search, field, piece)
             continue
         found = viewed(view, text)

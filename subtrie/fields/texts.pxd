@@ -3,7 +3,7 @@ cimport cython
 
 from ctrie._arrays cimport settle
 from subtrie.fields.criteria cimport (
-    ADDRESSES, Criterion, FOLDED, FOLDED_REVERSED, Key, LEADS, PIECES, Prefix, RANGES, REVERSED, VALUES, Within, folded, texts_from
+    ADDRESSES, Criterion, FOLDED, FOLDED_REVERSED, Key, LEADS, PIECES, Prefix, RANGES, REVERSED, VALUES, Within, folded, plain, texts_from
 )
 
 

@@ -33,6 +33,7 @@ if not cython.compiled:
         Prefix,
         Within,
         folded,
+        plain,
         texts_from,
     )
 
@@ -47,9 +48,9 @@ _AFTER_V4 = 1 << 32  # addresses of version 6 come after those of version 4, in 
 
 def _checked_text(name: str, text: Any, what: str) -> str:
     _checked_name(name)
-    if type(text) is not str:
+    if not isinstance(text, str):
         raise TypeError(f"{what} is a str, not {type(text).__name__}")
-    return text
+    return plain(text)
 
 
 class EqualsIgnoringCase(Criterion):
@@ -68,7 +69,7 @@ class EqualsIgnoringCase(Criterion):
     def __init__(self, name: str, text: str) -> None:
         self.text = _checked_text(name, text, "a text")
         self.name = name
-        self._folded = folded(text)
+        self._folded = folded(self.text)
         self.place = VALUES
         self.view = FOLDED
 
@@ -101,13 +102,13 @@ class Suffix(Criterion):
         self.suffix = _checked_text(name, suffix, "a suffix")
         self.name = name
         self.ignore_case = bool(ignore_case)
-        self._end = folded(suffix) if self.ignore_case else suffix
+        self._end = folded(self.suffix) if self.ignore_case else self.suffix
         self._span = texts_from(name, self._end[::-1])
         self.place = RANGES
         self.view = FOLDED_REVERSED if self.ignore_case else REVERSED
 
     def holds(self, value: Any) -> bool:
-        return isinstance(value, str) and bool((folded(value) if self.ignore_case else value).endswith(self._end))
+        return isinstance(value, str) and (folded(value) if self.ignore_case else plain(value)).endswith(self._end)
 
     def span(self) -> Within:
         span: Within = self._span
@@ -136,12 +137,12 @@ class Wildcard(Criterion):
     def __init__(self, name: str, pattern: str) -> None:
         self.pattern = _checked_text(name, pattern, "a wildcard pattern")
         self.name = name
-        self.parts = _parts_of(pattern)
+        self.parts = _parts_of(self.pattern)
         self._leads = tuple([(lead,) for lead in _leads_of(name, self.parts)])
         self.place = LEADS
 
     def holds(self, value: Any) -> bool:
-        return isinstance(value, str) and _matches(self.parts, value)
+        return isinstance(value, str) and _matches(self.parts, plain(value))
 
     def is_found_exactly(self) -> bool:
         return False
@@ -251,7 +252,7 @@ class InNetwork(Criterion):
     def __init__(self, name: str, network: str) -> None:
         self.network = _checked_text(name, network, "a network")
         self.name = name
-        known = _network_of(network)
+        known = _network_of(self.network)
         first, last = _number_of(known.network_address), _number_of(known.broadcast_address)
         self._span = Within(name, first, last)
         settle(self._span)
@@ -283,10 +284,13 @@ def _network_of(text: str) -> Any:
 def address_of(value: Any) -> int | None:
     """Return the number of an IP address that is written as a text, None if the value is none. One with a zone
     ("fe80::1%eth0") is of that zone, and in no network."""
-    if not isinstance(value, str) or len(value) > 64 or "%" in value:
+    if not isinstance(value, str):
+        return None
+    text = plain(value)
+    if len(text) > 64 or "%" in text:
         return None
     try:
-        return _number_of(ipaddress.ip_address(value))
+        return _number_of(ipaddress.ip_address(text))
     except ValueError:
         return None
 
@@ -298,9 +302,9 @@ def _number_of(address: Any) -> int:
 def viewed(view: int, text: Any) -> Any:
     """Return what a view makes of a text, None if nothing."""
     if view == REVERSED:
-        return text[::-1]
+        return plain(text)[::-1]
     if view == FOLDED:
-        return folded(str(text))
+        return folded(text)
     if view == FOLDED_REVERSED:
-        return folded(str(text))[::-1]
+        return folded(text)[::-1]
     return address_of(text)

@@ -11,11 +11,30 @@ import operator
 import random
 import re
 from collections.abc import Callable, Iterator
+from enum import Enum, StrEnum
 from typing import Any, TypeAlias
 
 import pytest
 
-from subtrie.fields import FieldMatcher, explain, from_pattern, to_pattern
+from subtrie.fields import (
+    AnyOf,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Equals,
+    EqualsIgnoringCase,
+    FieldMatcher,
+    GreaterThan,
+    InNetwork,
+    LessThan,
+    Prefix,
+    Suffix,
+    Wildcard,
+    Within,
+    explain,
+    from_pattern,
+    to_pattern,
+)
 
 Holds: TypeAlias = Callable[[Any], bool]
 
@@ -212,3 +231,78 @@ def test_every_answer_is_that_of_the_oracle(seed: int) -> None:
         assert sorted(anew.match_all(event)) == wanted, f"seed {seed}, anew: {event}"
         (first, *_) = matcher.subscriptions(0)
         assert explain(first.criteria, event).startswith("met" if 0 in wanted else "not met"), f"seed {seed}: {event}"
+
+
+class State(StrEnum):
+    OPEN = "open"
+
+
+class Named(str, Enum):  # noqa: UP042  as older code writes it
+    OPEN = "open"
+
+
+class Liar(str):
+    """A text whose methods say something else than its characters."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "lie"
+
+    def __getitem__(self, _: Any) -> str:
+        return "lie"
+
+    def startswith(self, *_: Any) -> bool:
+        return False
+
+    def casefold(self) -> str:
+        return "lie"
+
+
+TEXT_TESTS: list[Callable[[str, str], Criterion]] = [
+    lambda name, text: Equals(name, text),
+    lambda name, text: Prefix(name, text[:2]),
+    lambda name, text: Prefix(name, text[:2].upper(), ignore_case=True),
+    lambda name, text: Suffix(name, text[2:]),
+    lambda name, text: Suffix(name, text[2:].upper(), ignore_case=True),
+    lambda name, text: EqualsIgnoringCase(name, text.upper()),
+    lambda name, text: Wildcard(name, f"{text[0]}*{text[3]}"),
+    lambda name, text: Wildcard(name, f"*{text[1:3]}*"),
+]
+
+
+@pytest.mark.parametrize("text", [State.OPEN, Named.OPEN, Liar("open"), "open"], ids=lambda text: type(text).__name__)
+def test_a_text_of_a_subclass_is_its_characters(text: str) -> None:
+    tests = [make("state", "open") for make in TEXT_TESTS]
+    matcher: FieldMatcher[int] = FieldMatcher()
+    for number, test in enumerate(tests):
+        matcher.subscribe([test], number)
+        matcher.subscribe([Equals("kind", 1), test], 100 + number)
+    found = matcher.match_all({"state": text, "kind": 1})
+    assert sorted(found) == [base + number for base in (0, 100) for number in range(len(tests))]
+    assert all(test.holds(text) for test in tests)
+    matcher.check()
+
+
+def test_an_address_of_a_subclass_is_its_characters() -> None:
+    matcher: FieldMatcher[str] = FieldMatcher()
+    matcher.subscribe([InNetwork("source", "10.0.0.0/8")], "ann")
+    assert matcher.match_all({"source": Liar("10.1.2.3")}) == ("ann",)
+    matcher.check()
+
+
+@pytest.mark.parametrize("made", [Prefix, Suffix, Wildcard, EqualsIgnoringCase])
+def test_a_criterion_may_be_made_of_a_text_of_a_subclass(made: Any) -> None:
+    assert made("state", State.OPEN) == made("state", Liar("open")) == made("state", "open")
+
+
+@pytest.mark.parametrize("made", [GreaterThan, AtLeast, LessThan, AtMost, Within])
+def test_bounds_without_an_order_are_refused(made: Any) -> None:
+    matcher: FieldMatcher[str] = FieldMatcher()
+    matcher.subscribe([GreaterThan("x", 1)], "ann")
+    with pytest.raises(ValueError, match="nothing lies within"):
+        matcher.subscribe([made("x", 1j)], "bob")
+    with pytest.raises(ValueError, match="nothing lies within"):
+        AnyOf(made("x", 1j), Equals("x", 1))
+    assert matcher.match_all({"x": 2}) == ("ann",)
+    matcher.check()
