@@ -168,7 +168,8 @@ def _criterion(name: str, asked: list[Any]) -> Criterion:
 def _test(name: str, test: Mapping[str, Any]) -> Criterion:
     pairs = list(_pairs(test))
     if len(pairs) != 1:
-        raise ValueError(f"field {short(name)}: a test has one name, not {len(pairs)}: {short(test)}")
+        named = ", ".join([short(kind) for kind, _ in pairs[:3]])
+        raise ValueError(f"field {short(name)}: a test has one name, not {len(pairs)}: {named or short(test)}")
     kind, operand = pairs[0]
     make = _TESTS.get(kind)
     if make is None:
@@ -205,6 +206,7 @@ def _suffix(name: str, operand: Any) -> Criterion | None:
 def _text_in_any_case(operand: Any) -> tuple[str | None, bool]:
     """Return the text of a prefix or suffix, None if it is none, and whether case is to be ignored."""
     pairs = list(_pairs(operand)) if isinstance(operand, Mapping) else []
+    _check_named_once(pairs)
     if [kind for kind, _ in pairs] == ["equals-ignore-case"]:
         text = pairs[0][1]
         return (text if isinstance(text, str) else None), True
@@ -235,6 +237,7 @@ def _anything_but(name: str, operand: Any) -> Criterion | None:
             raise ValueError('it names nothing; {"exists": true} asks for any value')
         return NotIn(name, values)
     pairs = list(_pairs(operand))
+    _check_named_once(pairs)
     if len(pairs) != 1:
         return None
     kind, texts = pairs[0]
@@ -283,6 +286,14 @@ _TESTS: dict[str, Callable[[str, Any], Criterion | None]] = {
     "numeric": _numeric,
 }
 _OTHERS = frozenset(["regexp"])  # tests of routers that are refused
+
+
+def _check_named_once(pairs: list[tuple[str, Any]]) -> None:
+    known: set[str] = set()
+    for kind, _ in pairs:
+        if kind in known:
+            raise ValueError(f"{short(kind)} is named twice")
+        known.add(kind)
 
 
 def _check_leaves(values: list[Any]) -> None:

@@ -264,6 +264,25 @@ def test_a_field_that_is_named_twice_is_refused(text: str, field: str) -> None:
         from_pattern(text)
 
 
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ('{"prefix": "x", "prefix": "y"}', "field 'f': a test has one name, not 2: 'prefix', 'prefix'"),
+        ('{"exists": true, "exists": false}', "field 'f': a test has one name, not 2: 'exists', 'exists'"),
+        ('{"a": 1, "b": 2, "c": 3, "d": 4}', "field 'f': a test has one name, not 4: 'a', 'b', 'c'$"),
+        ('{"suffix": {"equals-ignore-case": "x", "equals-ignore-case": "y"}}', "'equals-ignore-case' is named twice"),
+        ('{"anything-but": {"prefix": "x", "prefix": "y"}}', "field 'f', test 'anything-but': 'prefix' is named twice"),
+        (
+            '{"anything-but": {"prefix": {"equals-ignore-case": "x", "equals-ignore-case": "y"}}}',
+            "field 'f', test 'anything-but': 'equals-ignore-case' is named twice",
+        ),
+    ],
+)
+def test_a_test_that_is_named_twice_is_refused_by_name(test: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_pattern(f'{{"f": [{test}]}}')
+
+
 def test_a_name_that_stands_twice_for_different_fields() -> None:
     assert from_pattern('{"a": {"b": [1]}, "a": {"c": [2]}}') == [Equals("a.b", 1), Equals("a.c", 2)]
     both = from_pattern('{"e": {"a": {"c": {"d": [2]}}, "a": [1]}}')
@@ -271,10 +290,6 @@ def test_a_name_that_stands_twice_for_different_fields() -> None:
     assert to_pattern(both) == to_pattern(set(both)) == {"e": {"a": [1], "a.c.d": [2]}}
     assert from_pattern(to_pattern(both)) == both[::-1]
     assert to_pattern([Equals("a.b", 2), Equals("a", 1)]) == {"a": [1], "a.b": [2]}
-    with pytest.raises(ValueError, match="field 'f': a test has one name, not 2"):
-        from_pattern('{"f": [{"prefix": "a", "prefix": "b"}]}')
-    with pytest.raises(ValueError, match="cannot express the test 'suffix' with"):
-        from_pattern('{"f": [{"suffix": {"equals-ignore-case": "a", "equals-ignore-case": "b"}}]}')
 
 
 def test_what_is_no_pattern() -> None:
