@@ -20,6 +20,7 @@ from stress.answers import as_it_is
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.outside import Outside
 from stress.explorer.places import meet
+from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
 from stress.history import ANSWERS
@@ -168,6 +169,8 @@ class Machine:
         self._looks_for_circles = False
         self._read: list[dict[Any, Any]] = []
         self._held: list[int] = []
+        self._starving: list[int] = []
+        """The threads that ran on until no call had returned for long, while others could continue."""
         self.clock = 0.0
         """Seconds that have passed for the threads in this execution."""
         self._escaped: BaseException | None = None
@@ -195,6 +198,7 @@ class Machine:
         self._looks_for_circles = self.fair
         self._read = [{} for _ in plans]
         self._held = [0] * size
+        self._starving.clear()
         self._escaped = None
         self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
@@ -222,6 +226,8 @@ class Machine:
             raise self.outside.raised
         if self._escaped is not None:
             raise self._escaped
+        if self._starving and not execution.trouble:
+            raise Refused(_UNENDING)
         execution.cut = self.enabled != 0 and not execution.trouble
         return execution
 
@@ -289,9 +295,9 @@ class Machine:
             to = self._decide(me)
             if to != me:
                 self._hand_over(me, to)
+        if self.step >= self.limit:
+            self._reaches_limit(me)
         step = self.step
-        if step >= self.limit:
-            raise _Livelock
         execution = self.execution
         self._made_by(me)
         self._made_on(slot)
@@ -308,6 +314,23 @@ class Machine:
         if self.observe is not None:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
+
+    def _reaches_limit(self, me: int) -> None:
+        """No call has returned for long. If others can continue, that is their fault who have let this thread run on:
+        it makes no more steps until no other thread can. A thread that holds a lock first releases it.
+        """
+        others = self.enabled & ~(1 << me)
+        if not self.fair or not (others or self._starving):
+            raise _Livelock
+        if self._held[me] and self.step < self.limit + _GRACE:
+            return
+        if not others or self._starving.count(me) > _MOST_TURNS:
+            raise Refused(_UNENDING)
+        self._starving.append(me)
+        self.limit = self.step + self.most
+        self._park(me, _Circle(frozenset()))
+        self._granted = False
+        self.limit = self.step + self.most
 
     def _look_for_circle(self, me: int, slot: Any, expected: Any) -> None:
         """Note what a thread is about to read, and park it if it goes in a circle. With a lock it cannot be parked, so
@@ -412,6 +435,12 @@ class Machine:
 
 
 _ENTERS: Final = object()
+_GRACE: Final = 1_000
+_MOST_TURNS: Final = 3
+_UNENDING: Final = (
+    "a call goes round and round while other threads wait for their turn, and every round changes something: its "
+    "schedules have no end"
+)
 
 
 def _is_entry(place: Any) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["FOREIGN", "Place", "Several", "meet"]
+__all__ = ["FOREIGN", "Attempt", "Place", "Several", "meet"]
 
 FOREIGN: Final = ("objects of other languages", None)
 """The name of the one place for all that is written in C and not known, and for what is outside the process."""
@@ -14,10 +15,24 @@ class Place:
     """A place of plain values."""
 
     __slots__ = ("_name", "what")
-    _value: Final = None
+    _value: Any = None
 
     def __init__(self, name: Any, what: str) -> None:
         self._name, self.what = name, what
+
+
+class Attempt(Place):
+    """A place as accessed by a step that changes it only if it `succeeds` then. If not, the step is a read."""
+
+    __slots__ = ("_succeeds",)
+
+    def __init__(self, name: Any, what: str, succeeds: Callable[[], bool]) -> None:
+        super().__init__(name, what)
+        self._succeeds = succeeds
+
+    @property
+    def _value(self) -> Any:
+        return None if self._succeeds() else False
 
 
 class Several(frozenset[Any]):

@@ -25,6 +25,7 @@ from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from stress.explorer import sites
+from stress.explorer.attempts import attempt
 from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
 from stress.explorer.calls import (
@@ -42,7 +43,7 @@ from stress.explorer.kinds import Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.outliving import Snapshot
 from stress.explorer.outside import Outside
-from stress.explorer.places import FOREIGN, Place, Several
+from stress.explorer.places import FOREIGN, Attempt, Place, Several
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, Sharing, behind_proxy
 from stress.explorer.slots import Seam
@@ -190,8 +191,10 @@ class PlainState(Sharing):
 
     # ------------------------------------------------------------------------------------------------------- steps
 
-    def _step(self, keys: list[Key], changes: bool) -> Place | None:
-        """Make the step that accesses these places."""
+    def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
+        """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
+        when it is its turn.
+        """
         before = self._seam.before
         changes, self._calls_back = changes or self._calls_back, False
         if before is None or not keys:
@@ -200,10 +203,12 @@ class PlainState(Sharing):
         place = self._places.get(name)
         if place is None:
             place = self._places[name] = Place(name, ", ".join(dict.fromkeys(map(_told, keys))))
-        if changes:
+        if not changes:
+            before(place)
+        elif succeeds is None:
             before(place, None, "write")
         else:
-            before(place)
+            before(Attempt(name, place.what, succeeds), None, "write")
         return place
 
     def spin(self, site: Any) -> None:
@@ -441,7 +446,8 @@ class PlainState(Sharing):
                 keys = self._keys_of_items(owner, True)
                 if values and type(key) is slice:
                     keys += [each for each in self._keys_of_each(values, False) if each not in keys]
-                self.call_backs.add(self._me(), self._step(keys, True), True)
+                succeeds = None if values or len(keys) != 1 else attempt(owner, "__delitem__", (key,))
+                self.call_backs.add(self._me(), self._step(keys, True, succeeds), True)
         elif kind is Kind.FOREIGN and not _has_python(owner, "__setitem__") and self._counts():
             keys = self._keys_of_each(values, False)
             if self._is_met(owner) and FOREIGN not in keys:
@@ -611,7 +617,8 @@ class PlainState(Sharing):
             return
         keys = self._keys_of_items(owner, changes)
         keys += [key for key in self._keys_of_each(given, False) if key not in keys] if given else []
-        self.call_backs.add(self._me(), self._step(keys, changes), changes)
+        succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
+        self.call_backs.add(self._me(), self._step(keys, changes, succeeds), changes)
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""

@@ -1,0 +1,55 @@
+"""Methods of containers that may leave them as they are: to pop from an empty one, to discard what is not there, to add
+what is. A thread that tries again and again only reads until it succeeds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from stress.explorer.held import ATOMS
+
+__all__ = ["attempt"]
+
+
+def attempt(owner: Any, name: str, given: tuple[Any, ...]) -> Callable[[], bool] | None:
+    """A function that tells whether the method would change the container now; None if it may in any case. It runs no
+    code of the program's: keys of other types than Python's own are not looked up.
+    """
+    if not given:
+        return partial(_has_items, owner) if name in _REMOVING else None
+    if name == "pop" and isinstance(owner, (list, deque)):
+        return partial(_has_items, owner)
+    if type(given[0]) not in ATOMS:
+        return None
+    if isinstance(owner, (list, deque)):
+        if name == "__delitem__" and isinstance(given[0], int):
+            return partial(_has_items, owner)
+        return partial(_may_hold, owner, given[0]) if name == "remove" else None
+    if name in (_OF_DICT if isinstance(owner, dict) else _OF_SET):
+        return partial(_is_there, owner, given[0], name in _ADDING)
+    return None
+
+
+def _has_items(owner: Any) -> bool:
+    return bool(next(base for base in _BASES if isinstance(owner, base)).__len__(owner))
+
+
+def _may_hold(owner: Any, item: Any) -> bool:
+    items = list(owner)
+    return any(type(each) not in ATOMS for each in items) or item in items
+
+
+def _is_there(owner: Any, key: Any, is_added: bool) -> bool:
+    """Whether a key is there, or is missing if it is to be added."""
+    base = dict if isinstance(owner, dict) else set
+    return bool(base.__contains__(owner, key)) is not is_added
+
+
+_BASES: Final[tuple[Any, ...]] = (list, dict, set, deque)
+_REMOVING: Final = frozenset({"pop", "popleft", "popitem", "clear"})
+_ADDING: Final = frozenset({"setdefault", "add"})
+_OF_DICT: Final = frozenset({"pop", "setdefault", "__delitem__"})
+_OF_SET: Final = frozenset({"add", "discard", "remove"})
