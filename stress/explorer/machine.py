@@ -317,13 +317,15 @@ class Machine:
 
     def _reaches_limit(self, me: int) -> None:
         """No call has returned for long. If others can continue, that is their fault who have let this thread run on:
-        it makes no more steps until no other thread can. A thread that holds a lock first releases it.
+        it makes no more steps until no other thread can. A thread that holds a lock must release it first.
         """
         others = self.enabled & ~(1 << me)
         if not self.fair or not (others or self._starving):
             raise _Livelock
-        if self._held[me] and self.step < self.limit + _GRACE:
-            return
+        if self._held[me]:
+            if self.step < self.limit + _GRACE:
+                return
+            raise _Livelock
         if not others or self._starving.count(me) > _MOST_TURNS:
             raise Refused(_UNENDING)
         self._starving.append(me)
