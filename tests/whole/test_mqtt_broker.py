@@ -334,6 +334,25 @@ class TestBursts:
         assert most <= module.ROOM
         assert lost == 4 * (300 - 10)
 
+    def test_a_client_that_was_slow_and_comes_back_has_the_whole_patience_again(self) -> None:
+        """Otherwise the first message that finds its mailbox full would disconnect it again, before it could read."""
+        module = load_example()
+
+        async def come_back() -> tuple[bool, bool]:
+            broker = module.Broker()
+            session, _ = await broker._session("slow", False)
+            session.mailbox.patience = 0
+            session.mailbox.forgive()  # that is, of no patience
+            while await session.mailbox.put(
+                module.Outgoing(module.Message("big", bytes(100_000), 1, False), 1, False), slow="drop"
+            ):
+                pass
+            was_slow = session.mailbox.is_stalled
+            assert await broker._session("slow", False) == (session, True)
+            return was_slow, session.mailbox.is_stalled
+
+        assert asyncio.run(come_back()) == (True, False)
+
 
 class TestSessions:
     def test_each_shared_subscription_of_a_client_gives_a_copy(self, connect: Callable[..., Client]) -> None:
