@@ -25,7 +25,7 @@ import weakref
 from collections import deque
 from typing import Any, Final
 
-from stress.explorer.policy import Treatment, treatment_of_file
+from stress.explorer.policy import Treatment, is_used_whole, treatment_of_file
 from stress.explorer.remembered import ByIdentity, remember
 
 __all__ = ["CONTAINERS", "LOCKS", "Kind", "is_of_c", "kind_of"]
@@ -85,8 +85,11 @@ def _found(of: type) -> Kind:
     for base, kind in _BY_BASE:
         if issubclass(of, base):
             return kind
-    if (getattr(of, "__module__", "") or "").partition(".")[0] in ("stress", "ctrie", "subtrie", "snapshot"):
+    module = getattr(of, "__module__", "") or ""
+    if module.partition(".")[0] == "stress":
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
+    if is_used_whole(module) and _is_frozen(of):
+        return Kind.QUIET
     if of is types.CellType or of is contextvars.Context or any(map(_is_taken_as_a_whole, of.__mro__)):
         return Kind.FOREIGN
     base = next(each for each in of.__mro__ if is_of_c(each))
@@ -99,6 +102,12 @@ def _found(of: type) -> Kind:
     if base.__flags__ & _IS_IMMUTABLE and not _methods(base) and base.__module__ != "_ctypes":
         return Kind.QUIET
     return Kind.FOREIGN
+
+
+def _is_frozen(of: type) -> bool:
+    """Whether a class of the tries says that its objects never change."""
+    parameters = vars(of).get("__dataclass_params__")
+    return issubclass(of, (tuple, BaseException, enum.Enum)) or (parameters is not None and parameters.frozen)
 
 
 def _is_taken_as_a_whole(of: type) -> bool:
@@ -132,11 +141,18 @@ def _methods(of: type) -> list[str]:
 
 
 def is_of_c(of: type) -> bool:
-    """Whether a type is written in C. Python code gives a class no descriptors of its own but those of slots."""
+    """Whether a type is written in C, or compiled. Python code gives a class no descriptors of its own but those of
+    slots. A class that Cython has compiled may look like any other, but for its functions, which can get no steps.
+    """
     if not of.__flags__ & _HEAP_TYPE:
         return True
     return any(
-        type(value) in _C_DESCRIPTORS and value.__objclass__ is of and name not in ("__dict__", "__weakref__")
+        (type(value) in _C_DESCRIPTORS and value.__objclass__ is of and name not in ("__dict__", "__weakref__"))
+        or (
+            type(value) is not types.FunctionType
+            and hasattr(type(value), "__code__")
+            and hasattr(type(value), "__get__")
+        )
         for name, value in vars(of).items()
     )
 

@@ -25,6 +25,7 @@ from stress.explorer.kinds import LOCKS
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState
+from stress.explorer.policy import is_used_whole
 from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import exchanged, substituted
@@ -187,7 +188,13 @@ def subject_of(
         outliving.close()
         plain.begin_again()
         outliving.renew()
-        _refuse_real_primitives(machine, _made(machine.seam, factory, plain=plain))
+        made = _made(machine.seam, factory, plain=plain)
+        if is_used_whole(type(made).__module__):
+            raise ValueError(
+                f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
+                "use stress.run for it"
+            )
+        _refuse_real_primitives(machine, made)
         try:
             yield Subject(factory, spec, around, check, plain, outliving)
         finally:

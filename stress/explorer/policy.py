@@ -16,7 +16,17 @@ from typing import Final
 
 from stress.explorer.remembered import ByIdentity, remember
 
-__all__ = ["OWN_THREAD", "Refused", "Treatment", "WouldWait", "is_deaf", "is_ours", "treatment_of", "treatment_of_file"]
+__all__ = [
+    "OWN_THREAD",
+    "Refused",
+    "Treatment",
+    "WouldWait",
+    "is_deaf",
+    "is_ours",
+    "is_used_whole",
+    "treatment_of",
+    "treatment_of_file",
+]
 
 
 class Treatment(Enum):
@@ -50,10 +60,14 @@ _OURS: Final = (
 )  # fmt: skip
 
 
+_TRIES: Final = ("ctrie", "subtrie", "snapshot")
+"""Packages whose objects are used, and not explored: a call of theirs is a whole, compiled or not."""
+
+
 @cache
-def _our_places() -> tuple[str, ...]:
+def _places_of(names: tuple[str, ...]) -> tuple[str, ...]:
     found = []
-    for name in _OURS:
+    for name in names:
         try:
             spec = find_spec(name)
         except (ImportError, ValueError):
@@ -67,13 +81,20 @@ def _our_places() -> tuple[str, ...]:
 def _of_file(file: str) -> Treatment:
     if file.startswith("<frozen "):
         name = file[8:-1]
-    elif file.startswith(_our_places()):
+    elif file.startswith(_places_of(_TRIES)):
+        return Treatment.OPAQUE
+    elif file.startswith(_places_of(_OURS)):
         return Treatment.OURS
     elif file.startswith(_STANDARD) and not file.startswith(_INSTALLED):
         name = file[len(_STANDARD) :].removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
     else:
         return Treatment.EXPLORED
     return Treatment.EXPLORED if name in _EXPLORED else Treatment.OPAQUE
+
+
+def is_used_whole(module: str | None) -> bool:
+    """Whether a module belongs to the packages of tries."""
+    return (module or "").partition(".")[0] in _TRIES
 
 
 def is_ours(module: str | None) -> bool:
