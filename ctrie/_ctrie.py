@@ -15,7 +15,7 @@ from typing import Any
 from ctrie._bulk import collector_paused, pause_collector, resume_collector
 from ctrie._creation import Creation
 from ctrie._signatures import LazySignature, NoDefault, ctrie
-from ctrie._subclasses import attributes_of, set_attributes
+from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr, not_a_pair, pairs_of
 
 if not cython.compiled:
@@ -129,6 +129,9 @@ class Ctrie(Rooted):
     `copy`, pickling) sees one instant. `None` is an ordinary key and value. `hash` (key -> int) and `equal`
     (key, key -> bool) replace the keys' own; equal keys must have equal hashes.
 
+    `dict(m)` and `{**m}` ask for the keys and then for each value, so they raise KeyError for a key that another thread
+    has removed meanwhile: `dict(m.items())` is of one instant.
+
     Operations on one key take O(log n) steps with base 64, are linearizable and lock-free. A snapshot is O(1); the
     first writes after it copy the nodes on their paths. Iteration has no particular order.
 
@@ -136,7 +139,7 @@ class Ctrie(Rooted):
     `replace`, `replace_if`, `remove_if`, `compute`, `get_or_create`
     Methods for many keys: `get_many`, `update`
     Methods for all of it: iteration, `len`, `keys`, `values`, `items`, `clear`, `popitem`, `|`, `==`
-    Methods for an instant: `snapshot`, `readonly_snapshot`, `diff`, `split`
+    Methods for an instant: `snapshot`, `readonly_snapshot`, `copy`, `diff`, `split`
     Method for tests: `check`
 
     Source: Prokopec, Bronson, Bagwell, Odersky: Concurrent Tries with Efficient Non-Blocking Snapshots, PPoPP 2012.
@@ -586,6 +589,15 @@ class Ctrie(Rooted):
         root = freeze_root(self._root)
         return [_contents(root, nodes, PAIRS) for nodes in parts(root, n)]
 
+    def copy(self) -> Ctrie:
+        """Return a copy: `copy.copy`. O(1).
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.copy() == m
+        True
+        """
+        return self.__copy__()
+
     def __copy__(self) -> Ctrie:
         return self.readonly_snapshot() if self._root.readonly else self.snapshot()
 
@@ -655,7 +667,8 @@ class Ctrie(Rooted):
 
     def _writable(self) -> None:
         if self._root.readonly:
-            raise TypeError("this Ctrie is a read-only snapshot; take .snapshot() of it for a copy that can be changed")
+            made = self._root is not _UNMADE
+            raise not_to_be_changed("Ctrie", made, "take .snapshot() of it for a copy that can be changed")
 
     def _fill(self, given: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> bool:
         """Store all pairs at once if the trie is empty; return whether they are stored."""

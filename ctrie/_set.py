@@ -139,7 +139,10 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     def pop(self) -> Any:
         """Remove some member and return it; KeyError if there is none. Lock-free."""
-        return self._members.popitem()[0]
+        try:
+            return self._members.popitem()[0]
+        except KeyError:
+            raise KeyError("pop(): the CtrieSet is empty") from None
 
     def clear(self) -> None:
         """Remove all members at one instant. O(1)."""

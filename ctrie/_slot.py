@@ -11,8 +11,12 @@ import sys
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
+_AT_SOURCE = os.path.exists(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "setup.py"))
 _HELP = (
-    "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary subtrie "
+    "this is the source of ctrie, and not what was installed: start Python in another folder (cd ..), or compile it "
+    "here (make build)"
+    if _AT_SOURCE
+    else "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary subtrie "
     "subtrie), or, on an interpreter with a GIL, install the portable one: pip install 'subtrie[portable]'"
 )
 

@@ -1,4 +1,4 @@
-"""The attributes that a subclass adds to an object of this package: copies, snapshots and pickles keep them."""
+"""What subclasses add to an object of this package, which copies, snapshots and pickles keep, and what they forget."""
 
 from __future__ import annotations
 
@@ -36,3 +36,13 @@ def set_attributes(instance: Any, attributes: Attributes | None) -> None:
         instance.__dict__.update(in_dict)
     for name, value in in_slots.items():
         setattr(instance, name, value)
+
+
+def not_to_be_changed(kind: str, is_made: bool, advice: str) -> TypeError:
+    """Return the error for a change of an object that refuses them: a snapshot, or one whose `__init__` has not run."""
+    if is_made:
+        return TypeError(f"this {kind} is a read-only snapshot; {advice}")
+    return TypeError(
+        f"this {kind} is not initialised, and so read-only: a subclass with an __init__ of its own calls "
+        "super().__init__()"
+    )

@@ -36,7 +36,7 @@ from ctrie import AtomicReference
 from ctrie._nodes import NODES, check_level
 from ctrie._pickled import PickledList
 from ctrie._signatures import LazySignature, NoDefault
-from ctrie._subclasses import attributes_of, set_attributes
+from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
@@ -577,7 +577,8 @@ class TopicStore(Matchable):
 
     def _writable(self) -> None:
         if self._root.readonly:
-            raise TypeError("this TopicStore is a read-only snapshot; take .fork() of it for one that can be changed")
+            made = self._root is not _UNMADE
+            raise not_to_be_changed("TopicStore", made, "take .fork() of it for one that can be changed")
 
     def _is_there(self, entry: Any) -> bool:
         """Return whether there is an entry, and it is not too old."""

@@ -68,7 +68,7 @@ from ctrie._nodes import check_level
 from ctrie._pickled import PickledList
 from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
-from ctrie._subclasses import attributes_of, set_attributes
+from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.exclusions import BUT
@@ -220,7 +220,7 @@ class SubscriptionTrie(Matchable):
     ) -> None:
         if not isinstance(dialect, Dialect):
             raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
-        if not isinstance(cache, int):
+        if isinstance(cache, bool) or not isinstance(cache, int):
             raise TypeError(f"cache must be a number of topics, not {type(cache).__name__}")
         if weak and cache:
             raise ValueError("weak and cache exclude each other: what is remembered keeps its subscribers alive")
@@ -899,9 +899,8 @@ class SubscriptionTrie(Matchable):
 
     def _writable(self) -> None:
         if self._root.readonly:
-            raise TypeError(
-                "this SubscriptionTrie is a read-only snapshot; take .fork() of it for one that can be changed"
-            )
+            made = self._root is not _UNMADE
+            raise not_to_be_changed("SubscriptionTrie", made, "take .fork() of it for one that can be changed")
 
     def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
         words, hashes = filter_path(self, filter)

@@ -36,7 +36,9 @@ def explain(criteria: Iterable[Criterion], message: Message) -> str:
       fails: Suffix('shop', '.eu'): there is no such field
     """
     asked = listed(criteria)
-    matcher: Any = FieldMatcher(max(1, len(asked)), max_values=sys.maxsize)
+    if not asked:
+        raise ValueError("a subscription has at least one criterion")
+    matcher: Any = FieldMatcher(len(asked), max_values=sys.maxsize)
     matcher.subscribe(asked, 0)
     is_met = bool(matcher.match_all(message))
     flat = flattened(message)

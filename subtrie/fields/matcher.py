@@ -42,7 +42,7 @@ if not cython.compiled:
     )
 
 from ctrie._signatures import LazySignature
-from ctrie._subclasses import attributes_of, set_attributes
+from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.options import with_view
 from subtrie._trie.signatures import field_matcher
@@ -99,9 +99,9 @@ class FieldMatcher:
     """Subscriptions by criteria on fields, that any number of threads change and match messages against, without locks.
 
     `FieldMatcher(max_criteria=64, *, max_values=4096, weak=False)` holds (criteria, subscriber) pairs with options. A
-    message is a mapping of field names to values, all of which are hashable. Subscribers are any hashable objects and
-    are compared as dict keys are. A subscription has 1 to `max_criteria` criteria, and no more than `max_values` values
-    in all its `OneOf` and `NotIn`.
+    message is a mapping of field names to values; one without a hash counts as none. Subscribers are any hashable
+    objects and are compared as dict keys are. A subscription has 1 to `max_criteria` criteria, and no more than
+    `max_values` values in all its `OneOf` and `NotIn`.
 
     With `weak=True` the matcher keeps no subscriber alive: when nothing else refers to a subscriber, its subscriptions
     are gone. Snapshots and forks keep none alive either, and leave out those that are gone. `len` is then O(n).
@@ -255,7 +255,7 @@ class FieldMatcher:
     def match_all(self, message: Message, /) -> tuple[Any, ...]:
         """Return the distinct subscribers with a subscription of which all criteria hold, in no particular order.
 
-        TypeError for a value without a hash. O(log n) for each field of the message, and O(1) for each subscription
+        A value without a hash counts as none. O(log n) for each field of the message, and O(1) for each subscription
         that is filed under its value, or under a range around it: those of which this was the rarest criterion.
         """
         return subscribers_for(state_of(self), as_dict(message))
@@ -282,7 +282,7 @@ class FieldMatcher:
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
         """Return the distinct subscribers with a subscription of which some criterion holds, in no particular order.
 
-        TypeError for a value without a hash. O(hits). The first call of `match_any` or `hits` makes the matcher
+        A value without a hash counts as none. O(hits). The first call of `match_any` or `hits` makes the matcher
         keep, from then on, what it takes to count: O(criteria of all subscriptions), once; changes then cost about as
         much again for each of their criteria.
         """
@@ -429,7 +429,7 @@ class FieldMatcher:
         return _changes(state_of(older), state_of(self))
 
     def __copy__(self) -> FieldMatcher:
-        return self.fork()
+        return self.snapshot() if self._readonly else self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
         limits = self._max_criteria, self._max_values, self._home is not None, self._readonly
@@ -453,7 +453,8 @@ class FieldMatcher:
 
     def _writable(self) -> None:
         if self._readonly:
-            raise TypeError("this FieldMatcher is a snapshot, which never changes; fork() gives one that does")
+            made = self._slot is not _UNMADE
+            raise not_to_be_changed("matcher", made, "take .fork() of it for one that can be changed")
 
     def _kept(self, subscriber: Any, owner_hash: int, options: dict[str, Any]) -> FieldDelivery:
         """Return the delivery that a subscription keeps."""

@@ -321,7 +321,7 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     `Equals`). What was read by `from_pattern` is written as it was read, and equal when it is read again.
 
     ValueError, with the criterion, for two criteria on one field; for two `AnyOf` on several fields; for a value that
-    JSON has not, a prefix of bytes, and a range whose bounds are no numbers.
+    JSON has not, a prefix of bytes, a range whose bounds are no numbers, and a name with `$or` before a dot.
 
     >>> to_pattern([Equals("currency", "USD"), Within("price", 1, 5, low_open=True), Absent("cancelled")])
     {'cancelled': [{'exists': False}], 'currency': ['USD'], 'price': [{'numeric': ['>', 1, '<=', 5]}]}
@@ -349,7 +349,10 @@ def _placed(criterion: Criterion) -> tuple[list[str], list[Any]]:
         return path, asked
     if isinstance(criterion, AnyOf) and criterion.name is None:
         return [_OR], [to_pattern(way) for way in criterion.alternatives]
-    return str(criterion.name).split("."), _asked(criterion)
+    path, asked = str(criterion.name).split("."), _asked(criterion)
+    if _OR in path[:-1] or (path[-1] == _OR and (not asked or _is_or(asked))):
+        raise ValueError(f"{short(criterion)}: a pattern cannot say this, since {_OR} means alternatives there")
+    return path, asked
 
 
 def _asked(criterion: Criterion) -> list[Any]:

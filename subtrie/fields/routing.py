@@ -161,7 +161,7 @@ class RoutingMatcher:
     def match(self, topic: str, message: Message) -> tuple[Any, ...]:
         """Return the distinct subscribers that want a message under a topic, in no particular order.
 
-        Raises TopicError if the topic is bad, TypeError if it is not a str or a value of the message has no hash.
+        Raises TopicError if the topic is bad, TypeError if it is not a str. A value without a hash counts as none.
         Cost as :meth:`FieldMatcher.match_all`, of a message with one more field for each word of the topic.
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
@@ -226,7 +226,10 @@ class RoutingMatcher:
     def __iter__(self) -> Iterator[Route]:
         return map(_route, self._fields)
 
-    def __contains__(self, subscription: tuple[str, Iterable[Criterion], Any]) -> bool:
+    def __contains__(self, subscription: object) -> bool:
+        """Return whether (filter, criteria, subscriber) is there; options do not matter."""
+        if not isinstance(subscription, tuple) or len(subscription) < 3:
+            return False
         filter, criteria, subscriber = subscription[:3]
         return (self._asked(filter, criteria), subscriber) in self._fields
 
@@ -264,7 +267,7 @@ class RoutingMatcher:
         return _changes(self._fields, _fields_in(older))
 
     def __copy__(self) -> RoutingMatcher:
-        return self.fork()
+        return self.snapshot() if cython.cast(FieldMatcher, fields_of(self))._readonly else self.fork()
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self.dialect, self._fields), attributes_of(self, RoutingMatcher)

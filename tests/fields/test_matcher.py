@@ -189,7 +189,7 @@ class TestInstants:
             lambda: snapshot.unsubscribe_all(1),
             snapshot.clear,
         ):
-            with pytest.raises(TypeError, match="is a snapshot, which never changes; fork"):
+            with pytest.raises(TypeError, match=r"is a read-only snapshot; take \.fork"):
                 change()
         assert len(snapshot) == 4
         snapshot.check()

@@ -31,6 +31,7 @@ from subtrie.fields import (
     Suffix,
     Wildcard,
     Within,
+    explain,
     flattened,
     from_pattern,
     pattern_rows,
@@ -409,3 +410,20 @@ def test_routes_have_no_queue_groups() -> None:
         routes.subscribe_many([("a", [])])
     with pytest.raises(TypeError, match="the name of an option is a str, not 1"):
         routes.subscribe_many([("a", [], 2, {1: 2})])
+
+
+@pytest.mark.parametrize("criterion", [Equals("$or.x", 1), Equals("a.$or.b", 1), OneOf("$or", []), OneOf("a.$or", [])])
+def test_a_field_whose_name_would_be_alternatives_is_refused(criterion: Criterion) -> None:
+    with pytest.raises(ValueError, match=r"since \$or means alternatives there"):
+        to_pattern([criterion])
+
+
+@pytest.mark.parametrize("name", ["$or", "a.$or"])
+@pytest.mark.parametrize("make", [Present, Absent, lambda name: Equals(name, 1), lambda name: Prefix(name, "a")])
+def test_a_field_of_that_name_at_the_end_is_read_again(name: str, make: Callable[[str], Criterion]) -> None:
+    assert from_pattern(to_pattern([make(name)])) == [make(name)]
+
+
+def test_nothing_is_explained_without_a_criterion() -> None:
+    with pytest.raises(ValueError, match="a subscription has at least one criterion"):
+        explain([], {"a": 1})

@@ -82,7 +82,7 @@ class TestARoutingMatcherAsAnObject:
         unmade = RoutingMatcher.__new__(RoutingMatcher)
         assert unmade.match("a", {}) == ()
         assert list(unmade) == []
-        with pytest.raises(TypeError, match="fork"):
+        with pytest.raises(TypeError, match="is not initialised"):
             unmade.subscribe("a", [], 1)
         unmade.check()
 
@@ -230,3 +230,8 @@ def test_names_that_are_no_texts_say_nothing_of_a_topic() -> None:
     assert sorted(routes.match("a.b", odd)) == [1, 2]
     assert sorted(routes.match("a.b.c", odd)) == [3, 4]
     routes.check()
+
+
+@pytest.mark.parametrize("other", ["x", ("a",), ("a", []), None, 1])
+def test_what_is_no_subscription_is_not_there(other: Any) -> None:
+    assert other not in RoutingMatcher()

@@ -11,7 +11,7 @@ import pytest
 
 from ctrie import Ctrie, CtrieSet
 from subtrie import MQTT, SubscriptionTrie, TopicStore
-from subtrie.fields import FieldMatcher, RoutingMatcher
+from subtrie.fields import Equals, FieldMatcher, RoutingMatcher
 
 
 class Named(Ctrie):
@@ -130,3 +130,39 @@ class Filled(Ctrie):
 def test_missing() -> None:
     trie = Filled({1: "one"})
     assert (trie[1], trie[2], trie.get(2), 2 in trie) == ("one", "no 2", None, False)
+
+
+def forgetful(base: Any) -> Any:
+    class Forgetful(base):  # type: ignore[misc]
+        def __init__(self) -> None:  # without super().__init__()
+            self.name = "n"
+
+    return Forgetful()
+
+
+CHANGES: list[tuple[Any, Callable[[Any], object]]] = [
+    (Ctrie, lambda m: m.__setitem__(1, 2)),
+    (CtrieSet, lambda m: m.add(1)),
+    (SubscriptionTrie, lambda t: t.subscribe("a", 1)),
+    (TopicStore, lambda s: s.__setitem__("a", 1)),
+    (FieldMatcher, lambda f: f.subscribe([Equals("a", 1)], 1)),
+    (RoutingMatcher, lambda r: r.subscribe("a", [], 1)),
+]
+
+
+@pytest.mark.parametrize(("base", "change"), CHANGES)
+def test_a_subclass_that_forgets_to_initialise_its_base_is_told(base: Any, change: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=r"is not initialised, .* calls super\(\)\.__init__\(\)"):
+        change(forgetful(base))
+
+
+@pytest.mark.parametrize(("base", "change"), CHANGES)
+def test_a_copy_of_a_snapshot_is_read_only(base: Any, change: Callable[[Any], object]) -> None:
+    made = base()
+    frozen = made.readonly_snapshot() if base in (Ctrie, CtrieSet) else made.snapshot()
+    for copied in (copy.copy(frozen), copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
+        with pytest.raises(TypeError, match="is a read-only snapshot"):
+            change(copied)
+    change(copy.copy(made))
+    assert len(made) == 0
+    made.check()
