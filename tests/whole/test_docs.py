@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -177,6 +178,27 @@ def follow_too_early() -> None:
         snapshot.follow(folder)
 
 
+def import_the_sources() -> None:
+    """As in a clone in which nothing was compiled."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "ctrie").mkdir()
+        (Path(folder) / "setup.py").touch()
+        for source in (ROOT / "ctrie").glob("*.py"):
+            shutil.copy(source, Path(folder) / "ctrie")
+        environment = {**os.environ, "CTRIE_SLOT": "native", "CTRIE_TWIN": ""}
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", "import ctrie"],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    kind, _, text = done.stderr.splitlines()[-1].partition(": ")
+    assert kind == "ImportError"
+    raise ImportError(text)
+
+
 class Fresh:
     def __init__(self) -> None:
         self.calls = 0
@@ -203,6 +225,7 @@ RAISED: dict[str, Callable[[], object]] = {
     "TypeError: object NoneType can't be used in 'await' expression": lambda: asyncio.run(talk([].append, b"x")),
     "TypeError: how many bytes has a dict?": lambda: asyncio.run(talk(do_nothing, {})),
     "FileNotFoundError: ... is not a published directory": lambda: snapshot.restore(ROOT / "docs"),
+    "ImportError: this is the source of ctrie": import_the_sources,
     "NotPublishedError: ... nothing has been published yet": follow_too_early,
     "SpecError: ... answers ... the first time and ... the second": lambda: stress.explore(
         Fresh, None, [[("get",)], [("get",)]]
