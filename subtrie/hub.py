@@ -1,10 +1,9 @@
 """An asyncio hub: messages go to the clients that subscribed, and a client that reads too slowly is soon waited for
 no more.
 
-A `Mailbox` holds what waits for one client, and is bounded in bytes. If it is full, the publisher waits. A client that
-reads quickly makes room, however long the burst. One that takes less than `room` bytes in `patience` seconds of waiting
-is slow, and a policy decides what happens. A `Hub` has a `Client` with a mailbox for each connection, and their
-subscriptions.
+A `Mailbox` (`subtrie.mailbox`) holds what waits for one client, and is bounded in bytes. If it is full, the publisher
+waits, and for a client that reads too slowly only as long as its patience lasts. A `Hub` has a `Client` with a mailbox
+for each connection, and their subscriptions.
 
 All of it belongs to one event loop. Other threads may read `Hub.routes`, and publish by
 `asyncio.run_coroutine_threadsafe(hub.publish(topic, message), loop)`.
@@ -13,288 +12,29 @@ All of it belongs to one event loop. Other threads may read `Hub.routes`, and pu
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, TypeVar
 
 from subtrie import SubscriptionTrie
 from subtrie.dialects import MQTT, Dialect
+from subtrie.mailbox import (
+    PATIENCE,
+    PROMISES,
+    ROOM,
+    Counters,
+    Mailbox,
+    Slow,
+    SlowReader,
+    Waiting,
+    check_policy,
+    measured,
+    size_of,
+)
 
 __all__ = ["ROOM", "Client", "Counters", "Hub", "Mailbox", "Slow", "SlowReader", "size_of"]
 
 Message = TypeVar("Message")
-Slow = Literal["close", "drop", "newest", "wait"]
-
-ROOM: Final = 1 << 20  # bytes
-PATIENCE: Final = 5.0  # seconds
-EACH: Final = 64  # bytes that a waiting message takes besides its own
-PROMISES: Final[dict[Slow, int]] = {"drop": 0, "newest": 1, "close": 2, "wait": 3}  # the more, the greater
-
-
-def size_of(message: object) -> int:
-    """The bytes of a text in UTF-8, or of an object with a buffer, such as `bytes`. TypeError for any other message."""
-    if isinstance(message, str):
-        return len(message.encode("utf-8", "surrogatepass"))
-    try:
-        return memoryview(message).nbytes  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"how many bytes has a {type(message).__name__}? give Hub or Mailbox size=...") from None
-
-
-class SlowReader(ConnectionError):
-    """A client took too little while publishers waited for it (`Mailbox` says how little), or its mailbox is closed."""
-
-
-@dataclass(slots=True)
-class Counters:
-    """What became of messages, as numbers that only grow. A message counts once for each mailbox that it is for.
-
-    Attributes:
-        taken: Messages that a mailbox took.
-        sent: Messages that the reader has: in a hub, those whose `send` has returned; in a mailbox alone, those that
-            `get` has returned.
-        dropped: Messages that the reader does not get: not taken, or taken and then replaced, or still waiting when the
-            mailbox was closed. Also those whose `send` raised or was cancelled, of which a part may have arrived.
-        closed_as_slow: Mailboxes that were closed because their reader was slow.
-    """
-
-    taken: int = 0
-    sent: int = 0
-    dropped: int = 0
-    closed_as_slow: int = 0
-
-
-@dataclass(slots=True)
-class _Waiting(Generic[Message]):
-    """A message for a mailbox; in it, a newer one of the same key replaces it."""
-
-    message: Message
-    size: int
-    key: Hashable = None
-
-
-def _measured(size: Callable[[Message], int], message: Message) -> int:
-    """The bytes that a message takes while it waits."""
-    found = size(message)
-    if not isinstance(found, int) or found < 0:  # type: ignore[redundant-expr]
-        raise ValueError(f"size must return a whole number of bytes, zero or more, not {found!r}")
-    return found + EACH
-
-
-def _check_policy(slow: Slow) -> None:
-    if slow not in get_args(Slow):
-        raise ValueError(f"slow must be one of {', '.join(get_args(Slow))}, not {slow!r}")
-
-
-class Mailbox(Generic[Message]):
-    """Messages that wait for one reader, in order, and take at most `room` bytes.
-
-    A message larger than the room is taken when nothing else waits, so bytes are bounded by the room or one message.
-
-    Patience is a budget. The seconds in which publishers wait for the reader, one or many at a time, use it up; those
-    with the policy "wait" do not count. What the reader takes earns it back: `patience` seconds for `room` bytes, and
-    never more than the whole. A reader whose budget is used up is slow until it has caught up: until nothing waits. So
-    it delays publishers by `patience` seconds in all, and by at most as many again for each `room` bytes that it takes.
-
-    Args:
-        room: How many bytes may wait. Each message counts by `size`, and 64 bytes more.
-        patience: The budget, in seconds.
-        size: The bytes of a message; `size_of` by default, for texts and what has a buffer.
-
-    Attributes:
-        bytes: How many bytes wait now; `len` is the number of messages.
-        counters: What became of messages; clients of a hub share the hub's.
-        closed: An event, set by `close`.
-        is_stalled: Whether the reader is slow.
-
-    Raises:
-        ValueError, TypeError: An argument makes no sense.
-    """
-
-    def __init__(self, room: int = ROOM, patience: float = PATIENCE, size: Callable[[Message], int] = size_of) -> None:
-        if not isinstance(room, int) or room < 1:  # type: ignore[redundant-expr]
-            raise ValueError(f"room must be a whole number of bytes, at least one, not {room!r}")
-        if not isinstance(patience, int | float) or not patience >= 0:  # type: ignore[redundant-expr]
-            raise ValueError(f"patience must be zero or more seconds, not {patience!r}")
-        if not callable(size):
-            raise TypeError(f"size must be a function that returns the bytes of a message, not {size!r}")
-        self.room = room
-        self.patience = patience
-        self.bytes = 0
-        self.counters = Counters()
-        self.closed = asyncio.Event()
-        self.is_stalled = False
-        self._size = size
-        self._waiting: deque[_Waiting[Message]] = deque()
-        self._by_key: dict[Hashable, _Waiting[Message]] = {}
-        self._arrived = asyncio.Event()  # a message for the reader, or the end
-        # publishers that wait for room, in the order of their calls
-        self._publishers: OrderedDict[asyncio.Future[bool], tuple[_Waiting[Message], Slow]] = OrderedDict()
-        self._impatient = 0  # publishers with another policy than "wait"
-        self._left = float(patience)  # seconds of the budget, if no alarm is set
-        self._alarm: asyncio.TimerHandle | None = None  # at the end of the budget, while they wait
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def __repr__(self) -> str:
-        state = ", closed" if self.closed.is_set() else ", stalled" if self.is_stalled else ""
-        return f"<Mailbox: {len(self)} waiting, {self.bytes} of {self.room} bytes{state}>"
-
-    def offer(self, message: Message, key: Hashable = None) -> bool:
-        """Take a message if there is room now; return whether it was taken. O(1), never waits.
-
-        With a `key`, it takes the place of the message with the same key that still waits.
-        """
-        return self._offer(_Waiting(message, _measured(self._size, message), key))
-
-    async def put(self, message: Message, key: Hashable = None, slow: Slow = "close") -> bool:
-        """Take a message, when there is room for it; return whether it was taken.
-
-        Messages are taken in the order of their calls. If there is no room and the reader is slow, or becomes slow
-        while this waits, `slow` decides: "close" closes the mailbox, "drop" and "newest" drop the message, and "wait"
-        waits on. A closed mailbox takes nothing. If the call is cancelled at the moment at which there is room, the
-        message may have been taken.
-
-        Raises:
-            ValueError: There is no such policy.
-        """
-        _check_policy(slow)
-        one = _Waiting(message, _measured(self._size, message), key)
-        return self._offer(one) or await self._queue(one, slow)
-
-    async def get(self) -> Message:
-        """Return the oldest message, when there is one. One task at a time.
-
-        Raises:
-            SlowReader: The mailbox has been closed.
-        """
-        message = await self._oldest()
-        self.counters.sent += 1
-        return message
-
-    def forgive(self) -> None:
-        """Give the whole patience anew, as to a client that has connected again and reads from now on."""
-        self.is_stalled = False
-        self._earn(self.patience)
-
-    def close(self) -> None:
-        """Take no more messages, drop those that wait, and let publishers that wait for room go on."""
-        self.closed.set()
-        for publisher in list(self._publishers):
-            self._answer(publisher, False)
-        self.counters.dropped += len(self._waiting)
-        self._waiting.clear()
-        self._by_key.clear()
-        self.bytes = 0
-        self._arrived.set()
-
-    def _offer(self, one: _Waiting[Message]) -> bool:
-        """Take a message if there is room, and no other publisher waits for it; return whether it was taken."""
-        return not self._publishers and self._take(one)
-
-    def _queue(self, one: _Waiting[Message], slow: Slow) -> asyncio.Future[bool]:
-        """Let a message wait for room, after others that do; the future says whether it was taken at last."""
-        publisher: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._publishers[publisher] = one, slow
-        self._impatient += slow != "wait"
-        if self.closed.is_set():
-            self._answer(publisher, False)
-        elif self.is_stalled and slow != "wait":
-            self._give_up(publisher, slow)
-        else:
-            publisher.add_done_callback(self._cancelled)
-            if self._alarm is None:
-                self._earn(0)
-        return publisher
-
-    def _cancelled(self, publisher: asyncio.Future[bool]) -> None:
-        """Let the place of a publisher that was cancelled go to the next."""
-        if publisher in self._publishers:
-            self._answer(publisher, False)
-            self._admit()
-            self._earn(0)
-
-    def _answer(self, publisher: asyncio.Future[bool], is_taken: bool) -> None:
-        """Let a publisher go on."""
-        slow = self._publishers.pop(publisher)[1]
-        self._impatient -= slow != "wait"
-        self.counters.dropped += not is_taken
-        if not publisher.done():
-            publisher.set_result(is_taken)
-
-    def _give_up(self, publisher: asyncio.Future[bool], slow: Slow) -> None:
-        """The reader is slow: do what the policy says."""
-        if slow == "close":
-            self.counters.closed_as_slow += 1
-            self.close()
-        elif slow != "wait":
-            self._answer(publisher, False)
-
-    def _stall(self) -> None:
-        """The patience is used up."""
-        self._alarm, self._left, self.is_stalled = None, 0.0, True
-        for publisher, (_, slow) in list(self._publishers.items()):
-            if publisher in self._publishers:  # it is not, if one before has closed the mailbox
-                self._give_up(publisher, slow)
-        self._admit()
-
-    def _earn(self, seconds: float) -> None:
-        """Add to the patience, and let it run down while there are impatient publishers and the reader is not slow."""
-        if self._alarm is not None:
-            self._left = max(0.0, self._alarm.when() - asyncio.get_running_loop().time())
-            self._alarm.cancel()
-            self._alarm = None
-        self._left = min(self.patience, self._left + seconds)
-        if self._impatient and not self.is_stalled:
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_at(loop.time() + self._left, self._stall)
-
-    def _admit(self) -> None:
-        """Take the messages of publishers that wait, in order, as far as there is room."""
-        while self._publishers:
-            publisher, (one, _) = next(iter(self._publishers.items()))
-            if publisher.done():  # cancelled
-                self._answer(publisher, False)
-            elif self._take(one):
-                self._answer(publisher, True)
-            else:
-                return
-
-    async def _oldest(self) -> Message:
-        """Take the oldest message out, when there is one, and do not count it as sent."""
-        while not self._waiting:
-            if self.closed.is_set():
-                raise SlowReader("the mailbox is closed")
-            self._arrived.clear()
-            await self._arrived.wait()
-        one = self._waiting.popleft()
-        self._by_key.pop(one.key, None)
-        self.bytes -= one.size
-        self.is_stalled = self.is_stalled and len(self) > 0
-        self._admit()
-        self._earn(self.patience * (one.size / self.room))
-        return one.message
-
-    def _take(self, one: _Waiting[Message]) -> bool:
-        """Take a message if there is room; return whether it was taken."""
-        older = self._by_key.get(one.key)
-        others = self.bytes - (older.size if older else 0)
-        if self.closed.is_set() or (others and others + one.size > self.room):
-            return False
-        self.counters.taken += 1
-        self.bytes = others + one.size
-        if older:
-            self.counters.dropped += 1
-            older.message, older.size = one.message, one.size
-        else:
-            self._waiting.append(one)
-            if one.key is not None:
-                self._by_key[one.key] = one
-        self._arrived.set()
-        return True
 
 
 class Client(Generic[Message]):
@@ -324,7 +64,7 @@ class Client(Generic[Message]):
             ValueError: There is no such policy.
             ConnectionError: The client has left.
         """
-        _check_policy(slow)
+        check_policy(slow)
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
         return self._hub.routes.subscribe(filter, self, slow=slow, **options)
@@ -388,10 +128,10 @@ class Hub(Generic[Message]):
             TopicError: The topic is not valid.
             TypeError, ValueError: `size` cannot tell the bytes of the message.
         """
-        size = _measured(self._size, message)
+        size = measured(self._size, message)
         taken, full = 0, []
         for client, slow in self._receivers(topic):
-            one = _Waiting(message, size, topic if slow == "newest" else None)
+            one = Waiting(message, size, topic if slow == "newest" else None)
             if client.mailbox._offer(one):
                 taken += 1
             else:

@@ -12,7 +12,8 @@ from typing import Any, get_args
 import pytest
 
 from subtrie import NATS, TopicError
-from subtrie.hub import EACH, Counters, Hub, Mailbox, Slow, SlowReader
+from subtrie.hub import Counters, Hub, Mailbox, Slow, SlowReader
+from subtrie.mailbox import EACH
 
 NEVER = 1_000.0  # seconds that no test waits for
 AT_ONCE = 0.0
