@@ -22,11 +22,19 @@ from pathlib import Path
 # that has loaded Spark, Arrow and all tests.
 CORE = "tests/ctrie tests/subtrie tests/fields ctrie subtrie"
 STRESS = "tests/stress stress"
+
+
+def _stress_tests(*names: str) -> str:
+    return " ".join(f"tests/stress/test_{name}.py" for name in names)
+
+
 # Campaigns of a second, which a process full of other tests' objects would spend on looking for functions.
-RUNS = " ".join(
-    f"tests/stress/test_{name}.py" for name in ("what_runs", "what_runs_say", "races_and_belt", "sequential")
+RUNS = _stress_tests("what_runs", "what_runs_say", "races_and_belt", "sequential")
+# Each exploration looks through all objects of the process. These take a third of the time in one of their own.
+EXPLORED = _stress_tests(
+    "in_bad_faith", "own_structures", "own_structures_around", "ordinary_python", "published", "what_c_reads"
 )
-WITHOUT_RUNS = " ".join(f"--ignore={name}" for name in RUNS.split())
+WITHOUT_THESE = " ".join(f"--ignore={name}" for name in f"{RUNS} {EXPLORED}".split())
 OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
 
 # Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked
@@ -86,10 +94,11 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
         return tests(name, twin, folders, selection, arguments)
 
     outside = part("gil-outside", "compiled", OUTSIDE)
-    stress = part("gil-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}")
+    stress = part("gil-stress", "compiled", f"{STRESS} {WITHOUT_THESE}")
     gil = [
         part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
         part("gil-runs", "compiled", RUNS),
+        part("gil-explored", "compiled", EXPLORED),
         part("gil-core", "compiled", CORE),
     ]
     if only_gil:
@@ -105,7 +114,8 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
         lint,
         stress,
         part("free-threaded-core", "compiled", CORE, COMPILED),
-        part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_RUNS}", COMPILED),
+        part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_THESE}", COMPILED),
+        part("free-threaded-explored", "compiled", EXPLORED, COMPILED),
         part("free-threaded-outside", "compiled", OUTSIDE, f"{COMPILED} and not spark"),
         part("free-threaded-spark", "compiled", SPARKS, f"{COMPILED} and spark"),
         part("free-threaded-interpreted", "interpreted", CORE, THREADS),
