@@ -43,8 +43,10 @@ def _may_hold(owner: Any, item: Any) -> bool:
 
 
 def _is_there(owner: Any, key: Any, is_added: bool) -> bool:
-    """Whether a key is there, or is missing if it is to be added."""
+    """Whether a key is there, or is missing if it is to be added; also if one of the program's own could equal it."""
     base = dict if isinstance(owner, dict) else set
+    if any(type(each) not in ATOMS for each in base.__iter__(owner)):
+        return True
     return bool(base.__contains__(owner, key)) is not is_added
 
 
