@@ -1,6 +1,6 @@
 """What a call passes on its way: counted by running it, so that the map of the code is true.
 
-    CTRIE_TWIN=interpreted python -m docs.walks
+    PYTHONHASHSEED=0 CTRIE_TWIN=interpreted python -m docs.walks
 
 Each call runs once on the interpreted twin under a profiler that notes every function of this package which is entered.
 The table goes into `docs/development.md`, between two marks; `tests/whole/test_walks.py` runs this and compares.
@@ -114,7 +114,7 @@ def main() -> None:
 
     if ctrie.twin != "interpreted":
         sys.exit(
-            "walks are counted on the interpreted twin: CTRIE_TWIN=interpreted python -m docs.walks"
+            "walks are counted on the interpreted twin: PYTHONHASHSEED=0 CTRIE_TWIN=interpreted python -m docs.walks"
         )
     if len(sys.argv) > 1:
         for name, functions, files in walks():

@@ -80,7 +80,7 @@ class OfPolledFolder:
     ("right", "why"),
     [
         (OfWaitingRead, "waits in the operating system"),
-        (OfPolledFolder, "a loop goes round and round"),
+        (OfPolledFolder, "goes round and round"),
     ],
 )
 def test_who_waits_for_something_outside_is_neither_accused_nor_waited_for(right: Any, why: str) -> None:
