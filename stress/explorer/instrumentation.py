@@ -155,7 +155,7 @@ class _Copy:
             before += self._look(sites.EveryAttribute(code, line), 3)
         elif name in _TRUTH:
             if "BACKWARD" in name:
-                before += self._tell(sites.Loop(code, line))
+                before += self._tell(_loop(each)(code, line))
             told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
             if not told:
                 before += self._look(sites.Whole(code, line), 1)
@@ -164,7 +164,7 @@ class _Copy:
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self._call(each, before, line, with_method)
         elif "BACKWARD" in name and "NO_INTERRUPT" not in name:
-            before += self._tell(sites.Loop(code, line))
+            before += self._tell(_loop(each)(code, line))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
             before += self._tell(sites.Returns(code, line))
         elif name in _BUILDS:
@@ -312,3 +312,9 @@ _ENDS: Final = frozenset({
     "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
     "JUMP_BACKWARD_NO_INTERRUPT", "INTERPRETER_EXIT",
 })  # fmt: skip
+
+
+def _loop(jump: Instruction) -> type[sites.Loop]:
+    """What a jump back is: whether its loop asks an iterator for its items."""
+    asks = jump.target is not None and jump.target.name in ("FOR_ITER", "GET_ANEXT")
+    return sites.Loop if asks else sites.Turn

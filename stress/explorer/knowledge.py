@@ -20,7 +20,8 @@ class NewCode(BaseException):
 class Knowledge:
     """What is known of a program: the `names` of attributes that change, those of classes' attributes, the changing
     `variables` of modules and closures, the containers that change (`items`), the kinds of objects that several threads
-    `share`; and the codes that ran.
+    `share`; loops that read the same again and again, those that `end` by themselves and those that go in `circles`;
+    and the codes that ran.
     """
 
     names: set[str] = field(default_factory=set)
@@ -28,6 +29,8 @@ class Knowledge:
     variables: set[str] = field(default_factory=set)
     items: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
+    ends: set[str] = field(default_factory=set)
+    circles: set[str] = field(default_factory=set)
     codes: dict[int, CodeType] = field(default_factory=dict)
     alike: dict[CodeType, int] = field(default_factory=dict)
     grew: bool = False
@@ -38,13 +41,15 @@ class Knowledge:
 
     def told(self) -> list[list[str]]:
         """All but the codes, as a token holds it."""
-        return [sorted(known) for known in (self.names, self.of_classes, self.variables, self.items, self.shared)]
+        return [sorted(known) for known in self._sets()]
 
     def hear(self, told: Sequence[Iterable[str]]) -> None:
         """Add what a token holds."""
-        sets = (self.names, self.of_classes, self.variables, self.items, self.shared)
-        for known, more in zip(sets, told, strict=False):
+        for known, more in zip(self._sets(), told, strict=False):
             known.update(more)
+
+    def _sets(self) -> tuple[set[str], ...]:
+        return self.names, self.of_classes, self.variables, self.items, self.shared, self.ends, self.circles
 
     def learn(self, known: set[Any], new: Any) -> None:
         """Add something to one of the sets."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -139,10 +140,12 @@ class Machine:
     every step, `namer` names new slots, and `progress` keeps the order of steps where another process sees it. Each may
     be None.
 
-    A `fair` machine handles a thread that goes in a circle: the thread reads what it has read, in the same state as
-    then, and nothing has been changed since. Such a thread makes no more steps until a place that it reads there is
-    changed, or until no other thread can continue. So a thread that waits by trying again is treated like any other
-    waiting thread, and no visible result is lost.
+    A `fair` machine handles a thread that goes in a circle: the thread reads what it has read, with the same values in
+    its variables, and nothing has been changed since. Such a thread makes no more steps until a place that it reads
+    there is changed, or until no other thread can continue. So a thread that waits by trying again is treated like any
+    other waiting thread. Some loops that look so come to an end by themselves, since a variable does not show all: how
+    far an iterator is, what an object holds. Therefore `is_circle` is asked. Where it does not know, the thread goes on
+    alone until its call returns or does not return, and `learn_circle` is told.
     """
 
     def __init__(self, seam: Seam, coroutines: Coroutines | None = None) -> None:
@@ -169,6 +172,12 @@ class Machine:
         self._looks_for_circles = False
         self._read: list[dict[Any, Any]] = []
         self._held: list[int] = []
+        self._turns: list[int] = []
+        """How often a loop of each thread that no iterator ends has begun again."""
+        self._released: list[int] = []
+        """How often each thread has released a lock."""
+        self._alone: str | None = None
+        """The loop whose end is tried: its thread makes all steps."""
         self._starving: list[int] = []
         """The threads that ran on until no call had returned for long, while others could continue."""
         self.clock = 0.0
@@ -198,6 +207,9 @@ class Machine:
         self._looks_for_circles = self.fair
         self._read = [{} for _ in plans]
         self._held = [0] * size
+        self._released = [0] * size
+        self._turns = [0] * size
+        self._alone = None
         self._starving.clear()
         self._escaped = None
         self._names = [number << 32 for number in range(size)]
@@ -263,6 +275,8 @@ class Machine:
                     if self.outside.behind(error) is not None:
                         raise
                     answer = error
+                if self._alone is not None:
+                    self._concludes(is_circle=False)
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught the exception that was to end it
                 if self._granted or begun[me] == -2:  # a call without any access: make one, so that it has a time
@@ -291,7 +305,7 @@ class Machine:
             self._look_for_circle(me, slot, expected)
         if self._granted:
             self._granted = False
-        else:
+        elif self._alone is None:
             to = self._decide(me)
             if to != me:
                 self._hand_over(me, to)
@@ -319,13 +333,15 @@ class Machine:
         """No call has returned for long. If others can continue, that is their fault who have let this thread run on:
         it makes no more steps until no other thread can. A thread that holds a lock must release it first.
         """
+        if self._alone is not None:
+            self._concludes(is_circle=True)
         others = self.enabled & ~(1 << me)
         if not self.fair or not (others or self._starving):
             raise _Livelock
         if self._held[me]:
             if self.step < self.limit + _GRACE:
                 return
-            raise _Livelock
+            raise Refused(_UNENDING) if others else _Livelock
         if not others or self._starving.count(me) > _MOST_TURNS:
             raise Refused(_UNENDING)
         self._starving.append(me)
@@ -335,19 +351,18 @@ class Machine:
         self.limit = self.step + self.most
 
     def _look_for_circle(self, me: int, slot: Any, expected: Any) -> None:
-        """Note what a thread is about to read, and park it if it goes in a circle. With a lock it cannot be parked, so
-        that is done where it takes the lock again.
+        """Note what a thread is about to read, and park it if it goes in a circle. If the circle passes a lock, that is
+        done where the thread takes it again: with the lock, it would let nobody on.
         """
         read, place = self._read[me], slot if slot._name is None else slot._name
         if expected is not LOAD and slot._value is expected:
             if expected is not False or not getattr(slot, "is_lock", False):
                 return
             place = (_ENTERS, place)
-        if self._held[me]:
-            read.setdefault(place, None)
-        elif place not in read:
-            read[place] = None
-        else:
+        turns = self._turns[me]
+        if place not in read:
+            read[place] = turns, None
+        elif read[place][0] != turns:
             self._mind_circle(me, read, place)
 
     def _note_change(self, me: int, slot: Any, expected: Any) -> None:
@@ -359,6 +374,7 @@ class Machine:
                 read.clear()
             return
         self._held[me] = max(0, self._held[me] + (1 if expected is False else -1))
+        self._released[me] += expected is not False
         place = slot if slot._name is None else slot._name
         for thread, read in enumerate(self._read):
             if thread != me and place in read:
@@ -366,11 +382,29 @@ class Machine:
 
     def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
         """Make a thread wait that is about to read what it has read before, if it is in the same state."""
-        now = _standing()
-        if now == read[place]:
-            self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
-        else:
-            read[place] = now
+        now = (self._released[me] if self._held[me] else None, *_standing())
+        if now != read[place][1]:
+            read[place] = self._turns[me], now
+        elif self._alone is None:
+            where = _where()
+            is_circle = self.is_circle(where)
+            if is_circle is None:
+                self._alone = where
+            elif is_circle:
+                self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
+
+    def is_circle(self, where: str) -> bool | None:
+        """Whether a loop that reads the same again goes in a circle, as far as is known. In code of which all state is
+        in variables, it does."""
+        return True
+
+    def learn_circle(self, where: str, is_circle: bool) -> None:
+        """A loop was tried."""
+
+    def _concludes(self, *, is_circle: bool) -> None:
+        where, self._alone = self._alone, None
+        if where is not None:
+            self.learn_circle(where, is_circle)
 
     def _let_on_after_change_of(self, place: Any) -> None:
         for thread, awaited in list(self._waiting.items()):
@@ -379,6 +413,8 @@ class Machine:
 
     def _park(self, me: int, awaited: Any) -> None:
         """Make no step until another thread has resumed this one, with the decision that it makes the next step."""
+        if self._alone is not None:
+            self._concludes(is_circle=True)
         self._waiting[me] = awaited
         self.enabled &= ~(1 << me)
         self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
@@ -387,6 +423,12 @@ class Machine:
     def _hand_over(self, me: int, to: int) -> None:
         self._current = to
         self.coroutines.switch(me, to)
+
+    def turn(self) -> None:
+        """A loop of the running thread that no iterator ends begins again. What is read in its turn for the first time
+        is compared with the turn before: within one turn, C code or an iterator may go on where no variable shows it.
+        """
+        self._turns[self._current] += 1
 
     # The other methods that the seam needs.
 
@@ -404,6 +446,8 @@ class Machine:
     def wait(self, event: Any) -> None:
         """As `Scheduler.wait`: a waiting thread is not enabled. The end of a wait counts as a read of the event."""
         me = self._current
+        if self._alone is not None and not event._value:
+            self._concludes(is_circle=True)
         while not event._value:
             self._waiting[me] = event
             self.enabled &= ~(1 << me)
@@ -420,6 +464,8 @@ class Machine:
         if timeout is None:
             self._park(me, awaited)
             return True
+        if self._alone is not None:
+            self._concludes(is_circle=True)
         self._waiting[me] = awaited
         to = self._decide(MAIN)
         if to != me:
@@ -466,12 +512,27 @@ def _standing() -> tuple[Any, ...]:
 
 
 def _value_of(value: Any) -> Any:
-    """The identity of a variable's value."""
-    if type(value) is tuple:
+    """The identity of a variable's value, and how many items it has."""
+    kind = type(value)
+    if kind is tuple:
         return tuple(map(_value_of, value))
-    return value if type(value) in _PLAIN else id(value)
+    if kind in _PLAIN:
+        return value
+    return (id(value), len(value)) if kind in _SIZED else id(value)
 
 
+def _where() -> str:
+    """The position of the running call, as lines."""
+    found: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not _BODY:
+        if not frame.f_code.co_filename.startswith(_HERE):
+            found.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
+        frame = frame.f_back
+    return "<".join(found)
+
+
+_SIZED: Final = frozenset({list, dict, set, deque, bytearray})
 _HERE: Final = os.path.join(os.path.dirname(__file__), "")
 _BODY: Final = Machine._body.__code__
 

@@ -20,6 +20,7 @@ from stress.explorer.scenario import Scenario
 
 __all__ = ["fewest_preemptions", "first", "in_all_ways", "minimise"]
 
+_WAITS: Final = ("livelock", "deadlock")
 _EXECUTIONS: Final = 2_000
 _REDUCED: Final = 500
 _SAMPLES: Final = 1_000
@@ -36,6 +37,8 @@ def minimise(finding: Finding, experiment_on: Callable[[Scenario], Experiment], 
         finding, found = found, None
         for smaller in _smaller(finding.scenario):
             found = first(experiment_on(smaller), deadline)
+            if found is not None and found.kind != finding.kind and found.kind in _WAITS:
+                found = None  # without the call that ends a wait, a right object waits for ever
             if found is not None or time.monotonic() > deadline:
                 break
     if finding.kind == "livelock":  # the threads go in circles and switch without end

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.caller import caller_of
@@ -22,6 +22,7 @@ from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
 from stress.explorer.held import held
 from stress.explorer.kinds import LOCKS
+from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState
@@ -92,6 +93,19 @@ class ObjectMachine(Machine):
             return super().run(plans, strategy)
         finally:
             plain.listens = False
+
+    def is_circle(self, where: str) -> bool | None:
+        """As `Machine.is_circle`, by what was tried."""
+        if self.plain is None or not self.plain.aborts:
+            return True
+        knowledge = self.plain.knowledge
+        return False if where in knowledge.ends else True if where in knowledge.circles else None
+
+    def learn_circle(self, where: str, is_circle: bool) -> None:
+        """As `Machine.learn_circle`; then the exploration begins again."""
+        knowledge = cast("PlainState", self.plain).knowledge
+        knowledge.learn(knowledge.circles if is_circle else knowledge.ends, where)
+        raise NewCode
 
     def _body(self, me: int) -> None:
         plain = self.plain

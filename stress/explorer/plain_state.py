@@ -211,6 +211,12 @@ class PlainState(Sharing):
             before(Attempt(name, place.what, succeeds), None, "write")
         return place
 
+    def turn(self) -> None:
+        """A loop that no iterator ends begins again."""
+        turn = getattr(self._seam.scheduler, "turn", None)
+        if turn is not None and self._counts():
+            turn()
+
     def spin(self, site: Any) -> None:
         """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
         known to change: from now on, every access of this execution is a step.

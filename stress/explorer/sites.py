@@ -13,9 +13,31 @@ from typing import Any, Final
 from stress.explorer.kinds import Kind, kind_of
 
 __all__ = [
-    "Begins", "Call", "CallWithAll", "Deep", "Ends", "Enter", "Escapes", "EveryAttribute", "LoadAttribute",
-    "LoadGlobal", "LoadItem", "Loop", "Made", "Next", "Operation", "Returns", "Site", "StoreAttribute", "StoreGlobal",
-    "StoreItem", "StoreSlice", "Variable", "Whole", "use",
+    "Begins",
+    "Call",
+    "CallWithAll",
+    "Deep",
+    "Ends",
+    "Enter",
+    "Escapes",
+    "EveryAttribute",
+    "LoadAttribute",
+    "LoadGlobal",
+    "LoadItem",
+    "Loop",
+    "Made",
+    "Next",
+    "Operation",
+    "Returns",
+    "Site",
+    "StoreAttribute",
+    "StoreGlobal",
+    "StoreItem",
+    "StoreSlice",
+    "Turn",
+    "Variable",
+    "Whole",
+    "use",
 ]  # fmt: skip
 
 LOOPS: Final = 300
@@ -310,6 +332,17 @@ class Loop(Site):
             _state.loops += 1
             if _state.loops >= LOOPS:
                 _state.spin(self)
+
+
+class Turn(Loop):
+    """Goes back to the beginning of a loop that no iterator ends, such as `while`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> None:
+        super().__getitem__(None)
+        if _state is not None:
+            _state.turn()
 
 
 class Made(Site):
