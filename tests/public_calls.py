@@ -380,6 +380,7 @@ def ctrie_cases() -> Iterable[Case]:
     yield case("split", lambda m: sum(len(list(part)) for part in m.split(3)))
     yield case("snapshot", lambda m: (m.snapshot().update({("key", 3): 1}), m.__setitem__(("key", 4), 9))[1])
     yield case("readonly_snapshot", lambda m: len(m.readonly_snapshot()))
+    yield case("copy", lambda m: len(m.copy()))
     yield case("diff", lambda m: len(list(m.diff(Ctrie()))))
     yield case("__copy__", lambda m: len(copy.copy(m)))
     yield case("__deepcopy__", lambda m: len(m.__deepcopy__({})), lambda: Ctrie({1: [2], 3: [4]}))
