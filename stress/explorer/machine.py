@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, Protocol
 
 from stress.answers import as_it_is
@@ -145,7 +145,7 @@ class Machine:
     there is changed, or until no other thread can continue. So a thread that waits by trying again is treated like any
     other waiting thread. Some loops that look so come to an end by themselves, since a variable does not show all: how
     far an iterator is, what an object holds. Therefore `is_circle` is asked. Where it does not know, the thread goes on
-    alone until its call returns or does not return, and `learn_circle` is told.
+    alone until its call returns, or 2,000 steps are made, and `learn_circle` is told.
     """
 
     def __init__(self, seam: Seam, coroutines: Coroutines | None = None) -> None:
@@ -390,6 +390,7 @@ class Machine:
             is_circle = self.is_circle(where)
             if is_circle is None:
                 self._alone = where
+                self.limit = min(self.limit, self.step + _TRIED)
             elif is_circle:
                 self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
 
@@ -484,6 +485,8 @@ class Machine:
 
 _ENTERS: Final = object()
 _GRACE: Final = 1_000
+_TRIED: Final = 2_000
+"""Steps that a loop is given to end by itself."""
 _MOST_TURNS: Final = 3
 _UNENDING: Final = (
     "a call goes round and round while other threads wait for their turn, and every round changes something: its "
@@ -512,10 +515,20 @@ def _standing() -> tuple[Any, ...]:
 
 
 def _value_of(value: Any) -> Any:
-    """The identity of a variable's value, and how many items it has."""
-    kind = type(value)
-    if kind is tuple:
+    """The identity of a variable's value, and of its attributes; how many items it has."""
+    if type(value) is tuple:
         return tuple(map(_value_of, value))
+    try:
+        space = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return _identity_of(value)
+    if type(space) is not dict or isinstance(value, (type, FunctionType, ModuleType)):
+        return id(value)
+    return id(value), *((name, _identity_of(each)) for name, each in space.items())
+
+
+def _identity_of(value: Any) -> Any:
+    kind = type(value)
     if kind in _PLAIN:
         return value
     return (id(value), len(value)) if kind in _SIZED else id(value)

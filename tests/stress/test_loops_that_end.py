@@ -16,6 +16,7 @@ import ctrie
 from stress import Verdict, explore
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
+once = pytest.mark.once  # the explorer's own rules, which are the same everywhere
 TWICE_TWO = [None] * 4
 
 
@@ -195,6 +196,7 @@ class SumUntil(Until):
         self.seen = total
 
 
+@once
 @pytest.mark.parametrize("total", [0, 1])
 def test_a_sum_of_a_round_is_found_and_is_no_livelock(total: int) -> None:
     outcome = explore(SumUntil, None, [[("change",)], [("read",)]], invariant=lambda number: number.seen != total)
@@ -234,6 +236,7 @@ class NeedsTheLock(WaitsUnderLock):
             self.flag = True
 
 
+@once
 @pytest.mark.parametrize(
     ("made", "verdict"),
     [
@@ -246,3 +249,24 @@ def test_a_wait_under_a_lock_is_no_livelock_if_others_can_end_it(made: Any, verd
     outcome = explore(made, None, [[("wait",)], [("set",)]])
     assert outcome.verdict is verdict, outcome.summary
     assert ("livelock" in outcome.summary) is (verdict is Verdict.ILLEGAL)
+
+
+class Aside:
+    turns = 0
+
+
+class CountsAside(Until):
+    """Counts its turns where no other thread can see it."""
+
+    def read(self) -> None:
+        aside = Aside()
+        while not self.done:
+            aside.turns += 1
+        self.seen = aside.turns
+
+
+@once
+def test_turns_that_are_counted_aside_are_no_mere_wait() -> None:
+    outcome = explore(CountsAside, None, [[("change",)], [("read",)]], invariant=lambda number: number.seen != 7)
+    assert outcome.verdict is not Verdict.LINEARIZABLE, outcome.summary
+    assert "livelock" not in outcome.summary

@@ -116,7 +116,10 @@ def with_two_tokens(spinning: Any) -> type:
     return Two
 
 
-@pytest.mark.parametrize("spinning", RIGHT)
+# One in four on other interpreters, where a step takes longer.
+@pytest.mark.parametrize(
+    "spinning", [pytest.param(each, marks=[pytest.mark.once] * (n % 4 > 0)) for n, each in enumerate(RIGHT)]
+)
 def test_a_lock_of_ones_own_making_is_right(spinning: Any) -> None:
     outcome = explore(spinning, None, INCREMENTS)
     assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
