@@ -11,14 +11,17 @@ import sys
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-_AT_SOURCE = os.path.exists(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "setup.py"))
-_HELP = (
-    "this is the source of ctrie, and not what was installed: start Python in another folder (cd ..), or compile it "
-    "here (make build)"
-    if _AT_SOURCE
-    else "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary subtrie "
-    "subtrie), or, on an interpreter with a GIL, install the portable one: pip install 'subtrie[portable]'"
-)
+
+def _missing() -> ImportError:
+    if os.path.exists(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "setup.py")):
+        return ImportError(
+            "this is the source of ctrie, and not what was installed: start Python in another folder (cd ..), or "
+            "compile it here (make build)"
+        )
+    return ImportError(
+        "ctrie found no body for its atomic slots. Install with a C compiler present (pip install --no-binary subtrie "
+        "subtrie), or, on an interpreter with a GIL, install the portable one: pip install 'subtrie[portable]'"
+    )
 
 
 def _choose() -> Any:
@@ -30,13 +33,13 @@ def _choose() -> Any:
             return importlib.import_module("ctrie._native")
         except ImportError:
             if wanted == "native":
-                raise ImportError(_HELP) from None
+                raise _missing() from None
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        raise ImportError(_HELP)  # the portable slot relies on the GIL
+        raise _missing()  # the portable slot relies on the GIL
     try:
         return importlib.import_module("ctrie._portable")
     except ImportError:
-        raise ImportError(_HELP) from None
+        raise _missing() from None
 
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ def _stress_tests(*names: str) -> str:
 
 # Campaigns of a second, which a process full of other tests' objects would spend on looking for functions.
 RUNS = _stress_tests("what_runs", "what_runs_say", "races_and_belt", "sequential")
-# Each exploration looks through all objects of the process. These take a third of the time in one of their own.
+# Each exploration looks through all objects of the process. These take a third to a half of the time in
+# one of their own.
 EXPLORED = _stress_tests(
     "in_bad_faith", "own_structures", "own_structures_around", "ordinary_python", "published", "what_c_reads"
 )
