@@ -48,6 +48,8 @@ cdef class SubscriptionTrie(Matchable):
     cdef bint _is_plain(self) except -1
     @cython.locals(changed=Py_ssize_t, doubts=int)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint takes) except -1
+    @cython.locals(changed=Py_ssize_t, column=list)
+    cdef Py_ssize_t _change_columns(self, tuple columns, bint takes) except -1
     cdef tuple _checked(self, object subscription)
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)

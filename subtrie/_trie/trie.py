@@ -305,11 +305,7 @@ class SubscriptionTrie(Matchable):
             for one in subscriptions:
                 _require_storable(*_fields(one))
         if self._is_plain():
-            filters, subscribers, options = _columns_of(subscriptions)
-            added = self._change_many(filters, subscribers, options, False, False)
-            for column in (filters, subscribers, options):
-                release_items(column)
-            return added
+            return self._change_columns(_columns_of(subscriptions), False)
         added = 0
         checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
         entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
@@ -330,11 +326,7 @@ class SubscriptionTrie(Matchable):
         """
         self._writable()
         if self._is_plain():
-            filters, subscribers, options = _columns_of(subscriptions)
-            taken = self._change_many(filters, subscribers, options, False, True)
-            for column in (filters, subscribers, options):
-                release_items(column)
-            return taken
+            return self._change_columns(_columns_of(subscriptions), True)
         taken = 0
         for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
             check_signals()
@@ -923,6 +915,14 @@ class SubscriptionTrie(Matchable):
         """Return whether a change needs nothing besides the change itself."""
         return self._index is None and self._notices is None and self._home is None
 
+    def _change_columns(self, columns: tuple[list[Any], list[Any], list[Any]], takes: bool) -> int:
+        """Change all that three columns say, and free them in pieces; nobody else uses them."""
+        filters, subscribers, options = columns
+        changed = self._change_many(filters, subscribers, options, False, takes)
+        for column in columns:
+            release_items(column)
+        return changed
+
     def _change_many(
         self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool, takes: bool
     ) -> int:
@@ -1306,9 +1306,7 @@ def _restored(
     filters, subscribers, options = columns_from(rows)
     made = cython.cast(SubscriptionTrie, trie)  # `__init__` has taken it
     if made._is_plain() and not made._storable:
-        made._change_many(filters, subscribers, options, False, False)
-        for column in (filters, subscribers, options):
-            release_items(column)
+        made._change_columns((filters, subscribers, options), False)
     else:
         rows = [(filter, who, own or {}) for filter, who, own in zip(filters, subscribers, options, strict=True)]
         SubscriptionTrie.subscribe_many(trie, rows)
