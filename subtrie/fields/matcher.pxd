@@ -13,7 +13,7 @@ from subtrie._trie.subscribers cimport is_held, subscriber_hash
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.delivery cimport delivery_for
 from subtrie.fields.index cimport Filed
-from subtrie.fields.search cimport deliveries_for, enter_search, entries_for, subscribers_for
+from subtrie.fields.search cimport answers_for, enter_search, entries_for
 from subtrie.fields.state cimport (
     NOTHING, NO_ROWS, Row, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, with_rows
 )

@@ -28,7 +28,7 @@ if not cython.compiled:
     from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.delivery import delivery_for
-    from subtrie.fields.search import deliveries_for, enter_search, entries_for, subscribers_for
+    from subtrie.fields.search import answers_for, enter_search, entries_for
     from subtrie.fields.state import (
         NO_ROWS,
         NOTHING,
@@ -258,7 +258,7 @@ class FieldMatcher:
         A value without a hash counts as none. O(log n) for each field of the message, and O(1) for each subscription
         that is filed under its value, or under a range around it: those of which this was the rarest criterion.
         """
-        return subscribers_for(state_of(self), as_dict(message))
+        return answers_for(state_of(self), as_dict(message), False)
 
     def match_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `match_all` of each message, all of one instant.
@@ -276,7 +276,7 @@ class FieldMatcher:
         answers: list[tuple[Any, ...]] = []
         for message in messages:
             check_signals()
-            answers.append(subscribers_for(state, as_dict(message)))
+            answers.append(answers_for(state, as_dict(message), False))
         return answers
 
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
@@ -315,7 +315,7 @@ class FieldMatcher:
         >>> [(d.subscriber, dict(d.options)) for d in matcher.deliveries({"a": 0})]
         [('ann', {'qos': 1})]
         """
-        return deliveries_for(state_of(self), as_dict(message))
+        return answers_for(state_of(self), as_dict(message), True)
 
     def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each message, all of one instant."""
@@ -325,7 +325,7 @@ class FieldMatcher:
         answers: list[tuple[Any, ...]] = []
         for message in messages:
             check_signals()
-            answers.append(deliveries_for(state, as_dict(message)))
+            answers.append(answers_for(state, as_dict(message), True))
         return answers
 
     def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:

@@ -6,7 +6,7 @@ from ctrie._native cimport Borrowed, borrow
 from ctrie._signals cimport check_signals
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
 from subtrie.fields.matcher cimport FieldMatcher, as_dict, state_of
-from subtrie.fields.search cimport deliveries_for, subscribers_for
+from subtrie.fields.search cimport answers_for
 from subtrie.fields.state cimport State
 
 cdef FieldMatcher _UNMADE

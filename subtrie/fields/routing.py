@@ -24,7 +24,7 @@ if not cython.compiled:
     from ctrie._slot import borrow
     from subtrie._trie.match.topic_rules import TopicRules, topic_path
     from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
-    from subtrie.fields.search import deliveries_for, subscribers_for
+    from subtrie.fields.search import answers_for
 
 from ctrie._signatures import LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
@@ -165,7 +165,7 @@ class RoutingMatcher:
         Cost as :meth:`FieldMatcher.match_all`, of a message with one more field for each word of the topic.
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return subscribers_for(state, as_dict(message), self._words_of(topic))
+        return answers_for(state, as_dict(message), False, self._words_of(topic))
 
     def match_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `match` of each (topic, message), all of one instant.
@@ -177,7 +177,7 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            answers.append(subscribers_for(state, as_dict(message), self._words_of(topic)))
+            answers.append(answers_for(state, as_dict(message), False, self._words_of(topic)))
         return answers
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
@@ -190,7 +190,7 @@ class RoutingMatcher:
         [('ann', {'qos': 1})]
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return deliveries_for(state, as_dict(message), self._words_of(topic))
+        return answers_for(state, as_dict(message), True, self._words_of(topic))
 
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
@@ -198,7 +198,7 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            answers.append(deliveries_for(state, as_dict(message), self._words_of(topic)))
+            answers.append(answers_for(state, as_dict(message), True, self._words_of(topic)))
         return answers
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:

@@ -50,9 +50,7 @@ cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
 cpdef list entries_for(Index index, dict message, tuple words=*)
 @cython.locals(search=Search)
-cpdef tuple subscribers_for(State state, dict message, tuple words=*)
-@cython.locals(search=Search)
-cpdef tuple deliveries_for(State state, dict message, tuple words=*)
+cpdef tuple answers_for(State state, dict message, bint delivers, tuple words=*)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1

@@ -140,33 +140,23 @@ def entries_for(index: Index, message: dict[Any, Any], words: tuple[str, ...] | 
         leave()
 
 
-def subscribers_for(state: State, message: dict[Any, Any], words: tuple[str, ...] | None = None) -> tuple[Any, ...]:
-    """Return the distinct subscribers with a subscription of which all criteria hold."""
+def answers_for(
+    state: State, message: dict[Any, Any], delivers: bool, words: tuple[str, ...] | None = None
+) -> tuple[Any, ...]:
+    """Return the distinct subscribers with a subscription of which all criteria hold; if it `delivers`, the delivery of
+    each such subscription."""
     if not cython.compiled:
         search = Search()
     message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
-    begin(address(search), message, words, False)
+    begin(address(search), message, words, delivers)
     try:
         _search(address(search), index_of(state), message, words, False)
+        if delivers:
+            return living(answers_noted(address(search)))
         if search.noted.count > 1 and has_owners_of_several(state):
             _keep_first(address(search), True)
         return _living(answers_noted(address(search)))
-    finally:
-        end(address(search))
-        leave()
-
-
-def deliveries_for(state: State, message: dict[Any, Any], words: tuple[str, ...] | None = None) -> tuple[Any, ...]:
-    """Return the delivery of each subscription of which all criteria hold."""
-    if not cython.compiled:
-        search = Search()
-    message = message.copy()
-    enter_search()  # nothing may raise from here to `try`: `leave` would be left out
-    begin(address(search), message, words, True)
-    try:
-        _search(address(search), index_of(state), message, words, False)
-        return living(answers_noted(address(search)))
     finally:
         end(address(search))
         leave()

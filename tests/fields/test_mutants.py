@@ -189,7 +189,7 @@ FAULTS = [
         "for value in list(criterion.values_filed())[:1]:\n            values =",
     ),
     ("state", "new.key = delivery[0]", "new.key = delivery[0] + 0.0"),
-    ("search", "begin(address(search), message, words, True)", "begin(address(search), message, words, False)"),
+    ("search", "begin(address(search), message, words, delivers)", "begin(address(search), message, words, False)"),
     ("state", "if subscribed.hash == hash and asks(subscribed, criteria):", "if True:"),
     ("state", "count = state.count + (new is not None) - (old is not None)", "count = state.count + 1"),
     ("state", "return state.count != set_size(cython.cast(object, owners_of(state)))", "return False"),
