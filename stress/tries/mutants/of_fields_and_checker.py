@@ -46,8 +46,8 @@ FIELDS: Final = (
     ),
     _of_fields(
         "several messages are matched at several instants",
-        "            answers.append(subscribers_for(state, as_dict(message)))\n",
-        "            answers.append(subscribers_for(load(self._slot), as_dict(message)))\n",
+        "            answers.append(answers_for(state, as_dict(message), False))\n",
+        "            answers.append(answers_for(load(self._slot), as_dict(message), False))\n",
         shown_by=("empty", ((("match_many", ("f=1",)),), (("subscribe", ("f=1", "x")),))),
     ),
     _of_fields(
