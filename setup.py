@@ -80,6 +80,7 @@ MODULES = {
     "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.pickled_rows": "subtrie/_trie/pickled_rows.py",
+    "subtrie._trie.changeable": "subtrie/_trie/changeable.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.filling": "subtrie/_trie/filling.py",
     "subtrie._trie.merging": "subtrie/_trie/merging.py",
@@ -131,6 +132,7 @@ if platform.machine() in ("x86_64", "AMD64"):
 # The other modules check arguments, hand on, or are asked seldom. For size, they are a third smaller and sooner built.
 _SMALL = (
     "ctrie._set",
+    "subtrie._trie.changeable",
     "subtrie._trie.trie",
     "subtrie._trie.frozen",
     "subtrie._trie.groups",

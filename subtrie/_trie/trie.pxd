@@ -3,88 +3,36 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport borrow
-from ctrie._nodes cimport Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
-from ctrie._release cimport release, release_items
-from ctrie._signals cimport EVERY, check_signals
-from ctrie._tally cimport (
-    Tally, begin_change, begin_clear, end_change, end_clear, end_with_doubts, known, read, taken_over,
-)
-from subtrie._trie.branch cimport Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in
+from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root, rdcss_read_root
+from ctrie._tally cimport Tally, known, read, taken_over
+from subtrie._trie.branch cimport Branch, is_wanted, subscribers_of
+from subtrie._trie.changeable cimport Changeable
 from subtrie._trie.choosing cimport new_choice
-from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.match cimport batches, questions
-from subtrie._trie.match.answer_cache cimport counts as cache_counts, forget, new_cache
+from subtrie._trie.match.answer_cache cimport counts as cache_counts, new_cache
 from subtrie._trie.match.deliveries cimport check_merge, merged
-from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of, split_filter_in_place
+from subtrie._trie.match.plan cimport Plan, filter_path, plan_of, split_filter_in_place
 from subtrie._trie.match.walk cimport Traversal
-from subtrie._trie.reverse_index cimport Filing, Index, new_index
+from subtrie._trie.reverse_index cimport new_index
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.lookup cimport find_branch, find_in_place
-from subtrie._trie.subscribers cimport Entry, checked_entry, living, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, living, subscriber_hash
 
 ctypedef Traversal *Walk
 
-cdef Root _UNMADE
-cdef Plan _UNMADE_PLAN
 
-
-cdef class SubscriptionTrie(Matchable):
-    cdef readonly object dialect
-    cdef Index _index
-    cdef object _notices
-    cdef object _retries
-    cdef object _taken_at
-    cdef object _name
-    cdef bint _storable
-    cdef object __weakref__
-
-    cdef object _check_branch(self, object branch)
+cdef class SubscriptionTrie(Changeable):
     cdef tuple _both(self, object older)
-    cdef object _writable(self)
-    cdef tuple _path(self, object filter)
-    cdef tuple _place(self, object filter, object queue)
-    cdef bint _is_plain(self) except -1
-    @cython.locals(changed=Py_ssize_t, doubts=int)
-    cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint takes) except -1
-    @cython.locals(changed=Py_ssize_t, column=list)
-    cdef Py_ssize_t _change_columns(self, tuple columns, bint takes) except -1
-    cdef tuple _checked(self, object subscription)
-    cdef dict _checked_options(self, object filter, dict options)
-    cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
-    @cython.locals(edit=Subscribe, made=bint)
-    cdef bint _put(self, tuple place, Entry entry) except -1
-    @cython.locals(entry=Entry, filing=Filing, look=bint)
-    cdef object _put_filed(self, tuple place, Subscribe edit)
-    @cython.locals(edit=Unsubscribe, made=bint)
-    cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
-    cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
-    cdef object _notice(self, FilterEdit edit)
-    cdef bint _crosses(self, FilterEdit edit) except -1
-    @cython.locals(retries=Py_ssize_t)
-    cdef object _after(self, FilterEdit edit, object notice)
-    cdef object _tell(self, object notice)
-    cdef object _note(self, FilterEdit edit, object notice, object raised)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)
-    cdef object _count_retries(self, Py_ssize_t number)
-    @cython.locals(filing=Filing)
-    cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, Edit edit)
-    @cython.locals(index=Index)
-    cdef object _withdraw_all(self)
-    cdef object _clear_filings(self, object after)
-    cdef object _catch_up(self)
-    @cython.locals(hash=uint64_t, root=Root)
-    cdef object _spelled_for(self, object subscriber)
     @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
     cdef tuple _audience_of(self, object filter)
     @cython.locals(filter_words=Traversal, t=Walk, hash=uint64_t, branch=Branch)
     cdef bint _has(self, object filter, object subscriber) except -1
     cdef bint _is_among(self, Branch branch, object group, object subscriber, uint64_t hash) except -1
     cdef bint _is_on(self, object audience, object group, object subscriber, uint64_t hash) except -1
-    cdef object _filed(self, object subscriber, uint64_t hash)
-    cdef object _check_index(self)
     @cython.locals(other=SubscriptionTrie)
     cdef SubscriptionTrie _with_content(self, Root root, Tally tally)
 
@@ -96,5 +44,3 @@ cdef dict _content(SubscriptionTrie trie)
 cdef SubscriptionTrie _snapshot_of(SubscriptionTrie trie, tuple instant)
 @cython.locals(entry=Entry)
 cdef bint _is_in(object members, object subscriber, uint64_t hash) except -1
-cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
-cdef tuple _filing_key(tuple place)

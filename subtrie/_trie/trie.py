@@ -10,78 +10,50 @@ except ModuleNotFoundError:
 import os
 import weakref
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from time import time_ns
 from types import GenericAlias
-from typing import Any, TypeAlias
+from typing import Any
 
 from subtrie.dialects import AMQP, Dialect
-from subtrie.errors import RowError, TopicError
+from subtrie.errors import TopicError
 
 if not cython.compiled:
-    from ctrie._nodes import Edit, Root, clear_root, empty_root, fork_root, freeze_root, rdcss_read_root
-    from ctrie._release import release, release_items
-    from ctrie._signals import EVERY, check_signals
+    from ctrie._nodes import Root, empty_root, fork_root, freeze_root, rdcss_read_root
     from ctrie._slot import borrow
-    from ctrie._tally import (
-        Tally,
-        begin_change,
-        begin_clear,
-        end_change,
-        end_clear,
-        end_with_doubts,
-        known,
-        read,
-        taken_over,
-    )
-    from subtrie._trie.branch import (
-        Branch,
-        Chain,
-        FilterEdit,
-        Subscribe,
-        Unsubscribe,
-        is_wanted,
-        subscribers_of,
-        words_in,
-    )
+    from ctrie._tally import Tally, known, read, taken_over
+    from subtrie._trie.branch import Branch, is_wanted, subscribers_of
+    from subtrie._trie.changeable import Changeable
     from subtrie._trie.choosing import new_choice
-    from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.lookup import find_branch, find_in_place
     from subtrie._trie.match import batches, questions
     from subtrie._trie.match.answer_cache import counts as cache_counts
-    from subtrie._trie.match.answer_cache import forget, new_cache
+    from subtrie._trie.match.answer_cache import new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
-    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter, plan_of, split_filter_in_place
+    from subtrie._trie.match.plan import Plan, filter_path, hash_in_filter, plan_of, split_filter_in_place
     from subtrie._trie.match.walk import Traversal, address
-    from subtrie._trie.reverse_index import Filing, Index, new_index
-    from subtrie._trie.subscribers import Entry, checked_entry, living, subscriber_hash
+    from subtrie._trie.reverse_index import new_index
+    from subtrie._trie.subscribers import living, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from cython import address
 
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
-from ctrie._nodes import check_level
 from ctrie._pickled import PickledList
 from ctrie._signatures import LazySignature
 from ctrie._slot import AtomicReference
-from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
-from subtrie._trie.duties import Duty
+from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.exact_layout import exact_path, plain_words
-from subtrie._trie.exclusions import BUT
-from subtrie._trie.exclusions import checked as checked_exclusions
-from subtrie._trie.groups import PARTS, check_value, sets_of
-from subtrie._trie.interest import Notices, Watched
-from subtrie._trie.keyed import iter_keyed
+from subtrie._trie.groups import sets_of
+from subtrie._trie.interest import Notices
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
 from subtrie._trie.match.own_first import match_iter
-from subtrie._trie.match.reading import path_of, words_of
-from subtrie._trie.merging import change_rows
-from subtrie._trie.options import one_of_equals
+from subtrie._trie.match.reading import path_of
 from subtrie._trie.pickled_rows import columns_from, flattened
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
@@ -103,16 +75,10 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.overlapping import Given, overlapping_paths
-from subtrie._trie.reverse_index import filed_in
 from subtrie._trie.signatures import subscription_trie
-from subtrie._trie.weak_subscribers import Held, hold
-from subtrie._trie.words import MARKED
-
-# The place of a subscription: filter and queue group as given; the words and their hashes; and the group, if any.
-Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 
 
-class SubscriptionTrie(Matchable):
+class SubscriptionTrie(Changeable):
     """A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
 
     `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, on_group_interest=None, weak=False,
@@ -182,29 +148,7 @@ class SubscriptionTrie(Matchable):
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __signature__: Any = LazySignature(subscription_trie)
-    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_storable", "_taken_at", "dialect")
-    dialect: Dialect
-    _storable: bool
-    _index: Index | None
-    _notices: Any  # Notices or None
-    _retries: Any  # a slot with a number; None in a snapshot
-    _taken_at: int | None  # of a snapshot
-    _name: Any  # of a snapshot: a slot with its name, or with None until the name is first read
-
-    if cython.compiled:
-
-        def __cinit__(self, *_: object, **__: object) -> None:
-            self._root, self._plan, self.dialect = _UNMADE, _UNMADE_PLAN, AMQP
-            self._tally = Tally()
-    else:
-
-        def __new__(cls, *_: object, **__: object) -> SubscriptionTrie:
-            self = object.__new__(cls)
-            self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
-            self._tally = Tally()
-            self._index = self._notices = self._retries = self._home = self._taken_at = self._name = None
-            self._storable = False
-            return self
+    __slots__ = ()
 
     def __init__(
         self,
@@ -228,7 +172,7 @@ class SubscriptionTrie(Matchable):
             raise ValueError("weak and index exclude each other: the index keeps the subscribers that it lists alive")
         if on_interest is not None and on_group_interest is not None:
             raise ValueError("on_interest and on_group_interest exclude each other: the second one tells more")
-        if self._root is not _UNMADE:
+        if self._is_made():
             raise TypeError("a SubscriptionTrie is initialised once; make another one")
         self.dialect = dialect
         self._plan = Plan(dialect, exact)
@@ -240,147 +184,6 @@ class SubscriptionTrie(Matchable):
         self._home = weakref.ref(self) if weak else None
         self._storable = bool(storable)
         self._root = empty_root()
-
-    # ----------------------------------------------------------------------------------------------------- to change
-
-    def subscribe(self, filter: str, subscriber: Any, **options: Any) -> bool:
-        """Subscribe `subscriber` to `filter`; return whether this is a new subscription. Options replace earlier ones.
-
-        One option means the same in all dialects: `but`, a tuple of up to 64 filters, its exclusions. The subscription
-        then gets what matches `filter` and none of them. It counts for no question about another topic, nor for
-        `overlapping` with a filter all of whose common topics are excluded. A subscribe without `but` ends them.
-
-        Errors change nothing. TopicError: the dialect refuses the filter or an exclusion. TypeError: the subscriber has
-        no hash, or the trie is `weak` and it does not support weak references (an int, a str or a tuple, say).
-        TypeError or ValueError: the dialect refuses an option (see `Dialect.check_options`), or the trie is `storable`
-        and this is not; `but` is no tuple of texts; an exclusion names a group, or takes nothing out of the filter; or
-        they take out all of it. O(words + log n), and O(words of the filter x words) for each exclusion. Linearizes at
-        the commit of one compare-and-set.
-
-        >>> t = SubscriptionTrie()
-        >>> t.subscribe("a.*", 1), t.subscribe("a.*", 1, qos=2), len(t)
-        (True, False, 1)
-        >>> t.subscribe("b.#", 3, but=("b.secret.#",)), t.match("b.x"), t.match("b.secret.x")
-        (True, (3,), ())
-        """
-        self._writable()
-        place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
-        if options:
-            options = self._checked_options(filter, options)
-        if self._storable:
-            _require_storable(filter, subscriber, options)
-        return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
-
-    def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
-        """Unsubscribe `subscriber` from `filter`, or from its queue group; return whether there was such a
-        subscription. Errors and cost are those of `subscribe`; TypeError for a `queue` if the dialect has no queue
-        groups.
-
-        >>> t = SubscriptionTrie()
-        >>> t.subscribe("a.*", 1), t.unsubscribe("a.*", 1), t.unsubscribe("a.*", 1)
-        (True, True, False)
-        """
-        self._writable()
-        return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
-
-    def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
-        """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many are new.
-
-        All filters and subscribers are checked first. A bad one raises TopicError or TypeError, as in `subscribe`, and
-        a tuple of another size raises ValueError; then nothing is subscribed. If the trie is empty and has no `index`,
-        `cache`, `on_interest` or `weak`, all of them appear at one instant. Otherwise each is an atomic change, alone
-        or together with others, in any order, so other threads may see one without another. Of a subscription given
-        several times, the last options count. The cycle collector pauses meanwhile, unless the trie has an `index`,
-        `on_interest` or `weak`. O(n) times `subscribe`; lock-free.
-
-        >>> t = SubscriptionTrie()
-        >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
-        2
-        >>> t.fork().subscribe_many(t.subscriptions())
-        0
-        """
-        self._writable()
-        if self._storable:
-            subscriptions = [*subscriptions]
-            for one in subscriptions:
-                _require_storable(*_fields(one))
-        if self._is_plain():
-            return self._change_columns(_columns_of(subscriptions), False)
-        added = 0
-        checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
-        entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
-        for one, entry in zip(checked, entries, strict=True):
-            check_signals()
-            added += self._put(one[0], entry)
-        return added
-
-    def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
-        """Unsubscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many there were.
-
-        Checks, changes and cost are as in `subscribe_many` into a trie that is not empty. Options do not matter, except
-        the `queue` of a dialect with queue groups.
-
-        >>> t = SubscriptionTrie()
-        >>> t.subscribe("a.*", 1), t.unsubscribe_many([("a.*", 1), ("b", 2)])
-        (True, 1)
-        """
-        self._writable()
-        if self._is_plain():
-            return self._change_columns(_columns_of(subscriptions), True)
-        taken = 0
-        for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
-            check_signals()
-            taken += self._take(place, subscriber, hash)
-        return taken
-
-    def unsubscribe_all(self, subscriber: Any) -> int:
-        """Unsubscribe `subscriber` from all its filters; return their number.
-
-        Every subscription whose `subscribe` had returned before the call is removed, unless it is made again meanwhile.
-        A subscription that is made meanwhile may stay. Each one is removed at an instant of its own. O(n); with an
-        index, the cost of `unsubscribe` for each filter. TypeError for an unhashable subscriber. Lock-free.
-
-        >>> t = SubscriptionTrie(index=True)
-        >>> t.subscribe_many([("a", 1), ("b.*", 1), ("a", 2)]), t.unsubscribe_all(1), len(t)
-        (3, 2, 1)
-        """
-        self._writable()
-        queues = self.dialect.queue_groups
-        hash = subscriber_hash(subscriber)
-        taken = 0
-        for filter, group, _ in self._spelled_for(subscriber):
-            check_signals()
-            taken += self._take(self._place(filter, group if queues else None), subscriber, hash)
-        return taken
-
-    def clear(self) -> None:
-        """Remove everything, at one instant. O(1), and O(n) to free what nothing else needs; an index is updated
-        afterwards, which takes the time of n changes."""
-        self._writable()
-        notice = None if self._notices is None else Duty(None)
-        filings = None if self._index is None else Duty(None)
-        cleared = False
-        dropped: list[Any] = []
-        try:
-            try:
-                before = begin_clear(self._tally)
-                try:
-                    dropped = clear_root(self._root)
-                    cleared = True
-                finally:
-                    end_clear(self._tally, before, cleared)
-                if self._cache is not None:
-                    forget(self._cache)
-                if filings is not None:
-                    self._clear_filings(filings)
-            finally:
-                if notice is not None and cleared:
-                    self._tell(notice)
-        except BaseException as raised:
-            if notice is not None and not isinstance(raised, Exception):
-                self._notices.put_on_list(notice)  # as in _note
-            raise
-        release(dropped, PARTS)
 
     # ------------------------------------------------------------------------------------------------------ to match
 
@@ -857,210 +660,7 @@ class SubscriptionTrie(Matchable):
         attributes = attributes_of(self, SubscriptionTrie)
         return _restored, (type(self), self.dialect, settings, rows, instant), attributes
 
-    def check(self) -> None:
-        """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
-
-        >>> SubscriptionTrie().check()
-        """
-        root = self._root
-        levels: list[Any] = [None]
-        while levels:
-            level = levels.pop()
-            for branch in check_level(root, level):
-                self._check_branch(branch)
-                if branch.next is not None:
-                    levels.append(branch.next)
-        for branch, path in walk(freeze_root(root)):
-            words, hashes = self._path(self.dialect.join(words_of(path)))
-            found = branch_at(root, words, hashes, self.dialect.separator)
-            assert found is branch, f"{self.dialect.join(words)!r} is stored but not found"
-        if self._index is not None:
-            self._check_index()
-
     # ------------------------------------------------------------------------------------------------------ internals
-
-    def _check_branch(self, branch: Any) -> None:
-        assert isinstance(branch, Branch), f"{branch!r} is no branch"
-        assert is_wanted(branch) or branch.next is not None, f"the branch {branch.key!r} has no use"
-        words = words_in(branch, self.dialect.separator)
-        assert self.dialect.join(words) == branch.key, f"{branch.key!r} is not what its words spell"
-        assert isinstance(branch, Chain) == (len(words) > 1), f"{branch.key!r} has {len(words)} words"
-        own = MARKED if self._plan.exact and branch.hash == MARKED else hash_in_filter(self.dialect, words[0])
-        assert branch.hash == own, f"the branch {branch.key!r} has another word's hash"
-        check_value(subscribers_of(branch))
-
-    def _writable(self) -> None:
-        if self._root.readonly:
-            made = self._root is not _UNMADE
-            raise not_to_be_changed("SubscriptionTrie", made, "take .fork() of it for one that can be changed")
-
-    def _path(self, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        words, hashes = filter_path(self, filter)
-        return exact_path(self.dialect, words, hashes, word_hash) if self._plan.exact else (words, hashes)
-
-    def _place(self, filter: str, queue: str | None) -> Place:
-        """Return the place of the subscriptions to `filter`, or to its queue group if one is given."""
-        words, hashes = filter_path(self, filter)
-        group = None
-        if queue is not None:
-            self.dialect.check_queue(queue)
-            group = str.__str__(queue)
-        elif self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
-            words, hashes, group = words[2:], hashes[2:], words[1]
-        if self._plan.exact:
-            words, hashes = exact_path(self.dialect, words, hashes, word_hash)
-        return (filter, queue), words, hashes, group
-
-    def _is_plain(self) -> bool:
-        """Return whether a change needs nothing besides the change itself."""
-        return self._index is None and self._notices is None and self._home is None
-
-    def _change_columns(self, columns: tuple[list[Any], list[Any], list[Any]], takes: bool) -> int:
-        """Change all that three columns say, and free them in pieces; nobody else uses them."""
-        filters, subscribers, options = columns
-        changed = self._change_many(filters, subscribers, options, False, takes)
-        for column in columns:
-            release_items(column)
-        return changed
-
-    def _change_many(
-        self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool, takes: bool
-    ) -> int:
-        """Subscribe or, if it `takes`, unsubscribe many, in a trie that is plain. With `strict`, errors name the row,
-        and a subscription that is there already is one."""
-        changed, doubts = 0, 1
-        begin_change(self._tally)
-        try:
-            changed, left = change_rows(
-                self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict, takes
-            )
-            doubts = 0
-        finally:
-            end_with_doubts(self._tally, -changed if takes else changed, 0, doubts, 1)
-        for done, number in enumerate(left):
-            if done % EVERY == 0:
-                check_signals()
-            own = options[number]
-            place = self._place(filters[number], own.get("queue") if own and self.dialect.queue_groups else None)
-            subscriber = subscribers[number]
-            hash = subscriber_hash(subscriber)
-            if takes:
-                changed += self._take(place, subscriber, hash)
-            elif self._put(place, self._entry(place, subscriber, hash, own)):
-                changed += 1
-            elif strict:
-                raise RowError(number, f"subscriber {subscriber!r} is on {filters[number]!r} already")
-        release_items(left)
-        return changed
-
-    def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:
-        """Subscribe rows that are each new (`Bulk` in subtrie/columns.py)."""
-        self._change_many(filters, subscribers, options, True, False)
-
-    def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:
-        """Return place, subscriber, hash and options of one given subscription."""
-        filter, subscriber, options = _fields(subscription)
-        place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
-        return place, subscriber, subscriber_hash(subscriber), self._checked_options(filter, dict(options)) or None
-
-    def _checked_options(self, filter: str, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options as they are kept. Errors as `subscribe`."""
-        self.dialect.check_options(options)
-        return checked_exclusions(self.dialect, filter, options) if BUT in options else options
-
-    def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
-        if self._home is not None:
-            subscriber = hold(subscriber, hash, _filing_key(place), self._home)
-        return checked_entry(subscriber, hash, one_of_equals(options), self.dialect)
-
-    def _put(self, place: Place, entry: Entry) -> bool:
-        _, words, hashes, group = place
-        edit = new_subscribe(self, words, hashes, group, entry)
-        notice = self._notice(edit)
-        try:
-            begin_change(self._tally)
-            try:
-                if self._index is None:
-                    edit_filter(self, edit)
-                else:
-                    self._put_filed(place, edit)
-            finally:  # a subscriber's __eq__ may raise after the change
-                made = edit.applied or edit.settled
-                end_change(self._tally, made and edit.present is None, made and edit.crossed)
-                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
-                    self._after(edit, notice)
-        except BaseException as raised:
-            self._note(edit, notice, raised)
-            raise
-        return edit.present is None
-
-    def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
-        _, words, hashes, group = place
-        edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
-        notice = self._notice(edit)
-        try:
-            begin_change(self._tally)
-            try:
-                if self._index is None:
-                    edit_filter(self, edit)
-                else:
-                    self._take_filed(place, subscriber, hash, edit)
-            finally:  # as in _put
-                made = edit.applied or edit.settled
-                end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
-                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
-                    self._after(edit, notice)
-        except BaseException as raised:
-            self._note(edit, notice, raised)
-            raise
-        return edit.present is not None
-
-    def _notice(self, edit: FilterEdit) -> Duty | None:
-        """Return the notice that may follow a change, since there may be no memory for it later (duties.py)."""
-        if self._notices is None:
-            return None
-        filter = self.dialect.join(plain_words(edit.words, edit.hashes))
-        return Duty((filter, edit.group) if self._notices.of_groups else filter)
-
-    def _crosses(self, edit: FilterEdit) -> bool:
-        """Return whether a change that has been made is one that notices tell of."""
-        return edit.crossed_group if self._notices is not None and self._notices.of_groups else edit.crossed
-
-    def _after(self, edit: FilterEdit, notice: Duty | None) -> None:
-        """Count the retries of a change that has been made, and deliver its notice."""
-        retries = edit.attempts - 1 - edit.tracks
-        if retries > 0:
-            self._count_retries(retries)
-        if notice is not None:
-            self._tell(notice if self._crosses(edit) else None)
-
-    def _tell(self, notice: Duty | None) -> None:
-        """Put a notice on the list, and deliver what is on it. Without memory, the next change delivers it."""
-        notices = self._notices
-        if notice is not None:
-            notices.put_on_list(notice)
-        try:
-            raised: list[Exception] = []
-            try:
-                notices.deliver(self._is_wanted, raised, False)
-            except MemoryError:
-                notices.deliver(self._is_wanted, raised, True)
-        except MemoryError:
-            notices.leave()
-            return
-        if raised:
-            raise raised[0]
-
-    def _note(self, edit: FilterEdit, notice: Duty | None, raised: BaseException) -> None:
-        """If Ctrl-C may have come between a change and its notice, put the filter on the list for the next delivery."""
-        if notice is not None and self._crosses(edit) and not isinstance(raised, Exception):
-            self._notices.put_on_list(notice)
-
-    def _let_go(self, held: Held) -> None:
-        """Remove the subscription of a dead subscriber's reference, if it is still there. O(words + log n), lock-free.
-        Linearizes as `unsubscribe`; no caller sees this, since the subscription was not shown any more."""
-        filter, queue = held.key
-        self._take(self._place(filter, queue), held, held.hash)
 
     def _present(self) -> Root:
         """Return a read-only root of one instant, without subscribers that had died before the call. If subscribers are
@@ -1073,125 +673,6 @@ class SubscriptionTrie(Matchable):
         for held in dead:
             trie._let_go(held)
         return freeze_root(trie._root)
-
-    def _count_retries(self, number: int) -> None:
-        retries = self._retries
-        # Progress: a round that does not return found that another thread has counted its retries.
-        while True:
-            counted = retries.load()
-            # Success: our retries are counted. Failure: another thread has counted its own.
-            if retries.compare_and_set(counted, counted + number):
-                return
-
-    def _is_wanted(self, watched: Watched) -> bool:
-        filter = watched if isinstance(watched, str) else watched[0]
-        words, hashes = self._path(filter)
-        branch = branch_at(self._root, words, hashes, self._plan.separator)
-        if branch is None or filter is watched:
-            return branch is not None and is_wanted(branch)
-        return members_of(subscribers_of(branch), watched[1]) is not None
-
-    # With an index. reverse_index.py explains the order of the steps.
-
-    def _put_filed(self, place: Place, edit: Subscribe) -> None:
-        self._catch_up()
-        entry = edit.entry
-        index: Index = self._index  # type: ignore[assignment]
-        owner = index.owner_of(entry.key, entry.hash)
-        after = Duty((place, owner, entry.hash))
-        after.detail = filing = index.file(owner, entry.hash, _filing_key(place))
-        look = True
-        try:
-            edit_filter(self, edit)
-            look = False
-        finally:
-            try:
-                if index.settle(owner, entry.hash, filing) or look:
-                    self._withdraw(place, owner, entry.hash, edit)
-            except BaseException as raised:
-                index.left.put(after)
-                if not isinstance(raised, Exception):
-                    raise
-
-    def _take_filed(self, place: Place, subscriber: Any, hash: int, edit: Unsubscribe) -> None:
-        self._catch_up()
-        index: Index = self._index  # type: ignore[assignment]
-        owner = index.owner_of(subscriber, hash)
-        after = Duty((place, owner, hash))
-        edit_filter(self, edit)
-        try:
-            self._withdraw(place, owner, hash, edit)
-        except BaseException as raised:
-            index.left.put(after)
-            if not isinstance(raised, Exception):
-                raise
-
-    def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
-        """Strike the filing of a subscription if it is not in the trie. Users' `__eq__` is not called if the filings
-        are stored under `subscriber` itself, nor for comparisons that `edit` has made before."""
-        index: Index = self._index  # type: ignore[assignment]
-        owner = index.owner_of(subscriber, hash)
-        filing = index.to_strike(owner, hash, _filing_key(place))
-        if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is None:
-            index.strike(owner, hash, filing)
-
-    def _withdraw_all(self) -> None:
-        """Withdraw every filing whose subscription is not in the trie. The subscribers are those that the filings are
-        stored under, so the `__eq__` of others, which may raise, is not called."""
-        index: Index = self._index  # type: ignore[assignment]
-        raised: Exception | None = None
-        before: list[Any] = [freeze_root(index._root)]
-        for subscriber, hash, (filter, queue) in filed_in(before[0]):
-            check_signals()
-            try:
-                self._withdraw(self._place(filter, queue), subscriber, hash, None)
-            except MemoryError:
-                raise
-            except Exception as error:  # noqa: BLE001 (raised after all others have been withdrawn)
-                raised = raised or error
-        release(before, PARTS)
-        if raised is not None:
-            raise raised
-
-    def _clear_filings(self, after: Duty) -> None:
-        try:
-            self._withdraw_all()
-        except BaseException as raised:
-            self._index.left.put(after)  # type: ignore[union-attr]
-            if not isinstance(raised, Exception):
-                raise
-
-    def _catch_up(self) -> None:
-        """Settle and strike the filings that earlier changes have left: there was no memory, or a user's
-        `__eq__` had raised."""
-        left = self._index.left  # type: ignore[union-attr]
-        if left.waits:
-            left.do_all(self._finish)
-
-    def _finish(self, duty: Duty) -> None:
-        if duty.what is None:
-            self._withdraw_all()
-            return
-        index: Index = self._index  # type: ignore[assignment]
-        place, owner, hash = duty.what
-        filing: Filing = duty.detail
-        if filing is not None:
-            index.settle(owner, hash, filing)
-        self._withdraw(place, owner, hash, None)
-
-    def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
-        """Return all subscriptions of one subscriber, at one instant."""
-        hash = subscriber_hash(subscriber)
-        if self._index is None:
-            return spelled_for(walk(freeze_root(self._root)), self.dialect, subscriber, hash)
-        root, keys = self._filed(subscriber, hash)
-        found = []
-        for filter, queue in keys:
-            place = self._place(filter, queue)
-            entry = _entry_at(root, self._plan.separator, place, subscriber, hash, None)
-            if entry is not None:
-                found.append((filter, place[3], entry))
-        return found
 
     def _spelled_at(self, filter: str, subscriber: Any) -> Iterable[Spelled]:
         """Return the subscriptions on one filter, of all subscribers or of one."""
@@ -1240,28 +721,6 @@ class SubscriptionTrie(Matchable):
         if isinstance(audience, Shared) and self.dialect.queue_groups:
             return any(_is_in(members, subscriber, hash) for _, members in sets_of(audience))
         return _is_in(members_of(audience, group), subscriber, hash)
-
-    def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
-        """Return a read-only root, and the filters with their queue groups that were filed at its instant."""
-        index: Index = self._index  # type: ignore[assignment]
-        # Progress: a round that does not return found that another thread has changed this subscriber's filters.
-        while True:
-            filings = index.filings(subscriber, hash)
-            root = freeze_root(self._root)
-            if index.filings(subscriber, hash) is filings:
-                return root, [filing.key for filing in iter_keyed(filings)]
-
-    def _check_index(self) -> None:
-        index: Index = self._index  # type: ignore[assignment]
-        self._catch_up()
-        index.check()
-        filed = {(hash, key) for _, hash, key in index.everything()}
-        for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):
-            key = filter, group if self.dialect.queue_groups else None
-            owner = index.owner_of(entry.key, entry.hash)
-            assert index.find_filing(owner, entry.hash, key) is not None, f"{filter!r} is not filed"
-            filed.discard((entry.hash, key))
-        assert not filed, f"filed but not subscribed: {filed}"
 
     def _with_content(self, root: Root, tally: Tally) -> SubscriptionTrie:
         cls = type(self)
@@ -1323,54 +782,3 @@ def _snapshot_of(trie: SubscriptionTrie, instant: tuple[int, str]) -> Subscripti
 def _is_in(members: Any, subscriber: Any, hash: int) -> bool:
     entry = find_keyed(members, subscriber, hash)
     return entry is not None and living(entry) is not None
-
-
-def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
-    _, words, hashes, group = place
-    branch = branch_at(root, words, hashes, separator)
-    return None if branch is None else find_keyed(members_of(subscribers_of(branch), group), subscriber, hash, edit)
-
-
-def _filing_key(place: Place) -> tuple[str, str | None]:
-    """Return filter and queue group as plain strings, since no methods of users may compare keys of the index."""
-    filter, queue = place[0]
-    return str.__str__(filter), None if queue is None else str.__str__(queue)
-
-
-def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the filters, the subscribers and the options (None: none) of given subscriptions."""
-    filters: list[Any] = []
-    subscribers: list[Any] = []
-    options: list[Any] = []
-    for one in subscriptions:
-        if len(filters) % EVERY == 0:
-            check_signals()
-        given = one if type(one) is tuple and len(one) == 2 else _fields(one)
-        filters.append(given[0])
-        subscribers.append(given[1])
-        options.append(dict(given[2]) or None if len(given) == 3 else None)
-    return filters, subscribers, options
-
-
-def _require_storable(filter: Any, subscriber: Any, options: Any) -> None:
-    from subtrie.tagged import require_storable  # it imports types that few programs need
-
-    require_storable(filter, subscriber, options)
-
-
-def _fields(subscription: Any) -> tuple[Any, ...]:
-    """Return filter, subscriber and options of one given subscription."""
-    if isinstance(subscription, (tuple, Subscription)) and len(subscription) in (2, 3):
-        fields = (*subscription,) if len(subscription) == 3 else (*subscription, {})
-        if not isinstance(fields[2], Mapping):
-            raise TypeError(f"the options of a subscription are a mapping, not {fields[2]!r}")
-        for name in fields[2]:
-            if not isinstance(name, str):
-                raise TypeError(f"the name of an option is a str, not {name!r}")
-        return fields
-    raise ValueError(f"a subscription is (filter, subscriber) or (filter, subscriber, options), not {subscription!r}")
-
-
-# The root of a trie between __new__ and __init__. It is read-only, so that nothing can be lost in it.
-_UNMADE: Root = freeze_root(empty_root())
-_UNMADE_PLAN: Plan = Plan(AMQP, False)

@@ -381,7 +381,7 @@ def test_orders_of_the_steps_of_several_threads(seed: int) -> None:
 # ------------------------------------------------------------------------------------------------- faults put back
 
 INDEX = "subtrie._trie.reverse_index"
-TRIE = "subtrie._trie.trie"
+TRIE = "subtrie._trie.changeable"
 FAULTS = [
     Fault(
         "whoever unsubscribes strikes a filing whose owner is not through",
