@@ -61,6 +61,7 @@ cdef class AtomicReference:
 
     `AtomicReference(value=None)` starts with `value`. Both operations are O(1), linearizable, and lock-free. On
     free-threaded builds a replaced value is released as soon as no reader can still be using it (see `drain`).
+    Threads share a reference, so it is not copied or pickled: that raises TypeError.
 
     >>> ref = AtomicReference("old")
     >>> ref.compare_and_set("another", "new")
@@ -93,6 +94,11 @@ cdef class AtomicReference:
         concurrent calls that expect the same value, at most one succeeds. Wait-free.
         """
         return compare_and_set(self.slot, expected, desired)
+
+    def __reduce__(self):
+        raise TypeError(
+            "an AtomicReference is shared, not copied or pickled: make another one, AtomicReference(ref.load())"
+        )
 
     def __repr__(self):
         if Py_ReprEnter(self):

@@ -8,7 +8,7 @@ knows that the slot has changed.
 import itertools
 from reprlib import recursive_repr
 from types import GenericAlias
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import atomics
 
@@ -88,6 +88,11 @@ class AtomicReference:
 
     def compare_and_set(self, expected: object, desired: object) -> bool:
         return self._slot.compare_and_set(expected, desired)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an AtomicReference is shared, not copied or pickled: make another one, AtomicReference(ref.load())"
+        )
 
     @recursive_repr("AtomicReference(...)")
     def __repr__(self) -> str:

@@ -19,6 +19,9 @@ from snapshot._extras import extra
 Path: TypeAlias = str | os.PathLike[str]
 
 
+PUBLISHED = "_versions"
+"""The folder in a published directory that has its versions."""
+
 S3 = ("s3", "s3a", "s3n")
 """Schemes of S3."""
 
@@ -113,11 +116,15 @@ def parquet_files(place: Place) -> list[str]:
     """The path of a Parquet file, or the sorted paths of those in a folder and below, without hidden ones.
 
     :raises FileNotFoundError: the folder has none
+    :raises IsADirectoryError: it holds several instants
     """
     fs = extra("pyarrow.fs")
     if not place.is_folder():
         return [place.path]
     found = place.files.get_file_info(fs.FileSelector(place.path, recursive=True))
+    if any(PUBLISHED in each.path[len(place.path) :].split("/") for each in found):
+        why = "a published directory holds many instants; snapshot.restore(path) gives the newest, or another version"
+        raise IsADirectoryError(errno.EISDIR, why, place.name)
     kept = [each.path for each in found if each.type == fs.FileType.File and _is_data(each.path[len(place.path) :])]
     if not kept:
         raise FileNotFoundError(errno.ENOENT, "no Parquet files in the folder", place.name)

@@ -537,6 +537,7 @@ def matcher_cases() -> Iterable[Case]:
     yield case("snapshot", lambda f: len(f.snapshot()))
     yield case("fork", lambda f: f.fork().subscribe(one, THINGS[40]))
     yield case("diff", lambda f: len(list(f.diff(FieldMatcher()))))
+    yield case("__eq__", lambda f: (f == f.snapshot(), f == FieldMatcher()))
     yield case("__copy__", lambda f: len(copy.copy(f)))
     yield case("__repr__", lambda f: repr(f))
     yield case("__reduce__", lambda f: len(f.__reduce__()))
@@ -577,6 +578,7 @@ def router_cases() -> Iterable[Case]:
     yield case("fork", lambda r: r.fork().subscribe("a.1.*", one, THINGS[41]))
     yield case("diff", lambda r: len(list(r.diff(RoutingMatcher(AMQP)))))
     yield case("dialect", lambda r: r.dialect.name)
+    yield case("__eq__", lambda r: (r == r.snapshot(), r == RoutingMatcher(AMQP)))
     yield case("__copy__", lambda r: len(copy.copy(r)))
     yield case("__repr__", lambda r: repr(r))
     yield case("__reduce__", lambda r: len(r.__reduce__()))
@@ -607,6 +609,7 @@ def other_cases() -> Iterable[Case]:
     yield case("columns.walk", columns)
     yield reference("compare_and_set", lambda r: r.compare_and_set(r.load(), "other"))
     yield reference("load", lambda r: r.load())
+    yield reference("__reduce__", _refusal)
     yield reference("__repr__", lambda r: repr(r))
     yield reference("__init__", lambda r: AtomicReference(3).load())
     for name, dialect, filter, topic in (
@@ -639,6 +642,14 @@ def other_cases() -> Iterable[Case]:
     yield case("explain", lambda t: explain(from_pattern(pattern), event).partition("\n")[0])
     yield case("flattened", lambda t: flattened({"a": {"b": 1}, "c": [1, 2]}))
     yield case("drain", lambda t: ctrie.drain())
+
+
+def _refusal(reference: AtomicReference[Any]) -> str:
+    try:
+        reference.__reduce__()
+    except TypeError as error:
+        return str(error)
+    raise AssertionError("it was copied")
 
 
 def all_cases() -> dict[str, Case]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from snapshot.dialect_fields import dialect_of, fields_of
+from snapshot.paths import PUBLISHED
 from snapshot.published.errors import DamagedError
 from snapshot.topics import Limits
 from subtrie import Dialect
@@ -29,7 +30,7 @@ READABLE: Final = (1, FORMAT)
 MOST_BYTES: Final = 16 * 1024 * 1024
 """No manifest is longer, so a reader never takes more memory for one than a small multiple of this."""
 
-VERSIONS, FULL, CHANGES = FOLDERS = ("_versions", "full", "changes")
+VERSIONS, FULL, CHANGES = FOLDERS = (PUBLISHED, "full", "changes")
 NEWEST: Final = f"{VERSIONS}/newest"
 """A hint at the newest version."""
 

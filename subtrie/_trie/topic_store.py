@@ -9,6 +9,7 @@ except ModuleNotFoundError:
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
+from math import inf, nextafter
 from operator import attrgetter, itemgetter
 from time import time
 from types import GenericAlias
@@ -225,9 +226,10 @@ class TopicStore(Matchable):
                 return topic, found
 
     def update(self, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /) -> None:
-        """Store every topic of a mapping, or of an iterable of (topic, value), each by a change of its own.
+        """Store every topic of a mapping, or of an iterable of (topic, value), in order, each by a change of its own.
 
-        All topics are checked first: a bad one raises TopicError, and then nothing is stored.
+        All topics are checked first: a bad one raises TopicError, and then nothing is stored. Beyond `max_topics` the
+        last ones stay.
 
         >>> store = TopicStore()
         >>> store.update({"a": 1, "b.c": 2})
@@ -238,10 +240,14 @@ class TopicStore(Matchable):
         if not pairs:
             return
         self._writable()
-        now = time()
-        checked = [(self._path(topic), (str.__str__(topic), value, now)) for topic, value in pairs]
-        for (words, hashes), held in checked:
-            if put_topic(self, words, hashes, held, False) is None and self._room is not None:
+        checked = [(*self._path(topic), str.__str__(topic), value) for topic, value in pairs]
+        before = 0.0
+        for words, hashes, topic, value in checked:
+            now = time()
+            if now <= before:  # so that the order tells which are the oldest
+                now = nextafter(before, inf)
+            before = now
+            if put_topic(self, words, hashes, (topic, value, now), False) is None and self._room is not None:
                 self._make_room()
 
     def expire(self) -> int:

@@ -428,6 +428,17 @@ class FieldMatcher:
             raise TypeError(f"older must be a FieldMatcher, not {type(older).__name__}")
         return _changes(state_of(older), state_of(self))
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether `other` is a matcher with the same subscriptions and equal options, each at one instant.
+        Settings such as `max_criteria` do not matter. O(n)."""
+        if not isinstance(other, FieldMatcher):
+            return NotImplemented
+        return self is other or _content(state_of(self)) == _content(state_of(other))
+
+    def __hash__(self) -> int:
+        """By identity, unlike `==`, as of a SubscriptionTrie."""
+        return object.__hash__(self)
+
     def __copy__(self) -> FieldMatcher:
         return self.snapshot() if self._readonly else self.fork()
 
@@ -539,6 +550,10 @@ def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
             if subscriber is None:
                 continue
         yield FieldSubscription(frozenset(criteria_of(entry)), subscriber, entry.delivery.options)
+
+
+def _content(state: State) -> dict[Any, Any]:
+    return {(asked, subscriber): options for asked, subscriber, options in _shown(subscriptions_in(state))}
 
 
 def _changes(older: State, newer: State) -> Iterator[FieldChange]:

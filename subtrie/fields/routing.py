@@ -266,6 +266,17 @@ class RoutingMatcher:
             raise TypeError(f"older must be a RoutingMatcher, not {type(older).__name__}")
         return _changes(self._fields, _fields_in(older))
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether `other` is a matcher of the same dialect with the same subscriptions and equal options, each
+        at one instant. O(n)."""
+        if not isinstance(other, RoutingMatcher):
+            return NotImplemented
+        return self is other or bool(self.dialect == other.dialect and self._fields == _fields_in(other))
+
+    def __hash__(self) -> int:
+        """By identity, unlike `==`, as of a SubscriptionTrie."""
+        return object.__hash__(self)
+
     def __copy__(self) -> RoutingMatcher:
         return self.snapshot() if cython.cast(FieldMatcher, fields_of(self))._readonly else self.fork()
 

@@ -6,10 +6,12 @@ dropped too early, too late or twice. `Tracked` objects report their own end, ea
 
 from __future__ import annotations
 
+import copy
 import gc
 import importlib
 import importlib.util
 import itertools
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -138,6 +140,11 @@ class TestAtomicReference:
         weak = weakref.ref(ref)
         del ref
         assert weak() is None
+
+    @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+    def test_it_is_not_copied(self, body: Any, copied: Callable[[Any], Any]) -> None:
+        with pytest.raises(TypeError, match=r"shared, not copied or pickled: .* AtomicReference\(ref.load\(\)\)"):
+            copied(body.AtomicReference(1))
 
     def test_it_is_hashed_and_compared_by_identity(self, body: Any) -> None:
         one, other = body.AtomicReference(1), body.AtomicReference(1)

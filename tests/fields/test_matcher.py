@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subtrie import MQTT, SubscriptionTrie
+from subtrie import AMQP, MQTT, NATS, SubscriptionTrie
 from subtrie.fields import (
     Absent,
     AnyOf,
@@ -211,6 +211,36 @@ class TestInstants:
         }
         assert list(matcher.diff(matcher)) == []
         matcher.check()
+
+    def test_equal_are_those_with_the_same_subscriptions_and_options(self) -> None:
+        matcher: FieldMatcher = FieldMatcher()
+        matcher.subscribe([Present("a"), Equals("b", 1)], "ann", qos=1)
+        matcher.subscribe([Present("a")], "bob")
+        other = FieldMatcher(max_criteria=5)
+        other.subscribe_many([([Present("a")], "bob"), ([Equals("b", 1.0), Present("a")], "ann", {"qos": 1})])
+        assert matcher == other == matcher.snapshot() == copy.copy(matcher) == pickle.loads(pickle.dumps(matcher))
+        changes: list[Callable[[FieldMatcher], Any]] = [
+            lambda m: m.subscribe([Present("a")], "bob", qos=2),
+            lambda m: m.unsubscribe([Present("a")], "bob"),
+            lambda m: m.subscribe([Present("b")], "bob"),
+            lambda m: m.clear(),
+        ]
+        for change in changes:
+            changed = other.fork()
+            change(changed)
+            assert matcher != changed
+        assert matcher != RoutingMatcher()  # type: ignore[comparison-overlap]
+        assert len({matcher, other, matcher}) == 2, "hashed by identity"
+
+    def test_routes_are_compared_with_their_dialects(self) -> None:
+        one, other = RoutingMatcher(AMQP), RoutingMatcher(NATS)
+        assert one == RoutingMatcher(AMQP) != other
+        one.subscribe("a.b", [Present("f")], 1)
+        assert one != RoutingMatcher(AMQP)
+        other.subscribe("a.b", [Present("f")], 1)
+        assert one != other
+        assert one == one.snapshot() == pickle.loads(pickle.dumps(one))
+        assert hash(one) != hash(one.fork())
 
     def test_a_copy_and_a_pickle(self, matcher: FieldMatcher) -> None:
         matcher.subscribe([NotIn("a", [1]), Absent("b"), LessThan("c", 3), Prefix("d", "x")], "ann", qos=1)

@@ -488,6 +488,21 @@ class TestFencing:
         assert (later.exists(), earlier.exists(), foreign.exists()) == (True, False, True)
 
 
+class TestLoad:
+    """`load` reads a file or a folder of files; of a published directory it would take old instants for new ones."""
+
+    def test_names_restore(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        trie.subscribe("a", "ann")
+        with snapshot.Publisher(trie, tmp_path / "here") as publisher:
+            publisher.publish()
+            trie.unsubscribe("a", "ann")
+            publisher.publish()
+        for folder in (tmp_path / "here", tmp_path):
+            with pytest.raises(IsADirectoryError, match=r"published directory .* snapshot\.restore\(path\)"):
+                snapshot.load(folder)
+
+
 class TestRetention:
     def test_keeps_a_number_of_versions(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(composer, "FEWEST_FEEDS", 3)

@@ -7,6 +7,7 @@ import pickle
 import random
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -136,6 +137,18 @@ class TestNumber:
         assert kept == set(newest[: len(kept)])
         assert len(kept) >= min(len(newest), most - most // 8)
         store.check()
+
+    @pytest.mark.parametrize("clock", [time.time, lambda: 1000.0])
+    def test_of_many_at_once_the_last_stay(self, monkeypatch: pytest.MonkeyPatch, clock: Callable[[], float]) -> None:
+        monkeypatch.setattr(topic_store, "time", clock)
+        topics = {f"a/{number}": number for number in range(100)}
+        made = TopicStore(MQTT, topics, max_topics=8)
+        filled: TopicStore[int] = TopicStore(MQTT, max_topics=8)
+        filled.update(topics.items())
+        for store in (made, filled):
+            kept = sorted(store.values())
+            assert kept == list(range(100 - len(kept), 100))
+            assert len(kept) >= 7
 
     def test_holds_in_a_fork(self) -> None:
         store = TopicStore(MQTT, {str(number): number for number in range(10)}, max_topics=10)
