@@ -45,6 +45,7 @@ MODULES = {
     "ctrie._descent": "ctrie/_descent.py",
     "ctrie._bulk": "ctrie/_bulk.py",
     "ctrie._pickled": "ctrie/_pickled.py",
+    "ctrie._changeable": "ctrie/_changeable.py",
     "ctrie._ctrie": "ctrie/_ctrie.py",
     "ctrie._set": "ctrie/_set.py",
     "subtrie._trie.keyed": "subtrie/_trie/keyed.py",

@@ -3,7 +3,8 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._ctrie cimport Ctrie, REMOVE
+from ctrie._changeable cimport REMOVE
+from ctrie._ctrie cimport Ctrie
 from ctrie._descent cimport Absent, is_there
 from ctrie._native cimport Borrowed
 

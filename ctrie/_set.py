@@ -13,7 +13,8 @@ from types import GenericAlias
 from typing import Any, Final, Self
 
 if not cython.compiled:
-    from ctrie._ctrie import REMOVE, Ctrie
+    from ctrie._changeable import REMOVE
+    from ctrie._ctrie import Ctrie
     from ctrie._descent import Absent, is_there
 
 from ctrie._subclasses import attributes_of, set_attributes

@@ -40,7 +40,7 @@ WITHOUT_A_MUTANT: Final = {
     # The name of a snapshot. The first reader draws it.
     "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
     # No answer shows whether a factory runs twice; tests/ctrie/test_callbacks.py counts the calls.
-    "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
+    "ctrie/_changeable.py: compare_and_set(self._creations, None, empty_root())",
     # The places that weights give. If one is lost, another thread has made an equal one.
     "subtrie/_trie/choosing.py: compare_and_set(group.wheel, None, _Wheel(group.members))",
     # Whether to look for a notice that there was no memory for. A look too many changes nothing, and no schedule is one

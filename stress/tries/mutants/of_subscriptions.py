@@ -380,7 +380,7 @@ OBSERVERS: Final = (
     ),
     _of_shares(
         "a group is wanted as long as its filter is",
-        "trie",
+        "changeable",
         "        return members_of(subscribers_of(branch), watched[1]) is not None\n",
         "        return is_wanted(branch)\n",
         starts=_GROUPS_LISTENED_TO,

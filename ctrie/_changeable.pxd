@@ -1,0 +1,75 @@
+# C types for _changeable.py.
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ctrie._stack cimport check_stack
+from ctrie._bulk cimport fill_root
+from ctrie._descent cimport ADDED, Absent, THERE, UNDONE, find, find_value, put_quickly
+from ctrie._native cimport Slot, compare_and_set, initialise, load
+from ctrie._edits cimport edit_trie
+from ctrie._nodes cimport (
+    Edit, Pair, Root, Rooted, SNode, clear_root, empty_root, first_snode, freeze_root, is_empty, mix, new_pair, root_of,
+)
+from ctrie._release cimport release
+from ctrie._signals cimport EVERY, check_signals
+from ctrie._tally cimport Tally, begin_change, begin_clear, doubt, end_change, end_clear
+cdef extern from "watch.h":
+    bint is_watching "ctrie_is_watching" ()
+    void watch_more "ctrie_watch" (int more)
+
+
+cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
+cdef object _ABSENT, _MASK64
+cdef Root _UNMADE
+
+
+@cython.no_gc
+cdef class MapEdit(Edit):
+    cdef object key
+    cdef object value
+    cdef int mode
+    cdef SNode expected
+    cdef object equal
+
+    @cython.locals(pair=Pair)
+    cdef bint same(self, SNode sn) except -1
+    cdef SNode create(self)
+    @cython.locals(mode=int, pair=Pair)
+    cdef SNode change(self, SNode sn)
+
+
+@cython.collection_type("mapping")
+cdef class ChangeableMap(Rooted):
+    cdef object _hash
+    cdef object _equal
+    cdef Slot _creations
+    cdef object __weakref__
+
+    cdef uint64_t _hash_of(self, object key) except? 0
+    cdef bint _is_made(self) except -1
+    cdef object _writable(self)
+    @cython.locals(found=list, mapping=dict, number=Py_ssize_t)
+    cdef bint _fill(self, object given) except -1
+    @cython.locals(hash=uint64_t)
+    cdef int _put(self, object key, object value) except -1
+    @cython.locals(hash=uint64_t, outcome=int)
+    cdef object _put_if_absent(self, object key, object value, object default)
+    @cython.locals(outcome=int)
+    cdef int _put_quickly(self, object key, uint64_t hash, object value, bint only_new) except -1
+    @cython.locals(stored=bint, number=Py_ssize_t)
+    cdef bint _fill_root(self, list pairs, bint distinct) except -1
+    cdef SNode _edit(self, int mode, object key, object value, SNode expected)
+    @cython.locals(edit=MapEdit, found=SNode, more=int)
+    cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
+    cdef object _watch_on(self, object watch, str operation, object key, uint64_t hash)
+    @cython.locals(edit=MapEdit)
+    cdef MapEdit _map_edit(self, int mode, object key, uint64_t hash, object value, SNode expected)
+    @cython.locals(hash=uint64_t, sn=SNode)
+    cdef bint _edit_if(self, int mode, object key, object old, object new) except -1
+    cdef Root _creations_root(self)
+    @cython.locals(edit=MapEdit)
+    cdef object _take_back(self, Root making, int mode, object key, uint64_t hash, SNode announced)
+
+
+cdef bint _has_changed(int mode, SNode found, SNode expected) noexcept
+cdef int _more(int mode, SNode found, SNode expected) noexcept

@@ -1,0 +1,535 @@
+"""A map as it is changed: the edits of one key, those of many, and what each does to the count of keys."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Callable, Iterable
+from operator import index, is_
+from typing import Any, Self
+
+from ctrie._bulk import pause_collector, resume_collector
+from ctrie._creation import Creation
+from ctrie._signatures import NoDefault
+from ctrie._subclasses import not_to_be_changed
+from ctrie._views import not_a_pair, pairs_of
+
+if not cython.compiled:
+    from ctrie._bulk import fill_root
+    from ctrie._descent import (
+        ADDED,
+        THERE,
+        UNDONE,
+        Absent,
+        find,
+        find_value,
+        put_quickly,
+    )
+    from ctrie._edits import edit_trie
+    from ctrie._nodes import (
+        Edit,
+        Pair,
+        Root,
+        Rooted,
+        SNode,
+        clear_root,
+        empty_root,
+        first_snode,
+        freeze_root,
+        is_empty,
+        mix,
+        new_pair,
+        root_of,
+    )
+    from ctrie._release import release
+    from ctrie._signals import EVERY, check_signals
+    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from ctrie._stack import check_stack
+    from ctrie._tally import Tally, begin_change, begin_clear, doubt, end_change, end_clear
+
+from ctrie._nodes import NODES
+from ctrie._own_changes import Watch, note_change
+
+if not cython.compiled:  # the compiled body (c/watch.h) reads a thread-local number
+    from ctrie._own_changes import is_watching
+
+    def watch_more(count: int) -> None:
+        """Add to the number of operations that watch the present thread. Only the compiled twin needs the number."""
+
+
+PUT = 0
+PUT_IF_ABSENT = 1
+REPLACE = 2
+REPLACE_SAME = 3
+REMOVE = 4
+REMOVE_SAME = 5
+
+_ABSENT: Any = NoDefault()
+_AT_ONCE = (dict, list, tuple)  # `update` reads these without running users' code, which could read the trie meanwhile
+_MASK64 = 0xFFFFFFFFFFFFFFFF
+
+# The root of a Ctrie between __new__ and __init__. It is read-only, so nothing can be stored in it and lost.
+_UNMADE: Root = freeze_root(empty_root())
+
+
+class MapEdit(Edit):
+    """One change of the S-node of one key. The modes ..._SAME act only if the S-node is still `expected`, the one whose
+    value the caller has compared. So no value is compared twice, and none is compared under contention."""
+
+    __slots__ = ("equal", "expected", "key", "mode", "value")
+    key: Any
+    value: Any
+    mode: int
+    expected: SNode | None
+    equal: Callable[[Any, Any], Any] | None
+
+    def same(self, sn: SNode) -> bool:
+        if self.settled:
+            return False  # only tombs are left to clear away: do not call the user's __eq__ again
+        pair: Pair = sn  # type: ignore[assignment]
+        return pair.key is self.key or self.agree(pair.key, self.key, self.equal)
+
+    def create(self) -> SNode | None:
+        return new_pair(self.key, self.hash, self.value) if self.mode <= PUT_IF_ABSENT else None
+
+    def change(self, sn: SNode) -> SNode | None:
+        mode = self.mode
+        if mode in (PUT, REPLACE) or (mode == REPLACE_SAME and sn is self.expected):
+            pair: Pair = sn  # type: ignore[assignment]
+            return new_pair(pair.key, self.hash, self.value)  # as in a dict, the first key object stays
+        if mode == REMOVE or (mode == REMOVE_SAME and sn is self.expected):
+            return None
+        return sn
+
+
+class ChangeableMap(Rooted):
+    """A Ctrie without its questions (_ctrie.py has them). Its methods are documented as those of `Ctrie`."""
+
+    __slots__ = ("__weakref__", "_creations", "_equal", "_hash")
+    _hash: Callable[[Any], int] | None
+    _equal: Callable[[Any, Any], Any] | None
+    _creations: Slot  # for get_or_create: None, or the Root of a trie of key -> Creation
+
+    if cython.compiled:
+
+        def __cinit__(self, *_: object, **__: object) -> None:
+            self._root = _UNMADE
+            self._tally = Tally()
+            self._creations = Slot.__new__(Slot)
+    else:
+
+        def __new__(cls, *_: object, **__: object) -> Self:
+            self = object.__new__(cls)
+            self._root = _UNMADE
+            self._tally = Tally()
+            self._creations = Slot.__new__(Slot)
+            initialise(self._creations, None)
+            self._hash = self._equal = None
+            return self
+
+    # ----------------------------------------------------------------------------------------------- one key: write
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._writable()
+        self._put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        if self._edit(REMOVE, key, None, None) is None:
+            raise KeyError(key)
+
+    def put_if_absent(self, key: Any, value: Any, default: Any = None) -> Any:
+        """Store `value` unless `key` has one; return the value already there, else `default`.
+
+        A `default` of your own tells "absent before" from "None before".
+
+        >>> m = Ctrie()
+        >>> m.put_if_absent("a", 1), m.put_if_absent("a", 2)
+        (None, 1)
+        """
+        return self._put_if_absent(key, value, default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Return the value of `key`; if there is none, store `default` first. Atomic."""
+        return self._put_if_absent(key, default, default)
+
+    def replace(self, key: Any, value: Any) -> bool:
+        """Store `value` only if `key` has a value; return whether it had one. O(log n), lock-free.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.replace("a", 2), m.replace("b", 2)
+        (True, False)
+        """
+        return self._edit(REPLACE, key, value, None) is not None
+
+    def replace_if(self, key: Any, old: Any, new: Any) -> bool:
+        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it
+        was. O(log n), lock-free.
+
+        If the value's `__eq__` changes `key` at every attempt, or the keys of other threads' operations that change
+        `key` in turn, this raises RuntimeError, as `compute` does.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
+        (False, True, 3)
+        """
+        return self._edit_if(REPLACE_SAME, key, old, new)
+
+    def remove_if(self, key: Any, old: Any) -> bool:
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); return whether it was. Errors
+        as `replace_if`.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
+        (False, True, 0)
+        """
+        return self._edit_if(REMOVE_SAME, key, old, None)
+
+    @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
+    def pop(self, key: Any, default: Any = _ABSENT) -> Any:
+        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
+        found = self._edit(REMOVE, key, None, None)
+        if found is not None:
+            return found.value
+        if default is _ABSENT:
+            raise KeyError(key)
+        return default
+
+    @cython.binding(True)  # type: ignore[untyped-decorator]  # as `pop`
+    def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None, *, absent: Any = _ABSENT) -> Any:
+        """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
+
+        If `fn` returns the very object that is given as `absent`, `key` has no value afterwards.
+
+        Atomic: the value does not change between the one that `fn` got and the one that it returned. `fn` may be called
+        again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
+        caller, and nothing is changed.
+
+        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Two kinds
+        of `fn` could make calls repeat for ever; they raise RuntimeError after ten rounds. One changes `key` itself in
+        every round. The other kind is a circle: the `fn` of each thread changes the key of the next thread's call in
+        every round; then one of these calls raises, and the others continue. Do not let `fn` wait for another thread
+        that changes `key`: that is not detected.
+
+        >>> m = Ctrie()
+        >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
+        (1, 2)
+        >>> m.compute("hits", lambda n: n - 2 or None, absent=None), "hits" in m
+        (None, False)
+        """
+        self._writable()
+        if not callable(fn):
+            raise TypeError(f"compute() takes a function of the present value, not {type(fn).__name__}")
+        hash = self._hash_of(key)
+        watch = None
+        # Progress: a round that does not return found that another thread has changed this key, or that users' code in
+        # this thread has. The watch limits the number of the latter.
+        try:
+            while True:
+                if watch is not None:
+                    watch_more(1)
+                try:
+                    if watch is not None:
+                        watch.begin()
+                    sn = find(self, key, hash, self._equal)
+                    value = fn(default if sn is None else sn.value)
+                    if value is absent:
+                        if sn is None or self._edit_hashed(REMOVE_SAME, key, hash, None, sn) is sn:
+                            return value
+                    elif self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
+                        return value
+                finally:
+                    if watch is not None:
+                        watch_more(-1)
+                        watch.end()
+                watch = self._watch_on(watch, "compute", key, hash)
+        finally:
+            if watch is not None:
+                watch.forget()
+
+    def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
+        """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
+
+        A thread that asks for a key whose value is being made waits for it, so this one method is not lock-free. If
+        `factory` raises, its caller gets the exception, the map is unchanged, and one of the waiting threads tries its
+        own. A `factory` that asks for its own key gets a RuntimeError instead of a deadlock. If factories in several
+        threads ask for one another's keys, one of them gets it. If `factory` stores a value for its key, that value
+        stays.
+
+        >>> m = Ctrie()
+        >>> m.get_or_create("k", list) is m.get_or_create("k", list)
+        True
+        """
+        self._writable()
+        if not callable(factory):
+            raise TypeError(f"get_or_create() takes a function that makes the value, not {type(factory).__name__}")
+        hash = self._hash_of(key)
+        while True:
+            sn = find(self, key, hash, self._equal)
+            if sn is not None:
+                return sn.value
+            mine = Creation()
+            making = self._creations_root()
+            announced = edit_trie(making, self._map_edit(PUT_IF_ABSENT, key, hash, mine, None))
+            if announced is not None:
+                pair: Pair = announced  # type: ignore[assignment]
+                pair.value.wait(key)
+                self._take_back(making, REMOVE_SAME, pair.key, hash, pair)  # its maker may not exist any more
+                continue
+            try:
+                # An earlier creation may have ended between the lookup and the announcement.
+                sn = find(self, key, hash, self._equal)
+                if sn is not None:
+                    return sn.value
+                value = factory()
+                sn = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
+                return value if sn is None else sn.value
+            finally:
+                try:
+                    self._take_back(making, REMOVE, key, hash, None)
+                except MemoryError:
+                    pass  # the next thread that finds it, ended, takes it back
+                finally:
+                    mine.finish()
+
+    # ------------------------------------------------------------------------------------------------ many keys: write
+
+    def update(self, mapping_or_pairs: Any = (), /, **more: Any) -> None:
+        """Store every pair, each by a separate atomic change. If the Ctrie is empty, a dict, list or tuple is stored at
+        one instant, in a fraction of the time, with the cycle collector paused."""
+        self._writable()
+        pairs = pairs_of(mapping_or_pairs)
+        if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(mapping_or_pairs):
+            for number, pair in enumerate(pairs):
+                if number % EVERY == 0:
+                    check_signals()
+                try:
+                    key, value = pair
+                except (TypeError, ValueError) as refusal:
+                    raise not_a_pair(pair, number, refusal) from None
+                self._put(key, value)
+        for name, value in more.items():
+            self._put(name, value)
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free."""
+        self._writable()
+        # Progress: a round that does not return found that another thread has changed or removed this key.
+        while True:
+            sn = first_snode(self._root)
+            if sn is None:
+                raise KeyError("popitem(): the Ctrie is empty")
+            pair: Pair = sn  # type: ignore[assignment]
+            if self._edit_hashed(REMOVE_SAME, pair.key, pair.hash, None, pair) is pair:
+                return pair.key, pair.value
+
+    def clear(self) -> None:
+        """Remove everything, at one instant. Lock-free. O(1), and O(n) to free what nothing else needs."""
+        self._writable()
+        before = begin_clear(self._tally)
+        cleared = False
+        try:
+            dropped = clear_root(self._root)
+            cleared = True
+        finally:
+            end_clear(self._tally, before, cleared)
+        release(dropped, NODES)
+
+    # ------------------------------------------------------------------------------------------------------- internals
+
+    def _hash_of(self, key: Any) -> int:
+        check_stack()
+        if self._hash is None:
+            return mix(hash(key))
+        raw = self._hash(key)
+        if not hasattr(raw, "__index__"):
+            raise TypeError(
+                f"hash({key!r}) returned {type(raw).__name__}, not int: the `hash` that this Ctrie was given"
+            )
+        raw = index(raw) & _MASK64
+        return mix(raw)
+
+    def _is_made(self) -> bool:
+        """Return whether `__init__` has run."""
+        return self._root is not _UNMADE
+
+    def _writable(self) -> None:
+        if self._root.readonly:
+            raise not_to_be_changed("Ctrie", self._is_made(), "take .snapshot() of it for a copy that can be changed")
+
+    def _fill(self, given: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> bool:
+        """Store all pairs at once if the trie is empty; return whether they are stored."""
+        if not is_empty(self._root):
+            return False
+        found: list[Any] = []
+        paused = pause_collector()
+        try:
+            if type(given) is dict:
+                mapping: dict[Any, Any] = given
+                for key, value in mapping.items():
+                    if len(found) % EVERY == 0:
+                        check_signals()
+                    found.append(new_pair(key, self._hash_of(key), value))
+            else:
+                for number, pair in enumerate(given):
+                    if number % EVERY == 0:
+                        check_signals()
+                    try:
+                        key, value = pair
+                    except (TypeError, ValueError) as refusal:
+                        raise not_a_pair(pair, number, refusal) from None
+                    found.append(new_pair(key, self._hash_of(key), value))
+            return not found or self._fill_root(found, type(given) is dict)
+        finally:
+            resume_collector(paused)
+
+    def _add_keys(self, keys: Iterable[Any]) -> None:
+        """Store None for each key of a new set, which no other thread sees yet."""
+        found: list[Any] = []
+        paused = pause_collector()
+        try:
+            for key in keys:
+                if len(found) % EVERY == 0:
+                    check_signals()
+                found.append(new_pair(key, self._hash_of(key), None))
+            if found:
+                self._fill_root(found, type(keys) in (set, frozenset))
+        finally:
+            resume_collector(paused)
+
+    def _fill_root(self, pairs: list[Any], distinct: bool) -> bool:
+        """Store these pairs, some, at once if the trie is empty; return whether they are stored."""
+        begin_change(self._tally)
+        stored = False
+        try:
+            number = len(pairs)
+            stored = fill_root(self._root, pairs, self._equal)
+        finally:
+            if stored and not distinct:
+                doubt(self._tally)
+            end_change(self._tally, number if stored and distinct else 0, 0)
+        return stored
+
+    def _put(self, key: Any, value: Any) -> None:
+        hash = self._hash_of(key)
+        if self._put_quickly(key, hash, value, False) == UNDONE:
+            self._edit_hashed(PUT, key, hash, value, None)
+        elif is_watching():
+            note_change(self, key, hash)
+
+    def _put_quickly(self, key: Any, hash: int, value: Any, only_new: bool) -> int:
+        outcome = UNDONE
+        begin_change(self._tally)
+        try:
+            outcome = put_quickly(self, key, hash, self._equal, value, only_new)
+        finally:
+            end_change(self._tally, outcome == ADDED, 0)
+        return outcome
+
+    def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
+        self._writable()
+        hash = self._hash_of(key)
+        outcome = self._put_quickly(key, hash, value, True)
+        if outcome == ADDED:
+            if is_watching():
+                note_change(self, key, hash)
+            return default
+        if outcome == THERE:
+            present = find_value(self, key, hash, self._equal, Absent)
+            if present is not Absent:  # it was not removed in between
+                return present
+        found = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
+        return default if found is None else found.value
+
+    def _edit(self, mode: int, key: Any, value: Any, expected: SNode | None) -> SNode | None:
+        self._writable()
+        return self._edit_hashed(mode, key, self._hash_of(key), value, expected)
+
+    def _edit_hashed(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> SNode | None:
+        edit = self._map_edit(mode, key, hash, value, expected)
+        more = 0
+        begin_change(self._tally)
+        try:
+            found = edit_trie(cython.cast(Root, root_of(self)), edit)
+            more = _more(mode, found, expected)
+        finally:
+            end_change(self._tally, -1 if edit.settled else more, 0)  # settled: removed, whatever came after that
+        if is_watching() and _has_changed(mode, found, expected):
+            note_change(self, key, hash)
+        return found
+
+    def _map_edit(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> MapEdit:
+        edit: MapEdit = MapEdit.__new__(MapEdit)
+        edit.mode = mode
+        edit.key = key
+        edit.hash = hash
+        edit.value = value
+        edit.expected = expected
+        edit.equal = self._equal
+        return edit
+
+    def _edit_if(self, mode: int, key: Any, old: Any, new: Any) -> bool:
+        self._writable()
+        hash = self._hash_of(key)
+        watch = None
+        # Progress: as in `compute`.
+        try:
+            while True:
+                if watch is not None:
+                    watch_more(1)
+                try:
+                    if watch is not None:
+                        watch.begin()
+                    sn = find(self, key, hash, self._equal)
+                    if sn is None or not (sn.value is old or sn.value == old):
+                        return False
+                    if self._edit_hashed(mode, key, hash, new, sn) is sn:
+                        return True
+                finally:
+                    if watch is not None:
+                        watch_more(-1)
+                        watch.end()
+                watch = self._watch_on(watch, "replace_if" if mode == REPLACE_SAME else "remove_if", key, hash)
+        finally:
+            if watch is not None:
+                watch.forget()
+
+    def _watch_on(self, watch: Any, operation: str, key: Any, hash: int) -> Any:
+        """Return the watch for the next round, after a round that failed."""
+        if watch is None:
+            return Watch(self, hash)
+        watch.end_round(operation, key, self._equal)
+        return watch
+
+    def _creations_root(self) -> Root:
+        root = load(self._creations)
+        if root is None:
+            # Success: announcements go into this trie. Failure: another thread has just made one.
+            compare_and_set(self._creations, None, empty_root())
+            root = load(self._creations)
+        return root  # type: ignore[no-any-return]
+
+    def _take_back(self, making: Root, mode: int, key: Any, hash: int, announced: SNode | None) -> None:
+        """Remove the announcement that was made with this very key object. Keys are compared by identity: a key's
+        `__eq__` may raise, and then the announcement would stay."""
+        edit = self._map_edit(mode, key, hash, None, announced)
+        edit.equal = is_
+        edit_trie(making, edit)
+
+
+def _has_changed(mode: int, found: SNode | None, expected: SNode | None) -> bool:
+    """Tell whether an edit that found `found` has changed anything."""
+    if mode == PUT:
+        return True
+    if mode == PUT_IF_ABSENT:
+        return found is None
+    return found is not None and (mode in (REPLACE, REMOVE) or found is expected)
+
+
+def _more(mode: int, found: SNode | None, expected: SNode | None) -> int:
+    """Return how many more keys there are after an edit that found `found`."""
+    if found is None:
+        return 1 if mode in (PUT, PUT_IF_ABSENT) else 0
+    return -1 if mode == REMOVE or (mode == REMOVE_SAME and found is expected) else 0
