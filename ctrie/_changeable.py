@@ -106,7 +106,8 @@ class MapEdit(Edit):
 
 
 class ChangeableMap(Rooted):
-    """A Ctrie without its questions (_ctrie.py has them). Its methods are documented as those of `Ctrie`."""
+    """What a Ctrie consists of, and its changes. Those that take a tenth more time if a base class has them, since the
+    interpreter calls methods of the very class by a shorter way, are with the questions in _ctrie.py."""
 
     __slots__ = ("__weakref__", "_creations", "_equal", "_hash")
     _hash: Callable[[Any], int] | None
@@ -140,64 +141,7 @@ class ChangeableMap(Rooted):
         if self._edit(REMOVE, key, None, None) is None:
             raise KeyError(key)
 
-    def put_if_absent(self, key: Any, value: Any, default: Any = None) -> Any:
-        """Store `value` unless `key` has one; return the value already there, else `default`.
-
-        A `default` of your own tells "absent before" from "None before".
-
-        >>> m = Ctrie()
-        >>> m.put_if_absent("a", 1), m.put_if_absent("a", 2)
-        (None, 1)
-        """
-        return self._put_if_absent(key, value, default)
-
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Return the value of `key`; if there is none, store `default` first. Atomic."""
-        return self._put_if_absent(key, default, default)
-
-    def replace(self, key: Any, value: Any) -> bool:
-        """Store `value` only if `key` has a value; return whether it had one. O(log n), lock-free.
-
-        >>> m = Ctrie({"a": 1})
-        >>> m.replace("a", 2), m.replace("b", 2)
-        (True, False)
-        """
-        return self._edit(REPLACE, key, value, None) is not None
-
-    def replace_if(self, key: Any, old: Any, new: Any) -> bool:
-        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it
-        was. O(log n), lock-free.
-
-        If the value's `__eq__` changes `key` at every attempt, or the keys of other threads' operations that change
-        `key` in turn, this raises RuntimeError, as `compute` does.
-
-        >>> m = Ctrie({"a": 1})
-        >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
-        (False, True, 3)
-        """
-        return self._edit_if(REPLACE_SAME, key, old, new)
-
-    def remove_if(self, key: Any, old: Any) -> bool:
-        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); return whether it was. Errors
-        as `replace_if`.
-
-        >>> m = Ctrie({"a": 1})
-        >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
-        (False, True, 0)
-        """
-        return self._edit_if(REMOVE_SAME, key, old, None)
-
     @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
-    def pop(self, key: Any, default: Any = _ABSENT) -> Any:
-        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
-        found = self._edit(REMOVE, key, None, None)
-        if found is not None:
-            return found.value
-        if default is _ABSENT:
-            raise KeyError(key)
-        return default
-
-    @cython.binding(True)  # type: ignore[untyped-decorator]  # as `pop`
     def compute(self, key: Any, fn: Callable[[Any], Any], default: Any = None, *, absent: Any = _ABSENT) -> Any:
         """Replace the value of `key` by `fn(value)` (`fn(default)` if there is none) and return the new value.
 

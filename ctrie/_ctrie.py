@@ -17,7 +17,7 @@ from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr
 
 if not cython.compiled:
-    from ctrie._changeable import ChangeableMap
+    from ctrie._changeable import REMOVE, REMOVE_SAME, REPLACE, REPLACE_SAME, ChangeableMap
     from ctrie._descent import (
         GROUP,
         Absent,
@@ -174,6 +174,65 @@ class Ctrie(ChangeableMap):
 
     def __contains__(self, key: Any) -> bool:
         return is_there(self, key, self._hash_of(key), self._equal)
+
+    # ----------------------------------------------------------------------------------------------- one key: write
+
+    def put_if_absent(self, key: Any, value: Any, default: Any = None) -> Any:
+        """Store `value` unless `key` has one; return the value already there, else `default`.
+
+        A `default` of your own tells "absent before" from "None before".
+
+        >>> m = Ctrie()
+        >>> m.put_if_absent("a", 1), m.put_if_absent("a", 2)
+        (None, 1)
+        """
+        return self._put_if_absent(key, value, default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Return the value of `key`; if there is none, store `default` first. Atomic."""
+        return self._put_if_absent(key, default, default)
+
+    def replace(self, key: Any, value: Any) -> bool:
+        """Store `value` only if `key` has a value; return whether it had one. O(log n), lock-free.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.replace("a", 2), m.replace("b", 2)
+        (True, False)
+        """
+        return self._edit(REPLACE, key, value, None) is not None
+
+    def replace_if(self, key: Any, old: Any, new: Any) -> bool:
+        """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it
+        was. O(log n), lock-free.
+
+        If the value's `__eq__` changes `key` at every attempt, or the keys of other threads' operations that change
+        `key` in turn, this raises RuntimeError, as `compute` does.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
+        (False, True, 3)
+        """
+        return self._edit_if(REPLACE_SAME, key, old, new)
+
+    def remove_if(self, key: Any, old: Any) -> bool:
+        """Remove `key` only if its value is `old` (identical or equal, as `in` compares); return whether it was. Errors
+        as `replace_if`.
+
+        >>> m = Ctrie({"a": 1})
+        >>> m.remove_if("a", 2), m.remove_if("a", 1), len(m)
+        (False, True, 0)
+        """
+        return self._edit_if(REMOVE_SAME, key, old, None)
+
+    @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
+    def pop(self, key: Any, default: Any = _ABSENT) -> Any:
+        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
+        found = self._edit(REMOVE, key, None, None)
+        if found is not None:
+            return found.value
+        if default is _ABSENT:
+            raise KeyError(key)
+        return default
 
     # ------------------------------------------------------------------------------------------------------- all keys
 
