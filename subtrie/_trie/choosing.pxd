@@ -3,12 +3,13 @@ cimport cython
 from libc.math cimport log
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Slot, compare_and_set, load
+from ctrie._native cimport Borrowed, borrow, borrowed, compare_and_set, is_exactly, load
 from ctrie._nodes cimport mix
 from subtrie._trie.draws cimport draw, draw_again
-from subtrie._trie.groups cimport Group, weight_of
-from subtrie._trie.keyed cimport branches_of, find_keyed, set_size
+from subtrie._trie.groups cimport Group, members_in, takes_turn, turn_of, weight_of
+from subtrie._trie.keyed cimport SetNode, branches_of, find_keyed, set_array_of, set_size, size_in
 from subtrie._trie.match.reading cimport Query, hash_of_topic, is_excluded
+from subtrie._trie.match.walk cimport item_of
 from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
 
 cdef uint64_t LAST
@@ -29,14 +30,16 @@ cpdef Choice new_choice(object key, object sender)
 @cython.locals(other=Choice)
 cpdef Choice choice_for(Choice choice, Query query)
 cdef Choice _with_sender(Choice choice)
-@cython.locals(size=Py_ssize_t, key=uint64_t, turn=uint64_t, place=uint64_t, entry=Entry)
-cpdef Entry choose(Group group, uint64_t asker, bint take_turn, Choice choice)
+@cython.locals(entry=Borrowed, alive=Entry)
+cpdef Entry choose(Group group, uint64_t asker, bint take_turn, bint weak, Choice choice)
 @cython.locals(
-    sizes=list, total=uint64_t, key=uint64_t, first=Group, turn=Slot, state=uint64_t, follows=bint, place=uint64_t,
-    entry=Entry,
+    members=Borrowed, size=uint64_t, key=uint64_t, turn=uint64_t, place=uint64_t, entry=Borrowed, following=uint64_t,
+)
+cdef Borrowed next_member(Borrowed group, uint64_t asker, bint take_turn, bint weak) except NULL
+@cython.locals(
+    sizes=list, total=uint64_t, key=uint64_t, first=Borrowed, turn=uint64_t, follows=bint, place=uint64_t, entry=Entry,
 )
 cpdef tuple choose_among(list groups, uint64_t asker, bint take_turn, Choice choice)
-cdef inline bint _takes(Slot turn, object number, uint64_t key, uint64_t following) except -1
 cdef uint64_t _key(uint64_t asker) noexcept
 @cython.locals(at=Py_ssize_t, group=Group, stamps=uint64_t)
 cdef uint64_t _stamps(list groups, Choice choice) except? 0
@@ -49,8 +52,9 @@ cdef Entry _is_able(Entry entry, Choice choice)
 cdef tuple _first_able(list groups, list sizes, uint64_t total, uint64_t place, bint follows, Choice choice)
 @cython.locals(at=Py_ssize_t, group=Group, size=uint64_t)
 cdef tuple _member_at(list groups, list sizes, uint64_t total, uint64_t place)
-@cython.locals(size=Py_ssize_t)
-cdef Entry entry_at(object members, Py_ssize_t place)
+cdef Entry _entry_of(Group group, uint64_t place)
+@cython.locals(array=Borrowed, at=Py_ssize_t, size=uint64_t)
+cdef Borrowed entry_at(Borrowed members, uint64_t place) noexcept
 
 
 cdef class _Wheel:

@@ -42,11 +42,12 @@ if not cython.compiled:
     from math import log
 
     from ctrie._nodes import mix
-    from ctrie._slot import Slot, compare_and_set, load
+    from ctrie._slot import borrow, borrowed, compare_and_set, is_exactly, load
     from subtrie._trie.draws import draw, draw_again
-    from subtrie._trie.groups import Group, weight_of
-    from subtrie._trie.keyed import branches_of, find_keyed, set_size
+    from subtrie._trie.groups import Group, members_in, takes_turn, turn_of, weight_of
+    from subtrie._trie.keyed import SetNode, branches_of, find_keyed, set_array_of, set_size, size_in
     from subtrie._trie.match.reading import Query, hash_of_topic, is_excluded
+    from subtrie._trie.match.walk import item_of
     from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
 
 from subtrie._trie.keyed import iter_keyed
@@ -100,25 +101,37 @@ def _with_sender(choice: Choice) -> Choice | None:
     return choice_for(None, choice.query)
 
 
-def choose(group: Group, asker: int, take_turn: bool, choice: Choice | None) -> Entry | None:
+def choose(group: Group, asker: int, take_turn: bool, weak: bool, choice: Choice | None) -> Entry | None:
     """Return the member of a group that gets a message from `asker`, a number for the trie that is asked; None if none
-    is alive. O(log n)."""
+    is alive. `weak`: members may be weakly held. O(log n)."""
     if isinstance(group.members, Entry):
         return None if _is_excluded(group.members, choice) else living(group.members)
     if choice is None and not group.weighted:  # and without exclusions: then there is a choice
-        size = set_size(group.members)
-        key = _key(asker)
-        # Progress: a round that does not return found that another thread has taken a turn.
-        while True:
-            number = load(group.turn)
-            turn = number
-            place = turn & LAST if turn >> 32 == key else draw(size)
-            entry = living(entry_at(group.members, place))
-            if entry is None:
-                break
-            if not take_turn or _takes(group.turn, number, key, (place + 1) % size):
-                return entry
+        entry = next_member(borrow(group), asker, take_turn, weak)
+        alive = None if entry is borrow(None) else living(borrowed(entry))
+        if alive is not None:
+            return alive
     return choose_among([group], asker, take_turn, choice)[1]
+
+
+def next_member(group: Any, asker: int, take_turn: bool, weak: bool) -> Any:
+    """Return the member whose turn it is in a group without weights and exclusions, borrowed from it. None: it is dead,
+    and nobody's turn has been taken."""
+    members = members_in(group)
+    size = size_in(members)
+    if size == 1:
+        return members
+    key = _key(asker)
+    # Progress: a round that does not return found that another thread has taken a turn.
+    while True:
+        turn = turn_of(group)
+        place = turn & LAST if turn >> 32 == key else draw(size)
+        entry = entry_at(members, place)
+        if weak and living(borrowed(entry)) is None:
+            return borrow(None)
+        following = place + 1 if place + 1 < size else 0
+        if not take_turn or takes_turn(group, turn, key << 32 | following):
+            return entry
 
 
 def choose_among(groups: list[Group], asker: int, take_turn: bool, choice: Choice | None) -> tuple[int, Entry | None]:
@@ -132,24 +145,17 @@ def choose_among(groups: list[Group], asker: int, take_turn: bool, choice: Choic
     if choice is not None and choice.spares and not _is_member(groups, choice):
         choice = _with_sender(choice)
     key = _key(asker ^ _stamps(groups, choice))
-    first: Group = groups[0]
-    turn = first.turn
-    # Progress: as in `choose`.
+    first = borrow(groups[0])
+    # Progress: as in `next_member`.
     while True:
-        number = load(turn)
-        state = number
-        follows = state >> 32 == key and total <= LAST
-        place = state & LAST if follows else draw(total)
+        turn = turn_of(first)
+        follows = turn >> 32 == key and total <= LAST
+        place = turn & LAST if follows else draw(total)
         place, at, entry = _first_able(groups, sizes, total, place, follows, choice)
         if entry is None and choice is not None and choice.spares:
             choice = _with_sender(choice)  # nobody but the sender
-        elif entry is None or not take_turn or _takes(turn, number, key, (place + 1) % total & LAST):
+        elif entry is None or not take_turn or takes_turn(first, turn, key << 32 | ((place + 1) % total & LAST)):
             return at, entry
-
-
-def _takes(turn: Slot, number: Any, key: int, following: int) -> bool:
-    # Success: this turn is ours. Failure: another thread has taken it.
-    return compare_and_set(turn, number, key << 32 | following)
 
 
 def _key(asker: int) -> int:
@@ -227,21 +233,27 @@ def _member_at(groups: list[Group], sizes: list[int], total: int, place: int) ->
         group: Group = groups[at]
         size = sizes[at]
         if place < size:
-            return at, _wheel_of(group).entry_at(place) if group.weighted else entry_at(group.members, place)
+            return at, _wheel_of(group).entry_at(place) if group.weighted else _entry_of(group, place)
         place -= size
     raise IndexError(place)
 
 
-def entry_at(members: Any, place: int) -> Entry:
-    """Return the entry at a place of a set, in the order of iteration over its nodes. O(log n)."""
-    while not isinstance(members, Entry):
-        for branch in branches_of(members):
-            size = set_size(branch)
-            if place < size:
-                members = branch
-                break
+def _entry_of(group: Group, place: int) -> Entry:
+    return borrowed(entry_at(borrow(group.members), place))  # type: ignore[no-any-return]
+
+
+def entry_at(members: Any, place: int) -> Any:
+    """Return the entry at a place of a set, in the order of iteration over its nodes, both borrowed. O(log n)."""
+    while is_exactly(members, SetNode):
+        array = set_array_of(members)
+        at = 0
+        size = size_in(item_of(array, at))
+        while place >= size:
             place -= size
-    return members
+            at += 1
+            size = size_in(item_of(array, at))
+        members = item_of(array, at)
+    return item_of(members, place) if is_exactly(members, tuple) else members
 
 
 # ------------------------------------------------------------------------------------------------------------- weights

@@ -2,7 +2,11 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed, Slot, initialise, is_exactly
+from cpython.object cimport PyObject
+
+from ctrie._native cimport (
+    Borrowed, Slot, initialise, is_exactly, number_compare_and_set, number_made, number_read, slot_number,
+)
 from subtrie._trie.draws cimport draw_word
 from subtrie._trie.keyed cimport Keyed, find_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
@@ -16,11 +20,39 @@ cdef class Shared:
 
 cdef class Group(Keyed):
     cdef object members
-    cdef Slot turn
+    cdef slot_number turn
     cdef uint64_t stamp
     cdef bint excepting
     cdef bint weighted
     cdef object wheel
+
+
+cdef inline Borrowed plain_in(Borrowed shared) noexcept nogil:
+    return <PyObject *>(<Shared>shared).plain
+
+
+cdef inline Borrowed groups_in(Borrowed shared) noexcept nogil:
+    return <PyObject *>(<Shared>shared).groups
+
+
+cdef inline Borrowed members_in(Borrowed group) noexcept nogil:
+    return <PyObject *>(<Group>group).members
+
+
+cdef inline bint is_weighted(Borrowed group) noexcept nogil:
+    return (<Group>group).weighted
+
+
+cdef inline void begin_turn(Group group):
+    number_made(group, &group.turn)
+
+
+cdef inline uint64_t turn_of(Borrowed group) except? 0:
+    return number_read(&(<Group>group).turn)
+
+
+cdef inline bint takes_turn(Borrowed group, uint64_t turn, uint64_t next) except -1:
+    return number_compare_and_set(&(<Group>group).turn, turn, next)
 
 
 @cython.locals(shared=Shared)

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._slot import Slot, initialise
+    from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.draws import draw_word
     from subtrie._trie.keyed import Keyed, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
@@ -52,11 +52,42 @@ class Group(Keyed):
 
     __slots__ = ("excepting", "members", "stamp", "turn", "weighted", "wheel")
     members: Any
-    turn: Slot  # choosing.py
+    turn: Slot  # choosing.py; in the compiled twin, the number itself
     stamp: int  # drawn at random: no other group has it, nor this one with other members
     excepting: bool  # a member has, or had, exclusions
     weighted: bool  # a member has, or had, a weight other than 1
     wheel: Any  # if so, a slot with their weights, or with None until they are first needed
+
+
+if not cython.compiled:  # views of what is borrowed, and the turn; the compiled ones (groups.pxd) count no references
+
+    def plain_in(shared: Any) -> Any:
+        """Return the subscribers in no group."""
+        return shared.plain
+
+    def groups_in(shared: Any) -> Any:
+        """Return the groups."""
+        return shared.groups
+
+    def members_in(group: Any) -> Any:
+        """Return the members of a group."""
+        return group.members
+
+    def is_weighted(group: Any) -> bool:
+        """Return whether a member has, or had, a weight."""
+        return group.weighted  # type: ignore[no-any-return]
+
+    def begin_turn(group: Group) -> None:
+        """Begin with the turn 0."""
+        group.turn = _new_slot(0)
+
+    def turn_of(group: Any) -> int:
+        """Return what the turn of a group says."""
+        return load(group.turn)  # type: ignore[no-any-return]
+
+    def takes_turn(group: Any, turn: int, next: int) -> bool:
+        """Change the turn of a group, if it still is what `turn_of` has returned."""
+        return compare_and_set(group.turn, turn, next)
 
 
 # What a trie and its index are made of, below their roots: for `release` (ctrie/_release.py).
@@ -101,8 +132,8 @@ def may_be_excluded(value: Any) -> bool:
     return _excepting_in(value) > 0
 
 
-if not cython.compiled:  # the compiled one (groups.pxd) counts no references
-    may_be_excluded_from = may_be_excluded
+if not cython.compiled:
+    may_be_excluded_from = may_be_excluded  # of what is borrowed
 
 
 def _with_groups(plain: Any, groups: Any, excepting: int) -> Any:
@@ -147,7 +178,7 @@ def _new_group(name: str, members: Any, present: Group | None, newest: Entry | N
     group.hash = subscriber_hash(name)
     group.members = members
     group.stamp = draw_word()
-    group.turn = _new_slot(0)
+    begin_turn(group)
     group.excepting = (present is not None and present.excepting) or isinstance(newest, Excepting)
     group.weighted = (present is not None and present.weighted) or (newest is not None and weight_of(newest) != 1)
     group.wheel = _new_slot(None) if group.weighted else None

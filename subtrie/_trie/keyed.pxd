@@ -1,11 +1,15 @@
 # C types for keyed.py.
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._stack cimport check_stack
+from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
 from ctrie._arrays cimport inserted, popcount, removed, replaced, settle
 from ctrie._nodes cimport Edit
+
+cdef extern from *:
+    bint PyTuple_CheckExact(PyObject *thing) nogil
 
 cdef int INLINE, _BITS, _HASH_BITS
 cdef uint32_t _MASK
@@ -33,6 +37,12 @@ cdef inline uint64_t hash_in(PyObject *keyed) noexcept nogil:
 
 cdef inline PyObject *set_array_of(PyObject *node) noexcept nogil:
     return <PyObject *>(<SetNode>node).array
+
+
+cdef inline Py_ssize_t size_in(PyObject *members) noexcept nogil:
+    if CTRIE_IS(members, <PyTypeObject *>SetNode):
+        return (<SetNode>members).size
+    return PyTuple_GET_SIZE_PTR(members) if PyTuple_CheckExact(members) else 1
 
 
 @cython.locals(node=SetNode)

@@ -60,6 +60,10 @@ if not cython.compiled:  # views of what is borrowed; the compiled ones (keyed.p
     hash_in = attrgetter("hash")
     set_array_of = attrgetter("array")
 
+    def size_in(members: Any) -> int:
+        """Return the number of members of a set, of one at least."""
+        return set_size(members)
+
 
 def _new_node(bitmap: int, array: tuple[Any, ...], size: int) -> SetNode:
     node: SetNode = SetNode.__new__(SetNode)

@@ -428,8 +428,8 @@ OBSERVERS: Final = (
         (
             (
                 CHOOSING,
-                "    return compare_and_set(turn, number, key << 32 | following)\n",
-                "    return compare_and_set(turn, load(turn), key << 32 | following)\n",
+                "takes_turn(group, turn, key << 32 | following)",
+                "takes_turn(group, turn_of(group), key << 32 | following)",
             ),
         ),
         starts=("two in the group",),

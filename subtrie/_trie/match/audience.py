@@ -21,13 +21,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.branch import Branch, subscribers_of
-    from subtrie._trie.choosing import Choice, choice_for, choose, choose_among
-    from subtrie._trie.groups import Group, Shared
-    from subtrie._trie.keyed import branches_of
-    from subtrie._trie.match.plan import Matchable, asker_of, joins_groups, plan_of, query_again
+    from subtrie._trie.choosing import Choice, choice_for, choose, choose_among, next_member
+    from subtrie._trie.groups import Group, Shared, groups_in, is_weighted, may_be_excluded_from, plain_in
+    from subtrie._trie.keyed import SetNode, branches_of, hash_in, key_in, set_array_of
+    from subtrie._trie.match.plan import Matchable, asker_of, holds_weakly, joins_groups, plan_of, query_again
     from subtrie._trie.match.reading import Query, is_excluded
-    from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, subscriber_at
+    from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, taken_shared
+    from subtrie._trie.match.walk import item_of, size_of
     from subtrie._trie.subscribers import Entry, Excepting, living
 
 from subtrie._trie.keyed import iter_keyed
@@ -36,13 +38,14 @@ from subtrie._trie.keyed import iter_keyed
 class Audience:
     """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns."""
 
-    __slots__ = ("_excepting_choice", "_query", "asker", "choice", "joined", "take_turns", "topic", "trie")
+    __slots__ = ("_excepting_choice", "_query", "asker", "choice", "joined", "take_turns", "topic", "trie", "weak")
     trie: Matchable
     topic: Any
     _query: Query | None  # made when exclusions are met
     _excepting_choice: Choice | None  # the same
     asker: int
     take_turns: bool
+    weak: bool
     choice: Choice | None
     joined: dict[str, list[tuple[Group, Any]]] | None  # by name, the groups met and what stands for their filters
 
@@ -64,7 +67,7 @@ class Audience:
             for name, same in self.joined.items():
                 if len(same) == 1:
                     group, by = same[0]
-                    entry = choose(group, self.asker, self.take_turns, self._choice_in([group]))
+                    entry = choose(group, self.asker, self.take_turns, self.weak, self._choice_in([group]))
                 else:
                     groups = [group for group, _ in same]
                     at, entry = choose_among(groups, self.asker, self.take_turns, self._choice_in(groups))
@@ -114,7 +117,7 @@ class Audience:
             self.joined.setdefault(group.key, []).append((group, by))
             return
         choice = self._choice_in([group]) if group.excepting else self.choice
-        entry = choose(group, self.asker, self.take_turns, choice)
+        entry = choose(group, self.asker, self.take_turns, self.weak, choice)
         if entry is not None:
             found.append((entry, group.key, by))
 
@@ -128,6 +131,7 @@ def new_audience(trie: Matchable, topic: Any, take_turns: bool, filters: int, ch
     audience._excepting_choice = None
     audience.asker = asker_of(trie)
     audience.take_turns = take_turns
+    audience.weak = holds_weakly(trie)
     audience.choice = choice
     audience.joined = {} if filters > 1 and joins_groups(trie) else None
     return audience
@@ -149,45 +153,60 @@ def put_receivers(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> 
     excepting = joined  # for filters with exclusions
     for i in range(0, count, 2):
         if is_shared_at(s, i):
-            shared: Shared = subscriber_at(s, i)
-            if shared.excepting:
+            shared = taken_shared(s, i)
+            if may_be_excluded_from(shared):
                 if excepting is None:
                     excepting = new_audience(trie, topic, take_turns, filters)
-                for entry, _, _ in excepting.receivers(shared, None):
-                    _put(s, entry)
+                for entry, _, _ in excepting.receivers(borrowed(shared), None):
+                    _put(s, borrow(entry))
                 continue
-            _put_plain(s, shared.plain)
+            if plain_in(shared) is not borrow(None):
+                _put_plain(s, plain_in(shared))
             if joined is not None:
-                joined._add_groups([], shared.groups, None)
+                joined._add_groups([], borrowed(groups_in(shared)), None)
             else:
-                _put_chosen(s, shared.groups, asker, take_turns)
+                _put_chosen(s, groups_in(shared), asker, take_turns)
     if joined is not None:
         for entry, _, _ in joined.joined_receivers():
-            _put(s, entry)
+            _put(s, borrow(entry))
     drop_shared(s, count)
     return 0
 
 
-def _put(s: Scratch, entry: Entry) -> int:
-    return put_taken(s, entry.key, entry.hash)
+# What is taken keeps the sets that it leads to, so these are borrowed: to count their uses would take as long as all
+# the rest, and all threads would write to these counts.
+
+
+def _put(s: Scratch, entry: Any) -> int:
+    return put_taken(s, key_in(entry), hash_in(entry))
 
 
 def _put_plain(s: Scratch, subscribers: Any) -> int:
-    if isinstance(subscribers, Entry):
+    array = _several(subscribers)
+    if array is borrow(None):
         return _put(s, subscribers)
-    if subscribers is not None:
-        for branch in branches_of(subscribers):
-            _put_plain(s, branch)
+    for i in range(size_of(array)):
+        _put_plain(s, item_of(array, i))
     return 0
 
 
 def _put_chosen(s: Scratch, groups: Any, asker: int, take_turns: bool) -> int:
-    if isinstance(groups, Group):
-        entry = choose(groups, asker, take_turns, None)
-        return 0 if entry is None else _put(s, entry)
-    for branch in branches_of(groups):
-        _put_chosen(s, branch, asker, take_turns)
-    return 0
+    array = _several(groups)
+    if array is not borrow(None):
+        for i in range(size_of(array)):
+            _put_chosen(s, item_of(array, i), asker, take_turns)
+        return 0
+    if not s.weak and not is_weighted(groups):
+        return _put(s, next_member(groups, asker, take_turns, False))
+    entry = choose(cython.cast(Group, groups), asker, take_turns, s.weak, None)
+    return 0 if entry is None else _put(s, borrow(entry))
+
+
+def _several(members: Any) -> Any:
+    """Return the array of a set of several, or None."""
+    if is_exactly(members, SetNode):
+        return set_array_of(members)
+    return members if is_exactly(members, tuple) else borrow(None)
 
 
 # ---------------------------------------------------------------------------------------------------------- one by one

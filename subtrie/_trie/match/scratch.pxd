@@ -95,10 +95,14 @@ cdef inline bint is_shared_at(Scratch *s, Py_ssize_t at) noexcept:
     return s.subscribers.items[at + 1] == 0 and is_exactly(<PyObject *>s.subscribers.items[at], Shared)
 
 
-cdef inline int put_taken(Scratch *s, object subscriber, uint64_t hash) except -1:
-    if not buffer_push_pair(&s.subscribers, <uint64_t><PyObject *>subscriber, hash):
+cdef inline PyObject *taken_shared(Scratch *s, Py_ssize_t at) noexcept:
+    return <PyObject *>s.subscribers.items[at]
+
+
+cdef inline int put_taken(Scratch *s, PyObject *subscriber, uint64_t hash) except -1:
+    if not buffer_push_pair(&s.subscribers, <uint64_t>subscriber, hash):
         raise MemoryError
-    Py_INCREF(subscriber)
+    Py_INCREF_PTR(subscriber)
     return 0
 
 

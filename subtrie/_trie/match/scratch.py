@@ -136,8 +136,13 @@ def is_shared_at(s: Scratch, at: int) -> bool:
     return isinstance(s.subscribers.items[at], Shared)
 
 
+def taken_shared(s: Scratch, at: int) -> Any:
+    """Return the Shared at a place, borrowed from there."""
+    return s.subscribers.items[at]
+
+
 def put_taken(s: Scratch, subscriber: Any, hash: int) -> int:
-    """Note a subscriber, and take a reference to it."""
+    """Note a subscriber, which is borrowed, and take a reference to it."""
     note(s.subscribers, subscriber, hash)
     return 0
 
