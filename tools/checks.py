@@ -142,7 +142,7 @@ def last_lines(told: str) -> str:
 
 
 def main() -> int:
-    """Run the parts, one more at a time than there are processors, since parts that start processes often wait."""
+    """Run the parts, two more at a time than there are processors, since parts that start processes often wait."""
     arguments = sys.argv[1:]
     only_gil = arguments[:1] == ["--gil"]
     arguments = arguments[only_gil:]
@@ -156,7 +156,7 @@ def main() -> int:
     running: dict[Future[tuple[int, str, float]], Part] = {}
     done: set[str] = {""}
     failed: dict[str, str] = {}
-    most = (os.cpu_count() or 1) + 1
+    most = (os.cpu_count() or 1) + 2
     with ThreadPoolExecutor(most) as pool:
         while running or (pending and not failed):
             ready = [part for part in pending if part.after in done and not failed]
