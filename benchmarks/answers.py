@@ -205,9 +205,9 @@ def _answer(question: Question, run: Run, values: list[float], folder: str, know
 def _drawn(question: Question, values: list[float]) -> str:
     """Return the picture: each bar below its label, its figure behind it."""
     most = max(values)
-    height = ROW * len(values) + 34
+    height = ROW * len(values) + 26
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 2}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 3 // 2}" role="img">',
         f"<title>{escape(question.title)}</title>",
         f"<style>{STYLE}</style>",
         f'<text class="a" x="{LEFT}" y="16">{escape(question.axis)}</text>',
