@@ -39,6 +39,7 @@ OPERATIONS = (
     "put_if_absent new",
     "delete",
     "subscribe",
+    "subscribe noticed",
     "unsubscribe",
     "match",
     "match cached",
@@ -146,10 +147,10 @@ def _map(size: int, integers: bool) -> tuple[Any, list[Any]]:
 
 
 def _of_trie(name: str, size: int, chance: random.Random) -> tuple[Work, list[Any]]:
-    trie, filters = _subscriptions(size, name == "match cached")
+    trie, filters = _subscriptions(size, name == "match cached", name == "subscribe noticed")
     new = [*_filters(CALLS + WARM_UP, chance)]
     topics = [chance.choice(filters).replace("*", "w7").replace("#", "w8.w9") for _ in range(CALLS + WARM_UP)]
-    if name == "subscribe":
+    if name.startswith("subscribe"):
         return lambda pattern: trie.subscribe(pattern, "new"), new
     if name == "unsubscribe":
         for pattern in new:
@@ -183,11 +184,12 @@ def _criteria(size: int, chance: random.Random) -> list[Any]:
 
 
 @cache
-def _subscriptions(size: int, remembers: bool) -> tuple[Any, list[str]]:
+def _subscriptions(size: int, remembers: bool, is_noticed: bool) -> tuple[Any, list[str]]:
     from subtrie import SubscriptionTrie
 
     filters = [*_filters(size, random.Random(size))]
-    trie: SubscriptionTrie = SubscriptionTrie(cache=4 * CALLS if remembers else 0)
+    notice = (lambda filter, wanted: None) if is_noticed else None
+    trie: SubscriptionTrie = SubscriptionTrie(cache=4 * CALLS if remembers else 0, on_interest=notice)
     for number, pattern in enumerate(filters):
         trie.subscribe(pattern, number)
     return trie, filters

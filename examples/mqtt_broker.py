@@ -97,7 +97,9 @@ from mqtt_packets import (
 ROOM = 1 << 20
 LONGEST_KEEP_ALIVE = 60  # seconds
 MOST_ALIASES = 16
-MOST_UNRELEASED = 1_000  # messages of quality 2 that a client may have under way
+# messages of quality 2 that a client may have under way. Older clients than those of
+# MQTT 5 cannot be told, and may have one for each identifier
+MOST_UNRELEASED = 1_000
 # filters of a client whose retained messages are still to be sent
 MOST_FILTERS_WAITING = 1_000
 FOREVER = 0xFFFF_FFFF
@@ -661,7 +663,8 @@ class Broker:
         message = Message(topic, data.rest(), qos, bool(flags & 1), described, expires)
         is_new = qos < 2 or identifier not in session.unreleased
         if qos == 2 and is_new:
-            if len(session.unreleased) >= MOST_UNRELEASED:
+            is_full = len(session.unreleased) >= MOST_UNRELEASED
+            if is_full and connection.version == V5:
                 raise Refused(
                     TOO_MANY, "more messages of quality 2 than the receive maximum"
                 )

@@ -98,7 +98,7 @@ class SubscriptionTrie(Changeable):
     time, after the change. For each filter, True and False alternate. Short-lived changes may be left out, but once no
     change is in progress, the last calls have told the state of the trie. If it raises, the error reaches a thread
     whose change remains; if that thread's call makes several changes, the later ones are not made. If Ctrl-C prevents a
-    notice, the notice comes with the next one. Snapshots and forks have no `on_interest`.
+    notice, the notice comes with the next one. Snapshots, forks and pickles have no `on_interest`.
 
     `on_group_interest` is the same as a function of a filter, a group and a bool: the trie calls it when this group of
     the filter gets its first member (True) and when it loses its last one (False). The group is a name, or None for the

@@ -279,7 +279,7 @@ def payloads(client: Client, count: int) -> list[bytes]:
 class TestBursts:
     """A bound that is meant for slow readers meets no burst."""
 
-    @pytest.mark.parametrize("qos", [0, 1])
+    @pytest.mark.parametrize("qos", [0, 1, 2])
     def test_a_client_that_reads_gets_all_of_a_burst(self, connect: Callable[..., Client], port: int, qos: int) -> None:
         reader, sender = connect(f"reader-{qos}"), Raw(port, f"burst-{qos}")
         reader.subscribe(f"burst/{qos}", qos=qos)
