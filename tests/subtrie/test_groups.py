@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
+from subtrie.dialects import Words
 from tests.subtrie.test_model import SUBSCRIBERS, filters_of, in_order, topics_of
 from tests.threads import meanwhile, run_together
 
@@ -41,6 +42,10 @@ class Ways:
 
     def unsubscribe(self, trie: SubscriptionTrie, filter: str, group: str | None, subscriber: Any) -> bool:
         return trie.unsubscribe(self.filter(filter, group), subscriber, **self.options(group))
+
+
+class Someone:
+    """A subscriber that can be weakly held."""
 
 
 both_ways = pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)
@@ -256,6 +261,52 @@ class TestGroups:
     def test_a_dialect_names_groups_one_way(self) -> None:
         with pytest.raises(ValueError, match="exclude each other"):
             replace(MQTT, queue_groups=True)
+
+
+class OfTeams(Dialect):
+    """Writes the filters of groups in its own way: the text of a filter is `group: filter`."""
+
+    def share(self, group: str, filter_words: Words) -> Words:
+        return (group, *filter_words)
+
+    def join(self, words: Sequence[str]) -> str:
+        return ": ".join(words)
+
+
+@pytest.mark.parametrize("words", [2, 80])
+def test_a_dialect_of_ones_own_writes_the_filters_of_its_groups(words: int) -> None:
+    trie = SubscriptionTrie(OfTeams(name="teams", separator=".", one_word="*", many_words=">", queue_groups=True))
+    trie.subscribe("a.>", "ann", queue="g")
+    topic = ".".join(["a", *"b" * (words - 1)])
+    (given,), (held,), (own,) = trie.deliveries(topic), trie.entries(topic), trie.deliveries_of(topic, "ann")
+    assert given.filter == held.filter == own.filter == "g: a.>"
+    assert given.words == own.words == (("b",) * (words - 1),)
+
+
+@pytest.mark.parametrize("topic", ["a/b", "a" + "/b" * 80])
+@pytest.mark.parametrize("settings", [{}, {"exact": True}, {"weak": True}], ids=str)
+def test_each_way_tells_the_filter_of_a_group(topic: str, settings: dict[str, Any]) -> None:
+    trie = SubscriptionTrie(MQTT, **settings)
+    one, two = Someone(), Someone()
+    trie.subscribe("$share/güteklasse/a/#", one)
+    trie.subscribe("a/#", two)
+    wanted = {("$share/güteklasse/a/#", "güteklasse", one), ("a/#", None, two)}
+    for found in (trie.deliveries(topic), trie.deliveries_many([topic])[0]):
+        assert {(each.filter, each.group, each.subscriber) for each in found} == wanted
+        assert {each.words for each in found} == {(tuple(topic.split("/")[1:]),)}
+    held = {(each.filter, each.subscriber) for each in trie.entries(topic)}
+    assert held == {(filter, who) for filter, _, who in wanted}
+    assert [each.filter for each in trie.deliveries_of(topic, one)] == ["$share/güteklasse/a/#"]
+
+
+@pytest.mark.compiled
+def test_the_deliveries_of_groups_are_no_work_for_the_collector() -> None:
+    trie = SubscriptionTrie(MQTT)
+    trie.subscribe("$share/g/a", "ann", qos=1)
+    trie.subscribe("$share/g/a", "bob")
+    answers = [trie.deliveries("a") for _ in range(2)]
+    assert {one.subscriber for (one,) in answers} == {"ann", "bob"}
+    assert not any(map(gc.is_tracked, [*answers, *(one for (one,) in answers)]))
 
 
 @both_ways

@@ -13,6 +13,9 @@
  *   size (32 bits)      length << 2 | kind >> 1, as in packed_key.h
  *   characters          in as many machine words as they need
  *
+ * The record of the topic is the last one, or the last but one: before that of the word by which shared subscriptions
+ * begin, where there may be groups, if the dialect has such a word.
+ *
  * A trail holds characters and no nodes, so an answer that a caller keeps does not keep parts of the trie alive.
  */
 #ifndef SUBTRIE_TRAIL_H
@@ -50,11 +53,21 @@ static inline Py_ssize_t trail_add(buffer *trail, uint64_t above, const packed_t
     return trail_put(trail, above, packed_characters(text), start);
 }
 
-/* Write the first machine word, and the record of the topic. Returns 0 if there is no memory. */
-static inline int trail_end(buffer *trail, PyObject *topic, Py_UCS4 separator, Py_UCS4 one, Py_UCS4 many, int many_min)
+static inline Py_ssize_t trail_put_text(buffer *trail, PyObject *text)
 {
-    characters c = {PyUnicode_DATA(topic), PyUnicode_GET_LENGTH(topic), (int)PyUnicode_KIND(topic)};
-    Py_ssize_t place = c.length < 1 << 30 ? trail_put(trail, 0, c, 0) : 0;
+    characters c = {PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), (int)PyUnicode_KIND(text)};
+    return c.length < 1 << 30 ? trail_put(trail, 0, c, 0) : 0;
+}
+
+/* Write the first machine word, and the records of the topic and of `share`, unless that is None. Returns 0 if there is no
+ * memory. */
+static inline int trail_end(buffer *trail, PyObject *topic, Py_UCS4 separator, Py_UCS4 one, Py_UCS4 many, int many_min,
+                            PyObject *share)
+{
+    Py_ssize_t place = trail_put_text(trail, topic);
+    if (share != Py_None && trail_put_text(trail, share) == 0) {
+        return 0;
+    }
     trail->items[0] = separator | one << 8 | many << 16 | (uint64_t)many_min << 24 | (uint64_t)place << 32;
     return place != 0;
 }
@@ -115,5 +128,14 @@ static inline PyObject *trail_marks(PyObject *trail)
 
 static inline int trail_many_min(PyObject *trail) { return *(const uint64_t *)PyBytes_AS_STRING(trail) >> 24 & 0xff; }
 static inline Py_ssize_t trail_topic(PyObject *trail) { return *(const uint64_t *)PyBytes_AS_STRING(trail) >> 32; }
+
+/* The word by which shared subscriptions begin, or None. */
+static inline PyObject *trail_share(PyObject *trail)
+{
+    Py_ssize_t at = trail_topic(trail);
+    const trail_record *topic = (const trail_record *)((const uint64_t *)PyBytes_AS_STRING(trail) + at);
+    at += 1 + ((Py_ssize_t)(topic->size >> 2) * trail_kind(topic) + 7) / 8;
+    return at * (Py_ssize_t)sizeof(uint64_t) == PyBytes_GET_SIZE(trail) ? Py_NewRef(Py_None) : trail_text(trail, at);
+}
 
 #endif /* SUBTRIE_TRAIL_H */

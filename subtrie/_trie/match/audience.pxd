@@ -10,7 +10,7 @@ from subtrie._trie.match.plan cimport Matchable, asker_of, holds_weakly, joins_g
 from subtrie._trie.match.reading cimport Query, is_excluded
 from subtrie._trie.match.scratch cimport Scratch, drop_shared, is_shared_at, put_taken, taken_shared
 from subtrie._trie.match.walk cimport item_of, size_of
-from subtrie._trie.keyed cimport SetNode, branches_of, hash_in, key_in, set_array_of
+from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport Entry, Excepting, living
 
 
@@ -20,28 +20,38 @@ cdef class Audience:
     cdef bint weak
     cdef Choice choice
     cdef dict joined
+    cdef list entries
     cdef Matchable trie
     cdef object topic
     cdef Query _query
     cdef Choice _excepting_choice
 
-    @cython.locals(shared=Shared, found=list)
-    cpdef list receivers(self, object value, object by)
-    @cython.locals(found=list, same=list, group=Group, groups=list, entry=Entry)
+    cdef int add(self, Entry entry, object group, object trail, Py_ssize_t at) except -1
+    cpdef list receivers(self, object value)
     cpdef list joined_receivers(self)
+    cdef list _found(self)
+    cdef int receive(self, Borrowed value, object trail, Py_ssize_t at) except -1
+    @cython.locals(groups=list, number=Py_ssize_t, entry=Entry)
+    cdef int receive_joined(self) except -1
     cpdef bint excludes(self, Entry entry) except -1
     @cython.locals(query=Query)
     cdef Query _asked(self)
     @cython.locals(at=Py_ssize_t, group=Group)
     cdef Choice _choice_in(self, list groups)
-    @cython.locals(alive=Entry)
-    cdef object _add_plain(self, list found, object subscribers, object by)
+    @cython.locals(array=Borrowed, i=Py_ssize_t, alive=Entry)
+    cdef int _add_plain(self, Borrowed subscribers, object trail, Py_ssize_t at) except -1
+    @cython.locals(array=Borrowed, i=Py_ssize_t)
+    cdef int _add_groups(self, Borrowed groups, object trail, Py_ssize_t at) except -1
+    cdef int _join(self, Group group, tuple one) except -1
     @cython.locals(group=Group, entry=Entry, choice=Choice)
-    cdef object _add_groups(self, list found, object groups, object by)
+    cdef int _add_chosen(self, Borrowed borrowed_group, object trail, Py_ssize_t at) except -1
 
 
 @cython.locals(audience=Audience)
-cpdef Audience new_audience(Matchable trie, object topic, bint take_turns, Py_ssize_t filters, Choice choice=*)
+cpdef Audience new_audience(Matchable trie, object topic, bint take_turns, Py_ssize_t filters)
+cdef int begin_audience(
+    Audience audience, Matchable trie, object topic, bint take_turns, Py_ssize_t filters, Choice choice
+) except -1
 @cython.locals(
     asker=uint64_t, joined=Audience, excepting=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t,
     i=Py_ssize_t, shared=Borrowed,

@@ -4,7 +4,8 @@ Not those, in either case, whose exclusions have the topic (exclusions.py).
 
 What a question has taken of a filter with groups or exclusions is the value of its branch, a Shared (groups.py), which
 never changes. After the pin has ended, the receivers are put in its place: here for `match`, in deliveries.py for
-deliveries.
+deliveries. What is taken keeps the sets that it leads to, so these are borrowed: to count their uses would take as long
+as all the rest, and all threads would write to these counts.
 
 In a dialect with queue groups, groups of one name are one group, whatever their filters. Then a member is chosen only
 when all filters are known.
@@ -25,7 +26,7 @@ if not cython.compiled:
     from subtrie._trie.branch import Branch, subscribers_of
     from subtrie._trie.choosing import Choice, choice_for, choose, choose_among, next_member
     from subtrie._trie.groups import Group, Shared, groups_in, is_weighted, may_be_excluded_from, plain_in
-    from subtrie._trie.keyed import SetNode, branches_of, hash_in, key_in, set_array_of
+    from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.plan import Matchable, asker_of, holds_weakly, joins_groups, plan_of, query_again
     from subtrie._trie.match.reading import Query, is_excluded
     from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, taken_shared
@@ -36,9 +37,21 @@ from subtrie._trie.keyed import iter_keyed
 
 
 class Audience:
-    """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns."""
+    """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns. What is to
+    become of a receiver is a matter of the class (`add`)."""
 
-    __slots__ = ("_excepting_choice", "_query", "asker", "choice", "joined", "take_turns", "topic", "trie", "weak")
+    __slots__ = (
+        "_excepting_choice",
+        "_query",
+        "asker",
+        "choice",
+        "entries",
+        "joined",
+        "take_turns",
+        "topic",
+        "trie",
+        "weak",
+    )
     trie: Matchable
     topic: Any
     _query: Query | None  # made when exclusions are met
@@ -47,34 +60,52 @@ class Audience:
     take_turns: bool
     weak: bool
     choice: Choice | None
-    joined: dict[str, list[tuple[Group, Any]]] | None  # by name, the groups met and what stands for their filters
+    joined: dict[str, Any] | None  # by name, the groups met, each with its filter: one, or a list of several
+    entries: list[Entry]  # of the receivers found
 
-    def receivers(self, value: Any, by: Any) -> list[tuple[Entry, str | None, Any]]:
-        """Return (entry, group, by) for the receivers by a filter with these subscribers, for which `by` stands."""
-        found: list[tuple[Entry, str | None, Any]] = []
-        if isinstance(value, Shared):
-            shared: Shared = value
-            self._add_plain(found, shared.plain, by)
-            self._add_groups(found, shared.groups, by)
-        else:
-            self._add_plain(found, value, by)
+    def add(self, entry: Entry, group: str | None, trail: Any, at: int) -> int:
+        """Somebody gets the message, by the filter at a place of a trail (trail.py), as the member of a group or in
+        none."""
+        self.entries.append(entry)
+        return 0
+
+    def receivers(self, value: Any) -> list[Entry]:
+        """Return the receivers by a filter with these subscribers, but for those of joined groups."""
+        self.receive(borrow(value), None, 0)
+        return self._found()
+
+    def joined_receivers(self) -> list[Entry]:
+        """Return the receivers in the groups of several filters, after the last filter."""
+        self.receive_joined()
+        return self._found()
+
+    def _found(self) -> list[Entry]:
+        found = self.entries
+        self.entries = []
         return found
 
-    def joined_receivers(self) -> list[tuple[Entry, str | None, Any]]:
-        """Return the same for the groups of several filters, after the last filter."""
-        found: list[tuple[Entry, str | None, Any]] = []
+    def receive(self, value: Any, trail: Any, at: int) -> int:
+        """Add the receivers by a filter with these subscribers, which are borrowed, but for those of joined groups."""
+        if not is_exactly(value, Shared):
+            return self._add_plain(value, trail, at)
+        if plain_in(value) is not borrow(None):
+            self._add_plain(plain_in(value), trail, at)
+        if groups_in(value) is not borrow(None):
+            self._add_groups(groups_in(value), trail, at)
+        return 0
+
+    def receive_joined(self) -> int:
+        """Add the receivers in the groups of several filters, after the last filter."""
         if self.joined is not None:
             for name, same in self.joined.items():
-                if len(same) == 1:
-                    group, by = same[0]
-                    entry = choose(group, self.asker, self.take_turns, self.weak, self._choice_in([group]))
-                else:
-                    groups = [group for group, _ in same]
-                    at, entry = choose_among(groups, self.asker, self.take_turns, self._choice_in(groups))
-                    by = same[at][1]
+                if type(same) is tuple:
+                    self._add_chosen(borrow(same[0]), same[1], same[2])
+                    continue
+                groups = [each[0] for each in same]
+                number, entry = choose_among(groups, self.asker, self.take_turns, self._choice_in(groups))
                 if entry is not None:
-                    found.append((entry, name, by))
-        return found
+                    self.add(entry, name, same[number][1], same[number][2])
+        return 0
 
     def excludes(self, entry: Entry) -> bool:
         """Return whether the exclusions of a subscription have the topic."""
@@ -96,35 +127,59 @@ class Audience:
                 return self._excepting_choice
         return self.choice
 
-    def _add_plain(self, found: list[tuple[Entry, str | None, Any]], subscribers: Any, by: Any) -> None:
-        if isinstance(subscribers, Entry):
-            alive = living(subscribers)
+    def _add_plain(self, subscribers: Any, trail: Any, at: int) -> int:
+        array = _several(subscribers)
+        if array is borrow(None):
+            alive = living(borrowed(subscribers)) if self.weak else borrowed(subscribers)
             if alive is not None and not self.excludes(alive):
-                found.append((alive, None, by))
-        elif subscribers is not None:
-            for branch in branches_of(subscribers):
-                self._add_plain(found, branch, by)
+                self.add(alive, None, trail, at)
+            return 0
+        for i in range(size_of(array)):
+            self._add_plain(item_of(array, i), trail, at)
+        return 0
 
-    def _add_groups(self, found: list[tuple[Entry, str | None, Any]], groups: Any, by: Any) -> None:
-        if groups is None:
-            return
-        if not isinstance(groups, Group):
-            for branch in branches_of(groups):
-                self._add_groups(found, branch, by)
-            return
-        group: Group = groups
-        if self.joined is not None:
-            self.joined.setdefault(group.key, []).append((group, by))
-            return
-        choice = self._choice_in([group]) if group.excepting else self.choice
-        entry = choose(group, self.asker, self.take_turns, self.weak, choice)
-        if entry is not None:
-            found.append((entry, group.key, by))
+    def _add_groups(self, groups: Any, trail: Any, at: int) -> int:
+        array = _several(groups)
+        if array is not borrow(None):
+            for i in range(size_of(array)):
+                self._add_groups(item_of(array, i), trail, at)
+        elif self.joined is None:
+            self._add_chosen(groups, trail, at)
+        else:
+            self._join(borrowed(groups), (borrowed(groups), trail, at))
+        return 0
+
+    def _join(self, group: Group, one: tuple[Group, Any, int]) -> int:
+        same = self.joined.get(group.key)  # type: ignore[union-attr]
+        if type(same) is list:
+            same.append(one)
+        else:
+            self.joined[group.key] = one if same is None else [same, one]  # type: ignore[index]
+        return 0
+
+    def _add_chosen(self, borrowed_group: Any, trail: Any, at: int) -> int:
+        group = cython.cast(Group, borrowed_group)
+        if group.weighted or group.excepting or self.weak or self.choice is not None:
+            choice = self._choice_in([group]) if group.excepting else self.choice
+            entry = choose(group, self.asker, self.take_turns, self.weak, choice)
+            if entry is None:
+                return 0
+        else:
+            entry = borrowed(next_member(borrowed_group, self.asker, self.take_turns, False))
+        return self.add(entry, group.key, trail, at)
 
 
-def new_audience(trie: Matchable, topic: Any, take_turns: bool, filters: int, choice: Choice | None = None) -> Audience:
+def new_audience(trie: Matchable, topic: Any, take_turns: bool, filters: int) -> Audience:
     """Make one for a message on a topic, which reaches so many filters."""
     audience: Audience = Audience.__new__(Audience)
+    begin_audience(audience, trie, topic, take_turns, filters, None)
+    return audience
+
+
+def begin_audience(
+    audience: Audience, trie: Matchable, topic: Any, take_turns: bool, filters: int, choice: Choice | None
+) -> int:
+    """Begin with one."""
     audience.trie = trie
     audience.topic = topic
     audience._query = None
@@ -134,7 +189,8 @@ def new_audience(trie: Matchable, topic: Any, take_turns: bool, filters: int, ch
     audience.weak = holds_weakly(trie)
     audience.choice = choice
     audience.joined = {} if filters > 1 and joins_groups(trie) else None
-    return audience
+    audience.entries = []
+    return 0
 
 
 # ------------------------------------------------------------------------------------------------------------ in place
@@ -157,24 +213,20 @@ def put_receivers(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> 
             if may_be_excluded_from(shared):
                 if excepting is None:
                     excepting = new_audience(trie, topic, take_turns, filters)
-                for entry, _, _ in excepting.receivers(borrowed(shared), None):
+                for entry in excepting.receivers(borrowed(shared)):
                     _put(s, borrow(entry))
                 continue
             if plain_in(shared) is not borrow(None):
                 _put_plain(s, plain_in(shared))
             if joined is not None:
-                joined._add_groups([], borrowed(groups_in(shared)), None)
+                joined._add_groups(groups_in(shared), None, 0)
             else:
                 _put_chosen(s, groups_in(shared), asker, take_turns)
     if joined is not None:
-        for entry, _, _ in joined.joined_receivers():
+        for entry in joined.joined_receivers():
             _put(s, borrow(entry))
     drop_shared(s, count)
     return 0
-
-
-# What is taken keeps the sets that it leads to, so these are borrowed: to count their uses would take as long as all
-# the rest, and all threads would write to these counts.
 
 
 def _put(s: Scratch, entry: Any) -> int:
@@ -229,7 +281,7 @@ class Distinct:
 
     def by(self, value: Any) -> Iterator[Any]:
         """Yield the new ones of a filter with these subscribers, but for those of joined groups."""
-        return self._new(self._audience.receivers(value, None))
+        return self._new(self._audience.receivers(value))
 
     def among(self, members: Any) -> Iterator[Any]:
         """Yield the new ones in a set of subscribers in no group, each when it is asked for."""
@@ -238,8 +290,8 @@ class Distinct:
             if alive is not None and self.is_new(alive.key, alive.hash):
                 yield alive.key
 
-    def _new(self, receivers: list[Any]) -> Iterator[Any]:
-        for entry, _, _ in receivers:
+    def _new(self, receivers: list[Entry]) -> Iterator[Any]:
+        for entry in receivers:
             if self.is_new(entry.key, entry.hash):
                 yield entry.key
 

@@ -6,18 +6,19 @@ from libc.stdint cimport uint64_t
 from ctrie._stack cimport check_stack
 from ctrie._arrays cimport flag_at
 from ctrie._memory cimport leaf_after, new_leaf
-from ctrie._native cimport is_exactly
-from subtrie._trie.branch cimport Branch
+from ctrie._native cimport borrow, is_exactly
+from subtrie._trie.branch cimport Branch, subscribers_of
 from subtrie._trie.choosing cimport Choice
 from subtrie._trie.groups cimport Shared
-from subtrie._trie.match.audience cimport Audience, new_audience
-from subtrie._trie.match.plan cimport Matchable, holds_weakly
-from subtrie._trie.match.trail cimport text_of, topic_of
+from subtrie._trie.match.audience cimport Audience, begin_audience, new_audience
+from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.match.trail cimport group_text_of, text_of, topic_of
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.subscribers cimport Entry, living, new_entry
 
 cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(PyObject *o)
+    bint PyUnicode_CheckExact(object text)
 
 cdef str ALL, ONE, BEST
 cdef object NO_OPTIONS
@@ -27,7 +28,7 @@ cdef Py_ssize_t FEW
 cdef class Told:
     cdef object _who
     cdef uint64_t _hash
-    cdef tuple _group
+    cdef object _group
     cdef object _trail
     cdef Py_ssize_t _at
 
@@ -41,15 +42,15 @@ cdef class Delivery(Told):
 
 
 # An entry that is not tracked leads to nothing that is (subscribers.py), and neither does what refers to it alone.
-cdef inline object leads_to(object who, tuple group):
-    if group is not None:
+cdef inline object leads_to(object who, object group):
+    if group is not None and not PyUnicode_CheckExact(group):
         return group
     return None if is_exactly(<PyObject *>who, Entry) and not PyObject_GC_IsTracked(<PyObject *>who) else who
 
 
 @cython.locals(one=Told)
-cdef Told new_told(bint delivers, object who, uint64_t hash, tuple group, object trail, Py_ssize_t at)
-cdef int _fill(Told one, object who, uint64_t hash, tuple group, object trail, Py_ssize_t at) except -1
+cdef Told new_told(bint delivers, object who, uint64_t hash, object group, object trail, Py_ssize_t at)
+cdef int _fill(Told one, object who, uint64_t hash, object group, object trail, Py_ssize_t at) except -1
 cdef inline int _check_made(Told one) except -1
 @cython.locals(entry=Entry)
 cdef object _subscriber(Told one)
@@ -57,14 +58,24 @@ cdef object _subscriber(Told one)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
 cpdef tuple found_by(list found, object dialect, str topic, bint delivers, bint whole)
-@cython.locals(one=Told, answer=list, audience=Audience)
-cpdef tuple delivered(tuple found, Matchable trie, object topic, Choice choice=*)
+
+
+cdef class Recipients(Audience):
+    cdef list answer
+
+    cdef int add(self, Entry entry, object group, object trail, Py_ssize_t at) except -1
+
+
+@cython.locals(recipients=Recipients)
+cdef Recipients new_recipients(Matchable trie, object topic, Py_ssize_t filters, Choice choice)
+@cython.locals(recipients=Recipients, branch=Branch, value=object)
+cpdef tuple delivered_by(list found, Matchable trie, object topic, str plain, Choice choice)
 @cython.locals(one=Told, answer=list, audience=Audience)
 cpdef tuple held(tuple found, Matchable trie, object topic, bint delivers)
 @cython.locals(one=Told, alive=Entry, answer=list, audience=Audience)
 cdef tuple held_by_one(tuple found, Matchable trie, object topic, object subscriber, uint64_t hash)
 cdef object _value(Told one)
-cdef Told _given(bint delivers, Entry entry, object group, Told by, object dialect)
+cdef Told _given(bint delivers, Entry entry, object group, Told by)
 cpdef object check_merge(object merge, object by)
 @cython.locals(one=Told, kept=list, places=dict, at=Py_ssize_t)
 cpdef tuple merged(tuple found, str merge, str by)

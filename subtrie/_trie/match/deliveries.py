@@ -2,12 +2,12 @@
 
 A traversal (traversal.py) finds branches. What becomes of them is decided here, for both twins:
 
-    found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which
-               callers never see
     delivered  one for each subscriber that gets the message: all outside groups, and the member of each group whose
                turn it is
-    held       one for each subscription, including all members of groups; or one for each of a single subscriber,
-               looked for in what was found, one for each branch
+    found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which
+               callers never see
+    held       of these, one for each subscription, including all members of groups; or one for each of a single
+               subscriber, looked for in what was found, one for each branch
     merged     of several for one subscriber: all, any one, or the best
 
 Each one refers to the entry of its subscriber (subscribers.py), which also holds the options and never changes, and to
@@ -28,14 +28,15 @@ from typing import Any, NamedTuple
 if not cython.compiled:
     from ctrie._arrays import flag_at
     from ctrie._memory import leaf_after, new_leaf
+    from ctrie._slot import borrow
     from ctrie._stack import check_stack
-    from subtrie._trie.branch import Branch
+    from subtrie._trie.branch import Branch, subscribers_of
     from subtrie._trie.choosing import Choice
     from subtrie._trie.groups import Shared
     from subtrie._trie.keyed import find_keyed
-    from subtrie._trie.match.audience import new_audience
-    from subtrie._trie.match.plan import Matchable, holds_weakly
-    from subtrie._trie.match.trail import text_of, topic_of
+    from subtrie._trie.match.audience import Audience, begin_audience, new_audience
+    from subtrie._trie.match.plan import Matchable
+    from subtrie._trie.match.trail import group_text_of, text_of, topic_of
     from subtrie._trie.subscribers import Entry, living, new_entry
 
 from ctrie._signatures import LazySignature
@@ -65,7 +66,7 @@ class Told:
     __class_getitem__: Any = classmethod(GenericAlias)
     _who: Any  # an Entry, or the subscriber of one without options
     _hash: int  # the subscriber's, if `_who` is that, else 0
-    _group: tuple[str, Dialect] | None
+    _group: str | None
     _trail: Any  # of trail.py; or the filter's text; or ByHand
     _at: int
 
@@ -85,11 +86,9 @@ class Told:
             return self._trail
         if isinstance(self._trail, ByHand):
             return self._trail.filter
-        text = text_of(self._trail, self._at)
         if self._group is None:
-            return text
-        group, dialect = self._group
-        return dialect.join(dialect.share(group, (text,)))
+            return text_of(self._trail, self._at)
+        return group_text_of(self._trail, self._at, self._group)
 
     def as_dict(self) -> dict[str, Any]:
         """Return filter, subscriber and options as a plain dict, the options one of their own; of a delivery also its
@@ -186,11 +185,11 @@ class Delivery(Told):
         if not isinstance(words, tuple):
             raise TypeError(f"the words of a Delivery must be a tuple, not {type(words).__name__}")
         entry = new_entry(subscriber, 0, dict(options) or None)
-        _fill(self, entry, 0, None if group is None else (group, None), ByHand(filter, words), 0)
+        _fill(self, entry, 0, group, ByHand(filter, words), 0)
 
     @property
     def group(self) -> str | None:
-        return None if self._group is None else self._group[0]
+        return self._group
 
     @property
     def words(self) -> tuple[Any, ...]:
@@ -309,37 +308,52 @@ def found_by(
     return tuple(answer)
 
 
-def delivered(found: tuple[Told, ...], trie: Matchable, topic: Any, choice: Choice | None = None) -> tuple[Told, ...]:
-    """Return the deliveries of the message, without subscribers that have died."""
+class Recipients(Audience):
+    """An audience whose `answer` is deliveries."""
+
+    __slots__ = ("answer",)
+    answer: list[Told]
+
+    def add(self, entry: Entry, group: str | None, trail: Any, at: int) -> int:
+        self.answer.append(new_told(True, entry, 0, group, trail, at))
+        return 0
+
+
+def new_recipients(trie: Matchable, topic: Any, filters: int, choice: Choice | None) -> Recipients:
+    """Make one for a message on a topic, which reaches so many filters."""
+    recipients: Recipients = Recipients.__new__(Recipients)
+    begin_audience(recipients, trie, topic, True, filters, choice)
+    recipients.answer = []
+    return recipients
+
+
+def delivered_by(
+    found: list[tuple[Branch, Any]], trie: Matchable, topic: Any, plain: str, choice: Choice | None
+) -> tuple[Told, ...]:
+    """Return the deliveries of a message by the branches that a reading has found. `plain`: the words of the topic with
+    separators between them."""
+    recipients = new_recipients(trie, topic, len(found), choice)
     dialect = trie._plan.dialect
-    audience = new_audience(trie, topic, True, len(found), choice)
-    answer: list[Told] = []
-    for one in found:
-        if isinstance(one._who, Shared) or holds_weakly(trie):
-            for entry, group, _ in audience.receivers(_value(one), one):
-                answer.append(_given(True, entry, group, one, dialect))
-        else:
-            answer.append(one)
-    for entry, group, by in audience.joined_receivers():
-        answer.append(_given(True, entry, group, by, dialect))
-    return tuple(answer)
+    for branch, path in found:
+        value = subscribers_of(branch)
+        recipients.receive(borrow(value), (dialect, path, plain), 0)
+    recipients.receive_joined()
+    return tuple(recipients.answer)
 
 
 def held(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
     """Return all subscriptions to a topic, without subscribers that have died, as deliveries or subscriptions."""
-    dialect = trie._plan.dialect
     audience = new_audience(trie, topic, False, len(found))
     answer: list[Told] = []
     for one in found:
         for group, entry in everybody(_value(one)):
             if not audience.excludes(entry):
-                answer.append(_given(delivers, entry, group, one, dialect))
+                answer.append(_given(delivers, entry, group, one))
     return tuple(answer)
 
 
 def held_by_one(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
     """Return the deliveries by the subscriptions of one subscriber, where each of `found` stands for a filter."""
-    dialect = trie._plan.dialect
     audience = new_audience(trie, topic, False, len(found))
     answer: list[Told] = []
     for one in found:
@@ -347,7 +361,7 @@ def held_by_one(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber
             entry = find_keyed(members, subscriber, hash)
             alive = None if entry is None else living(entry)
             if alive is not None and not audience.excludes(alive):
-                answer.append(_given(True, alive, group, one, dialect))
+                answer.append(_given(True, alive, group, one))
     return tuple(answer)
 
 
@@ -362,9 +376,9 @@ def _value(one: Told) -> Any:
     return one._who if one._hash == 0 else new_entry(one._who, one._hash, None)
 
 
-def _given(delivers: bool, entry: Entry, group: str | None, by: Told, dialect: Dialect) -> Told:
+def _given(delivers: bool, entry: Entry, group: str | None, by: Told) -> Told:
     """Return the answer for a subscriber of the filter that another one has."""
-    return new_told(delivers, entry, 0, None if group is None else (group, dialect), by._trail, by._at)
+    return new_told(delivers, entry, 0, group, by._trail, by._at)
 
 
 # ------------------------------------------------------------------------------------------------------------ merging

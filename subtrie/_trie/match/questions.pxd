@@ -12,7 +12,9 @@ from subtrie._trie.match.answer_cache cimport (
 )
 from subtrie._trie.match.audience cimport distinct_subscribers, put_receivers
 from subtrie._trie.match.dedupe cimport drop_repeated
-from subtrie._trie.match.deliveries cimport Told, delivered, found_by, held, held_by_one, new_told
+from subtrie._trie.match.deliveries cimport (
+    Recipients, Told, delivered_by, found_by, held, held_by_one, new_recipients, new_told,
+)
 from subtrie._trie.match.plan cimport (
     Matchable, cache_of, holds_weakly, is_exact, plan_of, prepare_whole, put_query, query_of, remembers,
     split_in_place,
@@ -20,13 +22,13 @@ from subtrie._trie.match.plan cimport (
 from subtrie._trie.match.reading cimport Query, RETRIES, read_matches
 from subtrie._trie.match.scratch cimport (
     Asked, Scratch, Scratched, add_record, answer_made, begin, begin_records, begin_trails, end_pairs, end_trails,
-    forget, handed_over, hash_at, keep_living, new_answer, note, push_node, put_entry, put_in_answer, put_subscriber,
-    release, remembered, room_for_pairs, subscriber_at, take_references, take_seen, taken_from, trail_of,
+    forget, handed_over, hash_at, is_shared_at, keep_living, new_answer, note, push_node, put_entry, put_in_answer, put_subscriber,
+    release, remembered, room_for_pairs, subscriber_at, take_references, take_seen, taken_from, taken_shared, trail_of,
 )
 from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
 from subtrie._trie.match.walk cimport ABOVE, NOTED, Trails, Traversal, as_node, item_of, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.subscribers cimport Entry, new_entry
 from subtrie._trie.words cimport MARKED
 
 ctypedef Trails *Trailing
@@ -70,9 +72,8 @@ cdef inline tuple _answer_of(Scratch *s, Matchable trie, object topic, bint take
 @cython.locals(scratch=Scratch, s=Scratched, query=Query, whole=bint, found=list, doubtful=bint)
 cpdef bint has_match(Matchable trie, topic) except -1
 cdef inline bint _finds(Scratch *s, Matchable trie) except -1
-@cython.locals(asked=Asked, stripe=int, table=Table, answer=object, found=tuple)
+@cython.locals(asked=Asked, stripe=int, table=Table, answer=object)
 cpdef tuple deliveries(Matchable trie, topic, Choice choice=*)
-@cython.locals(found=tuple)
 cdef tuple deliveries_of(Scratch *s, Matchable trie, object topic)
 @cython.locals(asked=Asked, found=tuple)
 cpdef tuple all_held(Matchable trie, topic, bint delivers)
@@ -81,12 +82,19 @@ cpdef tuple held_by(Matchable trie, topic, subscriber, uint64_t hash)
 @cython.locals(asked=Asked)
 cpdef tuple all_found(Matchable trie, topic)
 @cython.locals(scratch=Scratch, s=Scratched, query=Query, place=Py_ssize_t)
-cdef tuple _found_now(Matchable trie, object topic, Table table, bint delivers, bint whole, Asked *asked)
+cdef tuple _found_now(
+    Matchable trie, object topic, Table table, bint delivers, bint whole, bint chooses, Choice choice, Asked *asked
+)
 cdef str _plain(Matchable trie, Query query)
-@cython.locals(trails=Trails, found=tuple)
+@cython.locals(trails=Trails, found=tuple, plain=str)
 cdef tuple _found_in_place(
     Scratch *s, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, bint delivers, bint whole,
-    Asked *asked
+    bint chooses, Choice choice, Asked *asked
 )
 @cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t, place=Py_ssize_t, found=tuple)
 cdef tuple _told(Scratch *s, Matchable trie, bint delivers, str topic)
+@cython.locals(
+    trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t, place=Py_ssize_t, hash=uint64_t,
+    recipients=Recipients, entry=Entry,
+)
+cdef tuple _delivered(Scratch *s, Matchable trie, object topic, str plain, Choice choice)

@@ -37,7 +37,7 @@ if not cython.compiled:
     )
     from subtrie._trie.match.audience import distinct_subscribers, put_receivers
     from subtrie._trie.match.dedupe import drop_repeated
-    from subtrie._trie.match.deliveries import Told, delivered, found_by, held, held_by_one, new_told
+    from subtrie._trie.match.deliveries import Told, delivered_by, found_by, held, held_by_one, new_recipients, new_told
     from subtrie._trie.match.plan import (
         Matchable,
         cache_of,
@@ -64,6 +64,7 @@ if not cython.compiled:
         forget,
         handed_over,
         hash_at,
+        is_shared_at,
         keep_living,
         new_answer,
         note,
@@ -78,11 +79,12 @@ if not cython.compiled:
         take_references,
         take_seen,
         taken_from,
+        taken_shared,
         trail_of,
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
     from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node, item_of, size_of
-    from subtrie._trie.subscribers import Entry
+    from subtrie._trie.subscribers import Entry, new_entry
     from subtrie._trie.words import MARKED
 else:
     from cython import address
@@ -385,21 +387,19 @@ def deliveries(trie: Matchable, topic: Any, choice: Choice | None = None) -> tup
         table = own_table(trie._cache, stripe)  # type: ignore[arg-type]
         if table.misses == 0:
             table.misses = 1  # there was no table yet to count it in
-    found = _found_now(trie, topic, table, True, False, address(asked))
-    return delivered(found, trie, topic, choice) if asked.by_turns else found
+    return _found_now(trie, topic, table, True, False, True, choice, address(asked))  # type: ignore[no-any-return]
 
 
 def deliveries_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """Return the deliveries of the entries taken for a topic, whose words were read in place."""
-    found = _told(s, trie, True, topic)
-    return delivered(found, trie, topic) if s.shared else found
+    return _delivered(s, trie, topic, topic, None) if s.shared else _told(s, trie, True, topic)
 
 
 def all_held(trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
     """Return all subscriptions that `topic` reaches, at one instant, as deliveries or subscriptions."""
     if not cython.compiled:
         asked = Asked()
-    found = _found_now(trie, topic, None, delivers, False, address(asked))
+    found = _found_now(trie, topic, None, delivers, False, False, None, address(asked))
     return held(found, trie, topic, delivers) if asked.by_turns else found
 
 
@@ -407,7 +407,7 @@ def held_by(trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[To
     """Return the deliveries by the subscriptions of one subscriber that `topic` reaches, at one instant."""
     if not cython.compiled:
         asked = Asked()
-    found = _found_now(trie, topic, None, True, True, address(asked))
+    found = _found_now(trie, topic, None, True, True, False, None, address(asked))
     return held_by_one(found, trie, topic, subscriber, hash)
 
 
@@ -415,27 +415,39 @@ def all_found(trie: Matchable, topic: Any) -> tuple[Told, ...]:
     """As `all_held`, but before `held` has looked at them."""
     if not cython.compiled:
         asked = Asked()
-    return _found_now(trie, topic, None, False, False, address(asked))  # type: ignore[no-any-return]
+    return _found_now(trie, topic, None, False, False, False, None, address(asked))  # type: ignore[no-any-return]
 
 
-def _found_now(trie: Matchable, topic: Any, table: Any, delivers: bool, whole: bool, asked: Asked) -> Any:
+def _found_now(
+    trie: Matchable,
+    topic: Any,
+    table: Any,
+    delivers: bool,
+    whole: bool,
+    chooses: bool,
+    choice: Choice | None,
+    asked: Asked,
+) -> Any:
     """Find what the topic reaches, as deliveries or subscriptions, and remember it in `table`, if there is one, when
-    the topic has been asked for before. `whole`: one stands for all subscribers of a filter. `asked` says whether it
-    may not be shown yet (deliveries.py)."""
+    the topic has been asked for before. `whole`: one stands for all subscribers of a filter. `chooses`: these are the
+    deliveries of a message, and of a group's members one gets it, by `choice`; otherwise `asked` says whether it may
+    not be shown yet (deliveries.py)."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)
     if table is None and is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic)):
-        found = _found_in_place(s, trie, topic, None, None, -1, delivers, whole, asked)
+        found = _found_in_place(s, trie, topic, None, None, -1, delivers, whole, chooses, choice, asked)
         if found is not None:
             return found
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
         asked.by_turns = True
         found = read_matches(trie._root, query).found
+        if chooses:
+            return delivered_by(found, trie, topic, _plain(trie, query), choice)
         return found_by(found, trie._plan.dialect, _plain(trie, query), delivers, whole)
     place = -1 if table is None else wanted_place(table, topic)
-    return _found_in_place(s, trie, topic, query, table, place, delivers, whole, asked)
+    return _found_in_place(s, trie, topic, query, table, place, delivers, whole, chooses, choice, asked)
 
 
 def _plain(trie: Matchable, query: Any) -> Any:
@@ -452,6 +464,8 @@ def _found_in_place(
     place: int,
     delivers: bool,
     whole: bool,
+    chooses: bool,
+    choice: Choice | None,
     asked: Asked,
 ) -> Any:
     """As `_match_in_place`. `query`: None if the topic's words were read in place."""
@@ -465,7 +479,8 @@ def _found_in_place(
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:
             return None
-        found = _told(s, trie, delivers, topic if query is None else _plain(trie, query))
+        plain = topic if query is None else _plain(trie, query)
+        found = _delivered(s, trie, topic, plain, choice) if chooses and s.shared else _told(s, trie, delivers, plain)
         asked.by_turns = s.shared
         if s.seen_taken and not s.shared:
             remember(table, place, remembered(s, borrow(topic), borrow(found), root_of(trie)))
@@ -477,7 +492,7 @@ def _found_in_place(
 
 def _told(s: Scratch, trie: Matchable, delivers: bool, topic: str) -> tuple[Told, ...]:
     """Return what stands for the entries taken, as `found_by` in deliveries.py does."""
-    trail = trail_of(address(s.walk), trie, topic)
+    trail = trail_of(address(s.walk), trie, topic, s.shared or s.whole)
     trails: Any = s.walk.trails
     found = new_answer(s.subscribers.count // 2)
     at = 0
@@ -489,3 +504,27 @@ def _told(s: Scratch, trie: Matchable, delivers: bool, topic: str) -> tuple[Told
             put_in_answer(found, at // 2, one)
             at += 2
     return answer_made(found)  # type: ignore[no-any-return]
+
+
+def _delivered(s: Scratch, trie: Matchable, topic: Any, plain: str, choice: Choice | None) -> tuple[Told, ...]:
+    """Return the deliveries of a message, without subscribers that have died. `plain`: the words of the topic with
+    separators between them."""
+    trail = trail_of(address(s.walk), trie, plain, True)
+    trails: Any = s.walk.trails
+    recipients = new_recipients(trie, topic, s.walk.found.count, choice)
+    at = 0
+    for i in range(s.walk.found.count):
+        place = trails.levels.items[i]
+        end = s.walk.found.items[i]
+        while at < end:
+            hash = hash_at(s, at)
+            if is_shared_at(s, at):
+                recipients.receive(taken_shared(s, at), trail, place)
+            elif holds_weakly(trie):
+                entry = new_entry(subscriber_at(s, at), hash, None) if hash else subscriber_at(s, at)
+                recipients.receive(borrow(entry), trail, place)
+            else:
+                recipients.answer.append(new_told(True, subscriber_at(s, at), hash, None, trail, place))
+            at += 2
+    recipients.receive_joined()
+    return answer_made(tuple(recipients.answer))  # type: ignore[no-any-return]

@@ -155,4 +155,4 @@ cdef int keep_living(buffer *subscribers) except -1
 cdef void drop_shared(Scratch *s, Py_ssize_t count) noexcept
 cdef bint begin_records(Traversal *t) noexcept
 cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept
-cdef object trail_of(Traversal *t, Matchable trie, str topic)
+cdef object trail_of(Traversal *t, Matchable trie, str topic, bint shared)

@@ -202,8 +202,9 @@ def add_record(trails: Trails, place: int, branch: Any, marked: bool) -> int:
     return trails.records.count - 1
 
 
-def trail_of(t: Traversal, trie: Matchable, topic: str) -> Any:
-    """Return the trail of a whole answer (trail.py). `topic` is plain words and separators."""
+def trail_of(t: Traversal, trie: Matchable, topic: str, shared: bool) -> Any:
+    """Return the trail of a whole answer (trail.py). `topic` is plain words and separators; `shared`: there may be
+    groups."""
     assert t.trails is not None
     return trie._plan.dialect, t.trails.records.items, topic
 

@@ -279,7 +279,9 @@ cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, b
     return trail_add(&trails.records, place, text_of(branch), 1 if marked else 0)    # not the mark's separator
 
 
-cdef object trail_of(Traversal *t, Matchable trie, str topic):
-    if not trail_end(&t.trails.records, <PyObject *>topic, t.separator, t.one, t.many, t.many_min):
+cdef object trail_of(Traversal *t, Matchable trie, str topic, bint shared):
+    cdef object share = trie._plan.share if shared and trie._plan.shares else None
+    if not trail_end(&t.trails.records, <PyObject *>topic, t.separator, t.one, t.many, t.many_min, share):
         raise MemoryError
-    return bytes_of(&t.trails.records)
+    trail = bytes_of(&t.trails.records)
+    return (trie._plan.dialect, trail) if shared and not trie._plan.shares else trail
