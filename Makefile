@@ -146,7 +146,7 @@ CTRIE_NO_EXTENSIONS=1 $(@D)/bin/python -m $(PIP_INSTALL) --editable '.[$(EXTRAS)
 endef
 
 # `bitmaps`, `portable`, `s3-server`, `readers` and `connect` have no builds for free-threaded interpreters.
-.venv/installed: EXTRAS := spark,s3-server,readers,connect,stress,bench,bitmaps,portable,test,lint
+.venv/installed: EXTRAS := spark,s3-server,readers,connect,stress,bench,bitmaps,portable,test,lint,docs
 .venv-t/installed: EXTRAS := spark,stress,bench,test
 
 .venv/installed .venv-t/installed: %/installed: pyproject.toml | %/bin/pip

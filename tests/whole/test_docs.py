@@ -108,6 +108,18 @@ def test_the_page_on_spark_is_understood(spark: SparkSession, tmp_path: Path, mo
     assert ran >= 6
 
 
+@pytest.mark.once
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="Sphinx is not installed")
+def test_the_manual_is_made_without_a_warning(tmp_path: Path) -> None:
+    """As `make docs` does it: here a link that leads nowhere is one, wherever its page has been included from."""
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
+    done = subprocess.run([*command, "docs", str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "index.html").exists()
+
+
 # ---------------------------------------------------------------------------------------------------------------- sizes
 
 WIDEST = 88  # characters of code that a page shows beside its menus; `examples/ruff.toml` says the same of examples
