@@ -262,6 +262,20 @@ def is_kept(record: Path, value: str) -> bool:
     return record.exists() and record.read_text() == value
 
 
+def take_from_another(module: str, value: str) -> bool:
+    """Copy a module's C from what was made for another interpreter, by the same Cython; return whether it was there.
+
+    What Cython writes does not depend on the interpreter: its C asks for the version when it is compiled.
+    """
+    name = Path(MODULES[module]).with_suffix(".translated")
+    for record in Path("build").glob(f"cython.*/{name}"):
+        if is_kept(record, value) and record.with_suffix(".c").exists():
+            c_of(module).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(record.with_suffix(".c"), c_of(module))
+            return True
+    return False
+
+
 class BuildPython(build_py):
     """Keeps the beginning of each package of a common name, too, in case another distribution writes over it."""
 
@@ -315,7 +329,8 @@ class BuildExtensions(build_ext):
         changed = [
             name for name in wanted if self.force or not c_of(name).exists() or not is_kept(records[name], wanted[name])
         ]
-        to_translate = [Extension(name, [MODULES[name]]) for name in changed]  # Cython adds to what it is given
+        here = [name for name in changed if self.force or not take_from_another(name, wanted[name])]
+        to_translate = [Extension(name, [MODULES[name]]) for name in here]  # Cython adds to what it is given
         cythonize(to_translate, build_dir=str(GENERATED), compiler_directives=DIRECTIVES, force=True)
         for name in changed:
             records[name].write_text(wanted[name])
