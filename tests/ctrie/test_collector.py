@@ -19,6 +19,7 @@ from tests.threads import run_together
 pytestmark = pytest.mark.compiled
 
 GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
+UNREPORTED = 512  # objects, at most, that a thread of a free-threaded build has counted, but not yet added to the count
 
 
 class Subscriber:
@@ -180,7 +181,7 @@ def filled(wanted: Iterable[str], subscribers: Iterable[object]) -> Subscription
 @pytest.fixture
 def counted() -> Iterator[Callable[[], int]]:
     """How many more objects have been allocated for the collector than freed since the test began, give or take
-    some hundreds."""
+    `UNREPORTED` for each thread."""
     gc.collect()
     gc.disable()
     try:
@@ -242,7 +243,9 @@ class TestOnFreeThreadedBuilds:
                 routes.unsubscribe(filter, subscriber)
             routes.subscribe(filter, 0)
         drain()
-        assert abs(counted() - before) < 2_000
+        # Two threads have ended, and this one has counted twice. Not all I-nodes and tuples are those of before. Of each
+        # kind of node 13,000 and more have come and gone, so a kind that is counted on one of these ways shows.
+        assert abs(counted() - before) < 4 * UNREPORTED + 3_000
         assert kept
         trie.check()
         routes.check()
