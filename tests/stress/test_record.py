@@ -275,6 +275,24 @@ class TestDeferred:
         never.set()
         assert {each.op: each.result for each in stuck.value.history} == {"honest": UNSEEN, "wait": UNSEEN}
 
+    def test_one_of_a_round_that_takes_long_is_not_read_before_its_end(self) -> None:
+        """Where nothing moves, the specification is asked meanwhile whether all may wait. On a busy machine under
+        ThreadSanitizer, a campaign once ended by that question: the snapshot was said to have changed."""
+        asked, answers = threading.Event(), []
+
+        class Slow(TestDeferred.Snapshots):
+            def wait(self) -> None:
+                asked.wait()
+
+        class Asked(Anything):
+            def normalise(self, op: str, result: Any) -> Any:
+                answers.append(result)
+                asked.set()
+                return super().normalise(op, result)
+
+        record(Slow(), [[[("append", (1,)), ("honest", ())]], [[("wait", ())]]], Asked())
+        assert set(answers) == {None, (1,)}
+
 
 class TestStuck:
     def test_an_operation_that_never_returns_is_reported_with_what_happened_before(self) -> None:
