@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from tests.scripts import WARNINGS
 from tests.threads import run_together
 
 GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -508,8 +509,7 @@ def run_script(body: Any, script: str) -> str:
     printed."""
     code = PROLOGUE.format(body=body.__name__) + textwrap.dedent(script)
     done = subprocess.run(
-        # Newer interpreters warn about every fork of a process that has other threads.
-        [sys.executable, "-X", "faulthandler", "-W", "error", "-W", "ignore:.*fork:DeprecationWarning", "-c", code],
+        [sys.executable, "-X", "faulthandler", *WARNINGS, "-c", code],
         cwd=ROOT,
         capture_output=True,
         text=True,
