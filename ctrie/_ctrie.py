@@ -478,14 +478,14 @@ def _contents(root: Root, nodes: list[Any] | None, what: int) -> Iterator[Any]:
     stack: list[Any] = [rdcss_read_root(root)] if nodes is None else nodes
     while stack:
         node = stack.pop()
-        if isinstance(node, SNode):
+        if isinstance(node, Pair):
             below: tuple[Any, ...] = (node,)
         else:
             check_signals()
             below = branches(root, node)
             warm_all(below)
         for node in below:
-            if not isinstance(node, SNode):
+            if not isinstance(node, Pair):
                 stack.append(node)
             elif keys:
                 yield cython.cast(Pair, node).key

@@ -21,6 +21,8 @@ cdef extern from "epoch.h":
 
 
 cdef extern from "Python.h":
+    unsigned long Py_TPFLAGS_HEAPTYPE
+    bint PyType_HasFeature(object kind, unsigned long feature)
     bint Py_ReprEnter(object) except -1
     void Py_ReprLeave(object)
 
@@ -49,10 +51,18 @@ cdef class Slot:
         return load(self)
 
     def compare_and_set(self, expected, desired):
+        _check_of_python(self)
         return compare_and_set(self, expected, desired)
 
     def initialise(self, value):
+        _check_of_python(self)
         initialise(self, value)
+
+
+cdef int _check_of_python(Slot slot) except -1:
+    """The nodes of compiled modules are slots, too. These modules look for nothing but what they have put there."""
+    if type(slot) is not Slot and not PyType_HasFeature(type(slot), Py_TPFLAGS_HEAPTYPE):
+        raise TypeError(f"{type(slot).__name__} objects are changed by the package alone")
 
 
 @cython.trashcan(True)      # releasing a chain of references does not recurse on the C stack

@@ -428,6 +428,8 @@ def two_snodes(x: SNode, y: SNode, lev: int, gen: Gen) -> MainNode:
 
 def branches(root: Root, inode: INode) -> tuple[Any, ...]:
     """Return the I-nodes and S-nodes directly below `inode`."""
+    if inode is None:  # which C types admit, and who calls internal generators may have in a list
+        raise TypeError("None is no node")
     main = gcas_read(root, inode)
     if isinstance(main, CNode):
         cn: CNode = main

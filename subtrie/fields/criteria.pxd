@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._arrays cimport settle
 from ctrie._nodes cimport mix
+from ctrie._stack cimport check_stack
 
 cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES

@@ -33,6 +33,7 @@ except ModuleNotFoundError:
 if not cython.compiled:
     from ctrie._arrays import settle
     from ctrie._nodes import mix
+    from ctrie._stack import check_stack
 
 from collections.abc import Hashable, Iterable
 from datetime import date, datetime, timedelta, timezone
@@ -226,6 +227,7 @@ class Criterion:
         return self is other or (isinstance(other, Criterion) and self.identity() == other.identity())
 
     def __hash__(self) -> int:
+        check_stack()  # a value may be, or contain, another criterion, or this one
         try:
             return hash(self.identity())
         except TypeError as error:

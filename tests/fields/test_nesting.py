@@ -64,3 +64,29 @@ def test_questions_in_questions_end_on_any_stack() -> None:
     assert status == 0, errors
     lines = told.splitlines()
     assert len(lines) == len(SIZES) * 16, lines
+
+
+IN_ITSELF = """
+import threading
+from subtrie.fields import *
+
+def asking():
+    own = Equals("a", 1)
+    own.__init__("a", own)
+    for one in (own, AnyOf(own, Present("b"))):
+        try:
+            hash(one)
+        except RecursionError:
+            print("ends")
+
+for kilobytes in SIZES:
+    threading.stack_size(kilobytes * 1024)
+    thread = threading.Thread(target=asking)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_the_hash_of_a_criterion_in_itself_ends_on_any_stack() -> None:
+    status, told, errors = run_script(f"SIZES = {SIZES}\n{IN_ITSELF}")
+    assert (status, told.split()) == (0, ["ends"] * 2 * len(SIZES)), errors

@@ -73,3 +73,42 @@ for call in (
 def test_a_pickle_that_names_only_our_modules_does_not_end_the_process() -> None:
     status, _, errors = run_script(FORGED)
     assert status == 0, errors[-2000:]
+
+
+# Found by odd calls with other seeds. What they take is in reach of the collector of garbage.
+FOUND = """
+import gc
+import ctrie._ctrie as maps
+import ctrie._nodes as nodes
+from ctrie import Ctrie
+from subtrie import SubscriptionTrie, TopicStore
+
+def below(one, kind):
+    return next(part for part in gc.get_referents(one) if type(part) is kind)
+
+trie = SubscriptionTrie()
+trie.subscribe_many([(f"a{n}.b", n) for n in range(100)])
+root, other = below(Ctrie({n: n for n in range(100)}), nodes.Root), below(trie, nodes.Root)
+stored = below(TopicStore(topics={"a.b": 1, "a.c": 2}), nodes.Root)
+inode = below(root, nodes.INode)
+for number, call in enumerate((
+    lambda: list(nodes.snodes(root, [None])),
+    lambda: list(maps._contents(root, [None], 0)),
+    lambda: list(maps._contents(other, None, 0)),
+    lambda: list(maps._contents(stored, None, 2)),
+    lambda: inode.initialise(None),
+    lambda: inode.compare_and_set(inode.load(), None),
+)):
+    try:
+        call()
+    except TypeError:
+        continue
+    raise AssertionError(number)
+assert len(list(nodes.snodes(root))) == 100
+"""
+
+
+@pytest.mark.compiled
+def test_nodes_of_another_structure_and_none_do_not_end_the_process() -> None:
+    status, _, errors = run_script(FOUND)
+    assert status == 0, errors[-2000:]
