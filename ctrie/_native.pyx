@@ -4,7 +4,7 @@ import atexit
 from types import GenericAlias
 
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 from ctrie._signatures import LazySignature
 
@@ -22,7 +22,7 @@ cdef extern from "epoch.h":
 
 cdef extern from "Python.h":
     unsigned long Py_TPFLAGS_HEAPTYPE
-    bint PyType_HasFeature(object kind, unsigned long feature)
+    bint PyType_HasFeature(PyTypeObject *kind, unsigned long feature)
     bint Py_ReprEnter(object) except -1
     void Py_ReprLeave(object)
 
@@ -61,7 +61,7 @@ cdef class Slot:
 
 cdef int _check_of_python(Slot slot) except -1:
     """The nodes of compiled modules are slots, too. These modules look for nothing but what they have put there."""
-    if type(slot) is not Slot and not PyType_HasFeature(type(slot), Py_TPFLAGS_HEAPTYPE):
+    if type(slot) is not Slot and not PyType_HasFeature(<PyTypeObject *>type(slot), Py_TPFLAGS_HEAPTYPE):
         raise TypeError(f"{type(slot).__name__} objects are changed by the package alone")
 
 
