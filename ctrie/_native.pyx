@@ -4,7 +4,7 @@ import atexit
 from types import GenericAlias
 
 cimport cython
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 
 from ctrie._signatures import LazySignature
 
@@ -61,7 +61,7 @@ cdef class Slot:
 
 cdef int _check_of_python(Slot slot) except -1:
     """The nodes of compiled modules are slots, too. These modules look for nothing but what they have put there."""
-    if type(slot) is not Slot and not PyType_HasFeature(<PyTypeObject *>type(slot), Py_TPFLAGS_HEAPTYPE):
+    if type(slot) is not Slot and not PyType_HasFeature(Py_TYPE(slot), Py_TPFLAGS_HEAPTYPE):
         raise TypeError(f"{type(slot).__name__} objects are changed by the package alone")
 
 
