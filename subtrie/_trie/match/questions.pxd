@@ -22,11 +22,12 @@ from subtrie._trie.match.plan cimport (
 from subtrie._trie.match.reading cimport Query, RETRIES, read_matches
 from subtrie._trie.match.scratch cimport (
     Asked, Scratch, Scratched, add_record, answer_made, begin, begin_records, begin_trails, end_pairs, end_trails,
-    forget, handed_over, hash_at, is_shared_at, keep_living, new_answer, note, push_node, put_entry, put_in_answer, put_subscriber,
-    release, remembered, room_for_pairs, subscriber_at, take_references, take_seen, taken_from, taken_shared, trail_of,
+    fetch_ahead, forget, handed_over, hash_at, is_shared_at, keep_living, new_answer, note, push_node, put_entry,
+    put_in_answer, put_subscriber, release, remembered, room_for_pairs, subscriber_at, take_references, take_seen,
+    taken_from, taken_shared, trail_of,
 )
 from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-from subtrie._trie.match.walk cimport ABOVE, NOTED, Trails, Traversal, as_node, item_of, size_of
+from subtrie._trie.match.walk cimport ABOVE, NOTED, Trails, Traversal, as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport Entry, new_entry
 from subtrie._trie.words cimport MARKED

@@ -61,6 +61,7 @@ if not cython.compiled:
         begin_trails,
         end_pairs,
         end_trails,
+        fetch_ahead,
         forget,
         handed_over,
         hash_at,
@@ -83,7 +84,17 @@ if not cython.compiled:
         trail_of,
     )
     from subtrie._trie.match.traversal import CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
-    from subtrie._trie.match.walk import ABOVE, NOTED, Trails, Traversal, address, as_node, item_of, size_of
+    from subtrie._trie.match.walk import (
+        ABOVE,
+        NOTED,
+        Trails,
+        Traversal,
+        address,
+        as_node,
+        item_of,
+        prefetch_to_count,
+        size_of,
+    )
     from subtrie._trie.subscribers import Entry, new_entry
     from subtrie._trie.words import MARKED
 else:
@@ -155,6 +166,9 @@ def _note_all(s: Scratch, several: Any, entries: bool) -> bool:
         pairs = room_for_pairs(address(s.subscribers), size_of(array))
         if not pairs:
             return False
+        if entries:
+            for i in range(size_of(array)):
+                prefetch_to_count(item_of(array, i))
         for i in range(size_of(array)):
             child = item_of(array, i)
             if is_exactly(child, Entry):
@@ -500,6 +514,7 @@ def _told(s: Scratch, trie: Matchable, delivers: bool, topic: str) -> tuple[Told
         place = trails.levels.items[i]
         end = s.walk.found.items[i]
         while at < end:
+            fetch_ahead(s, at)
             one = new_told(delivers, subscriber_at(s, at), hash_at(s, at), None, trail, place)
             put_in_answer(found, at // 2, one)
             at += 2

@@ -19,6 +19,12 @@ cdef extern from *:
     bint PyObject_GC_IsTracked(PyObject *o)
     void PyObject_GC_UnTrack(PyObject *o)
 
+# Those of a large filter do not all stay in the processor's caches between the steps of a question, and to wait for one
+# after the other would take most of its time.
+cdef enum:
+    AHEAD = 32      # how far ahead, in a buffer, a subscriber is fetched
+    MANY = 2048     # in a buffer
+
 cdef struct Asked:
     bint by_turns
 
@@ -78,9 +84,19 @@ cdef inline bint push_node(buffer *stack, PyObject *node) noexcept:
 cdef inline void take_references(buffer *subscribers) noexcept:
     cdef const uint64_t *noted = subscribers.items
     cdef const uint64_t *end = noted + subscribers.count
+    if subscribers.count > MANY:
+        while end - noted > AHEAD:
+            prefetch_to_count(<PyObject *>noted[AHEAD])
+            Py_INCREF_PTR(<PyObject *>noted[0])
+            noted += 2
     while noted != end:
         Py_INCREF_PTR(<PyObject *>noted[0])
         noted += 2
+
+
+cdef inline void fetch_ahead(Scratch *s, Py_ssize_t at) noexcept:
+    if at + AHEAD < s.subscribers.count:
+        prefetch_to_count(<PyObject *>s.subscribers.items[at + AHEAD])
 
 
 cdef inline object subscriber_at(Scratch *s, Py_ssize_t at):

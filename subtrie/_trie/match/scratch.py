@@ -121,6 +121,10 @@ def take_seen(s: Scratch) -> None:
     s.seen_taken = True
 
 
+def fetch_ahead(s: Scratch, at: int) -> None:
+    """Fetch what was noted some places after this one. For the compiled twin."""
+
+
 def subscriber_at(s: Scratch, at: int) -> Any:
     """Return what was noted at a place."""
     return s.subscribers.items[at]
