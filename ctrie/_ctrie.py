@@ -8,11 +8,10 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from types import GenericAlias
 from typing import Any
 
 from ctrie._bulk import collector_paused
-from ctrie._signatures import LazySignature, NoDefault, ctrie
+from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault, ctrie
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr
 
@@ -88,8 +87,8 @@ class Ctrie(ChangeableMap):
     """
 
     __slots__ = ()
-    __class_getitem__: Any = classmethod(GenericAlias)
-    __signature__: Any = LazySignature(ctrie)
+    __class_getitem__ = SUBSCRIPTED
+    __signature__ = LazySignature(ctrie)
     __hash__ = None  # type: ignore[assignment]
     __reversed__ = None
 

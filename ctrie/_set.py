@@ -9,7 +9,6 @@ except ModuleNotFoundError:
 
 from collections.abc import Callable, Iterable, Iterator, MutableSet, Set
 from operator import attrgetter
-from types import GenericAlias
 from typing import Any, Final, Self
 
 if not cython.compiled:
@@ -17,6 +16,7 @@ if not cython.compiled:
     from ctrie._ctrie import Ctrie
     from ctrie._descent import Absent, is_there
 
+from ctrie._signatures import SUBSCRIPTED
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import set_repr
 
@@ -95,7 +95,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
     """
 
     __slots__ = ("__weakref__",)
-    __class_getitem__: Any = classmethod(GenericAlias)
+    __class_getitem__ = SUBSCRIPTED
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(

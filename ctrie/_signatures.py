@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+from types import GenericAlias
 
 if TYPE_CHECKING:
     from inspect import Signature
 
+
+# Their `__class_getitem__`. It stands there without an annotation, which Cython does not know on attributes of classes.
+SUBSCRIPTED: Any = classmethod(GenericAlias)
 
 class NoDefault:
     """The default of a parameter that has none: without it, the call does something else."""

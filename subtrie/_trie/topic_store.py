@@ -12,7 +12,6 @@ from functools import cache
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
 from time import time
-from types import GenericAlias
 from typing import Any
 
 from subtrie.dialects import AMQP, Dialect
@@ -36,7 +35,7 @@ else:
 from ctrie import AtomicReference
 from ctrie._nodes import NODES, check_level
 from ctrie._pickled import PickledList
-from ctrie._signatures import LazySignature, NoDefault
+from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.exclusions import BUT
@@ -86,8 +85,8 @@ class TopicStore(Matchable):
     """
 
     __slots__ = ("__weakref__", "_as_of", "_asked_by", "_room", "_rules", "dialect", "max_age", "max_topics")
-    __class_getitem__: Any = classmethod(GenericAlias)
-    __signature__: Any = LazySignature(topic_store)
+    __class_getitem__ = SUBSCRIPTED
+    __signature__ = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
     _rules: TopicRules  # how its topics are split; `_plan` is the plan that these have

@@ -12,7 +12,6 @@ import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from time import time_ns
-from types import GenericAlias
 from typing import Any
 
 from subtrie.dialects import AMQP, Dialect
@@ -44,7 +43,7 @@ else:
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
 from ctrie._pickled import PickledList
-from ctrie._signatures import LazySignature
+from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.exact_layout import exact_path, plain_words
@@ -146,8 +145,8 @@ class SubscriptionTrie(Changeable):
     ()
     """
 
-    __class_getitem__: Any = classmethod(GenericAlias)
-    __signature__: Any = LazySignature(subscription_trie)
+    __class_getitem__ = SUBSCRIPTED
+    __signature__ = LazySignature(subscription_trie)
     __slots__ = ()
 
     def __init__(

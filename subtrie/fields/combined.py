@@ -39,7 +39,7 @@ class Not(Criterion):
     """
 
     __slots__ = ("criterion", "depth")
-    __signature__: Any = LazySignature("criterion")
+    __signature__ = LazySignature("criterion")
     criterion: Any
     depth: int
 
@@ -81,7 +81,7 @@ class AnyOf(Criterion):
     """
 
     __slots__ = ("alternatives", "depth")
-    __signature__: Any = LazySignature(_any_of)
+    __signature__ = LazySignature(_any_of)
     alternatives: tuple[tuple[Any, ...], ...]
     depth: int
 

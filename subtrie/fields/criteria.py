@@ -150,7 +150,7 @@ class Criterion:
     says it (patterns.py), None for one that was not read from a pattern."""
 
     __slots__ = ("name", "place", "view", "written")
-    __signature__: Any = LazySignature()
+    __signature__ = LazySignature()
     name: Any
     place: int
     view: int
@@ -265,7 +265,7 @@ class Equals(Criterion):
     """
 
     __slots__ = ("value",)
-    __signature__: Any = LazySignature("name", "value")
+    __signature__ = LazySignature("name", "value")
     value: Any
 
     def __init__(self, name: str, value: Hashable) -> None:
@@ -292,7 +292,7 @@ class Present(Criterion):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("name")
+    __signature__ = LazySignature("name")
 
     def __init__(self, name: str) -> None:
         self.name = _checked_name(name)
@@ -311,7 +311,7 @@ class Absent(Criterion):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("name")
+    __signature__ = LazySignature("name")
 
     def __init__(self, name: str) -> None:
         self.name = _checked_name(name)
@@ -340,7 +340,7 @@ class OneOf(Criterion):
     """
 
     __slots__ = ("values",)
-    __signature__: Any = LazySignature("name", "values")
+    __signature__ = LazySignature("name", "values")
     values: frozenset[Any]
 
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
@@ -368,7 +368,7 @@ class NotIn(Criterion):
     """
 
     __slots__ = ("values",)
-    __signature__: Any = LazySignature("name", "values")
+    __signature__ = LazySignature("name", "values")
     values: frozenset[Any]
 
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
@@ -408,7 +408,7 @@ class Within(Criterion):
     """
 
     __slots__ = ("high", "high_open", "low", "low_open", "order")
-    __signature__: Any = LazySignature("name", low=None, high=None, low_open=False, high_open=False)
+    __signature__ = LazySignature("name", low=None, high=None, low_open=False, high_open=False)
     low: Any
     high: Any
     low_open: bool
@@ -478,7 +478,7 @@ class LessThan(Within):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("name", "bound")
+    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -496,7 +496,7 @@ class AtMost(Within):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("name", "bound")
+    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -514,7 +514,7 @@ class GreaterThan(Within):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("name", "bound")
+    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -532,7 +532,7 @@ class AtLeast(Within):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("name", "bound")
+    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -557,7 +557,7 @@ class Prefix(Criterion):
     """
 
     __slots__ = ("_span", "ignore_case", "prefix")
-    __signature__: Any = LazySignature("name", "prefix", ignore_case=False)
+    __signature__ = LazySignature("name", "prefix", ignore_case=False)
     prefix: Any
     ignore_case: bool
     _span: Any

@@ -16,7 +16,7 @@ except ModuleNotFoundError:
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from types import GenericAlias, MappingProxyType
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
@@ -41,7 +41,7 @@ if not cython.compiled:
         with_rows,
     )
 
-from ctrie._signatures import LazySignature
+from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.options import with_view
@@ -126,8 +126,8 @@ class FieldMatcher:
     """
 
     __slots__ = ("__weakref__", "_home", "_max_criteria", "_max_values", "_readonly", "_slot")
-    __class_getitem__: Any = classmethod(GenericAlias)
-    __signature__: Any = LazySignature(field_matcher)
+    __class_getitem__ = SUBSCRIPTED
+    __signature__ = LazySignature(field_matcher)
     _slot: Slot
     _home: Any  # a weak reference to itself, if subscribers are weakly held
     _readonly: bool

@@ -16,7 +16,7 @@ except ModuleNotFoundError:
 
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
-from types import GenericAlias, MappingProxyType
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
@@ -26,7 +26,7 @@ if not cython.compiled:
     from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
     from subtrie.fields.search import answers_for
 
-from ctrie._signatures import LazySignature
+from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.match.topic_rules import topic_rules
@@ -86,9 +86,9 @@ class RoutingMatcher:
     (('ann',), ())
     """
 
-    __slots__ = ("__weakref__", "_fields", "_rules", "dialect")
-    __class_getitem__: Any = classmethod(GenericAlias)
-    __signature__: Any = LazySignature(routing_matcher)
+    __slots__ = ("__weakref__", "_fields", "_plan", "dialect")
+    __class_getitem__ = SUBSCRIPTED
+    __signature__ = LazySignature(routing_matcher)
     dialect: Dialect
     _fields: FieldMatcher
     _rules: TopicRules | None  # None: the dialect's own method splits topics, since it may do so in its own way

@@ -62,7 +62,7 @@ class EqualsIgnoringCase(Criterion):
     """
 
     __slots__ = ("_folded", "text")
-    __signature__: Any = LazySignature("name", "text")
+    __signature__ = LazySignature("name", "text")
     text: str
     _folded: str
 
@@ -92,7 +92,7 @@ class Suffix(Criterion):
     """
 
     __slots__ = ("_end", "_span", "ignore_case", "suffix")
-    __signature__: Any = LazySignature("name", "suffix", ignore_case=False)
+    __signature__ = LazySignature("name", "suffix", ignore_case=False)
     suffix: str
     ignore_case: bool
     _end: str
@@ -129,7 +129,7 @@ class Wildcard(Criterion):
     """
 
     __slots__ = ("_leads", "parts", "pattern")
-    __signature__: Any = LazySignature("name", "pattern")
+    __signature__ = LazySignature("name", "pattern")
     pattern: str
     parts: tuple[str, ...]
     _leads: tuple[tuple[Criterion, ...], ...]
@@ -245,7 +245,7 @@ class InNetwork(Criterion):
     """
 
     __slots__ = ("_span", "network")
-    __signature__: Any = LazySignature("name", "network")
+    __signature__ = LazySignature("name", "network")
     network: str
     _span: Any
 

@@ -22,7 +22,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterator, Mapping
-from types import GenericAlias, MappingProxyType
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 if not cython.compiled:
@@ -39,7 +39,7 @@ if not cython.compiled:
     from subtrie._trie.match.trail import group_text_of, text_of, topic_of
     from subtrie._trie.subscribers import Entry, living, new_entry
 
-from ctrie._signatures import LazySignature
+from ctrie._signatures import SUBSCRIPTED, LazySignature
 from subtrie._trie.groups import everybody, sets_of
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.wildcards import stood_for
@@ -63,7 +63,7 @@ class Told:
     """One subscription in an answer. The text of its filter is made each time it is read. Immutable."""
 
     __slots__ = ("_at", "_group", "_hash", "_trail", "_who")
-    __class_getitem__: Any = classmethod(GenericAlias)
+    __class_getitem__ = SUBSCRIPTED
     _who: Any  # an Entry, or the subscriber of one without options
     _hash: int  # the subscriber's, if `_who` is that, else 0
     _group: str | None
@@ -114,7 +114,7 @@ class Subscription(Told):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS)
+    __signature__ = LazySignature("filter", "subscriber", options=NO_OPTIONS)
 
     def __init__(self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS) -> None:
         if not isinstance(filter, str):
@@ -170,7 +170,7 @@ class Delivery(Told):
     """
 
     __slots__ = ()
-    __signature__: Any = LazySignature("filter", "subscriber", options=NO_OPTIONS, group=None, words=())
+    __signature__ = LazySignature("filter", "subscriber", options=NO_OPTIONS, group=None, words=())
 
     def __init__(
         self,
