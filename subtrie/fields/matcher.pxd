@@ -15,7 +15,7 @@ from subtrie.fields.delivery cimport delivery_for
 from subtrie.fields.index cimport Filed
 from subtrie.fields.search cimport answers_for, enter_search, entries_for
 from subtrie.fields.state cimport (
-    NOTHING, NO_ROWS, Row, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, with_rows
+    NOTHING, NO_ROWS, Row, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, new_draft, with_rows
 )
 
 cdef Slot _UNMADE

@@ -38,6 +38,7 @@ if not cython.compiled:
         criteria_of,
         distinct,
         find_in,
+        new_draft,
         with_rows,
     )
 
@@ -176,7 +177,8 @@ class FieldMatcher:
         self._writable()
         asked = self._checked(criteria)
         owner_hash = subscriber_hash(subscriber)
-        added: bool = self._change(with_subscription, (asked, self._kept(subscriber, owner_hash, options), owner_hash))
+        delivery = self._kept(subscriber, owner_hash, options)
+        added: bool = self._change(with_subscription, (asked, delivery, owner_hash, new_draft()))
         return added
 
     def unsubscribe(self, criteria: Iterable[Criterion], subscriber: Any) -> bool:

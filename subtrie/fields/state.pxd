@@ -59,8 +59,12 @@ cdef bint has_owners_of_several(State state) except -1
 
 @cython.locals(state=State)
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
-@cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed)
-cpdef tuple with_subscription(State state, frozenset criteria, object delivery, uint64_t owner_hash)
+@cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed, known=Subscribed)
+cpdef tuple with_subscription(
+    State state, frozenset criteria, object delivery, uint64_t owner_hash, Subscribed draft=*
+)
+@cython.locals(draft=Subscribed)
+cpdef Subscribed new_draft()
 cdef object _delivery_like(Subscribed known, object delivery)
 @cython.locals(owner=Owner, old=Subscribed)
 cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
