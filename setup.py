@@ -87,6 +87,7 @@ MODULES = {
     "subtrie._trie.merging": "subtrie/_trie/merging.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",
     "subtrie.fields.texts": "subtrie/fields/texts.py",
+    "subtrie.fields.topics": "subtrie/fields/topics.py",
     "subtrie.fields.combined": "subtrie/fields/combined.py",
     "subtrie.fields.intervals": "subtrie/fields/intervals.py",
     "subtrie.fields.boxes": "subtrie/fields/boxes.py",

@@ -1,18 +1,19 @@
-"""The signatures of the compiled classes, which `inspect` cannot read off them."""
+"""What the compiled classes say of themselves: their signatures, which `inspect` cannot read off them, and that types
+may stand in brackets behind their names."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
 from types import GenericAlias
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inspect import Signature
 
-
 # Their `__class_getitem__`. It stands there without an annotation, which Cython does not know on attributes of classes.
 SUBSCRIPTED: Any = classmethod(GenericAlias)
+
 
 class NoDefault:
     """The default of a parameter that has none: without it, the call does something else."""

@@ -16,6 +16,7 @@ cdef extern from "words.h" nogil:
     uint64_t ONE_WORD "ONE_WORD_GROUP"
     uint64_t MANY_WORDS "MANY_WORDS_GROUP"
     word word_of_string(PyObject *string)
+    bint word_is_string(const word *w, PyObject *string)
     Py_UCS4 character_at(const characters *text, Py_ssize_t at)
     Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
     bint word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)

@@ -8,10 +8,8 @@ from ctrie._arrays cimport settle
 from ctrie._nodes cimport mix
 from ctrie._stack cimport check_stack
 
-cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES
+cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES, TOPICS
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES
-cdef object WORDS
-cdef tuple WORD_AT, WORD_HASHES, PAIR_AT, PAIR_HASHES
 cdef int NUMBERS, TEXTS, BYTES, DATES, TIMES, UTC_TIMES, DURATIONS, OTHER, NOWHERE
 cdef dict _ORDER_OF
 cdef object _MISSING, Elements
@@ -42,7 +40,6 @@ cdef class Criterion:
     cdef bint is_implied_by(self, Criterion access) except -1
     cpdef tuple leads(self)
     cpdef object values_filed(self)
-    cpdef uint64_t hash_filed(self, object value) except? 0
     cpdef object span(self)
     cpdef tuple arguments(self)
     cpdef tuple identity(self)
@@ -239,29 +236,8 @@ cpdef str plain(object text)
 cpdef str folded(object text)
 
 
-cdef class Topic(Criterion):
-    cdef readonly object dialect
-    cdef readonly str filter
-    cdef readonly tuple words
-    cdef str _one_word
-    cdef object _many_words
-
-    cpdef bint holds(self, object value) except -1
-    cdef bint is_found_exactly(self) except -1
-    cdef bint is_implied_by(self, Criterion access) except -1
-    cpdef tuple leads(self)
-    cpdef list literal_words(self)
-    cpdef list steps(self, object access)
-
-
 cdef class Key(Criterion):
     cdef readonly object value
 
     cpdef bint holds(self, object value) except -1
     cpdef object values_filed(self)
-    cpdef uint64_t hash_filed(self, object value) except? 0
-
-
-cpdef uint64_t hash_of_pair(uint64_t one_hash, uint64_t other_hash) noexcept
-
-

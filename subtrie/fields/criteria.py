@@ -6,6 +6,7 @@
     Present NotIn           filed under the field alone                 (ANY)
     Absent                  filed apart                                 (NONE)
     two Withins             filed together, as a box (boxes.py)         (BOXES)
+    words of a topic        filed by their places (topics.py)           (TOPICS)
     others                  filed as one or more of these are           (LEADS)
 
 `place` says where the index files a criterion, and `view` whether it files it by the values themselves or by what is
@@ -32,7 +33,6 @@ except ModuleNotFoundError:
 
 if not cython.compiled:
     from ctrie._arrays import settle
-    from ctrie._nodes import mix
     from ctrie._stack import check_stack
 
 from collections.abc import Hashable, Iterable
@@ -47,7 +47,7 @@ from subtrie.fields.events import Elements
 from subtrie.fields.short import short
 
 # Where the index files a criterion, cheapest to check first.
-VALUES, RANGES, ANY, NONE, LEADS, BOXES = range(6)
+VALUES, RANGES, ANY, NONE, LEADS, BOXES, TOPICS = range(7)
 
 # What the index files a criterion by: a value, or what texts.py makes of a text. ORIGINAL: the value itself.
 ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES = range(6)
@@ -206,10 +206,6 @@ class Criterion:
     def values_filed(self) -> Any:
         """Return the values that the index files this under, if its place is VALUES."""
         raise NotImplementedError
-
-    def hash_filed(self, value: Any) -> int:
-        """Return the hash of one of these values in the maps of the index."""
-        return mix(hash(value))
 
     def span(self) -> Within:
         """Return the range that the index files this under, if its place is RANGES."""
@@ -626,97 +622,9 @@ def _after_prefix(prefix: str | bytes) -> Any:
     return begins[:last] + chr(ord(begins[last]) + 1) if begins else None
 
 
-# The names, in a message, of what Topic asks about: the words of its topic, the word at each position, and the two
-# words from each position on. WORDS is no str, as the names of fields are, but a number, since no thread counts
-# references to a small one. Words further on are only compared.
-WORDS = 0
-WORD_AT = tuple([("word", i) for i in range(64)])
-WORD_HASHES = tuple([mix(hash(name)) for name in WORD_AT])
-PAIR_AT = tuple([("words", i) for i in range(63)])
-PAIR_HASHES = tuple([mix(hash(name)) for name in PAIR_AT])
-
-
-class Topic(Criterion):
-    """The message's topic matches a filter. Made by `RoutingMatcher`, which puts the words of the topic into the
-    message.
-
-    A filter without wildcards is filed under its words, all together. Another one is filed under the rarest two words
-    side by side, or single word, before the first wildcard that stands for any number of words. At a crowded place it
-    is filed under its other words, too, so the index is a trie of words where many filters have some in common.
-    """
-
-    __slots__ = ("_many_words", "_one_word", "dialect", "filter", "words")
-    dialect: Any
-    filter: str
-    words: tuple[str, ...]
-    _one_word: str  # the dialect's; to ask it would be to count a reference to it
-    _many_words: str | None
-
-    def __init__(self, dialect: Any, filter: str, words: tuple[str, ...]) -> None:
-        self.name = WORDS
-        self.dialect = dialect
-        self.filter = filter
-        self.words = words
-        self._one_word, self._many_words = dialect.one_word, dialect.many_words
-        self.place = LEADS if self.leads() else ANY
-
-    def holds(self, value: Any) -> bool:
-        one_word, many_words = self._one_word, self._many_words
-        place = 0
-        for word in self.words:  # up to what stands for many words they must agree place by place
-            if word == many_words:
-                return bool(self.dialect.matches(self.words, value))
-            if place == len(value) or (word != one_word and word != value[place]):
-                return False
-            place += 1
-        if place != len(value):
-            return False
-        return place == 0 or self.words[0] != one_word or not self.dialect.is_reserved(value)
-
-    def is_found_exactly(self) -> bool:
-        return False
-
-    def is_implied_by(self, access: Criterion) -> bool:
-        return access.place == VALUES and access.name is WORDS
-
-    def leads(self) -> tuple[tuple[Criterion, ...], ...]:
-        if self._one_word not in self.words and self._many_words not in self.words:
-            return ((Key(WORDS, self.words),),)
-        literal = self.literal_words()
-        places = {i for i, _ in literal}
-        pairs = [(Key(PAIR_AT[i], self.words[i : i + 2]),) for i, _ in literal if i + 1 in places]
-        alone = [(i, word) for i, word in literal if i + 1 not in places and i - 1 not in places]
-        return tuple(pairs + [(Key(WORD_AT[i], word),) for i, word in alone])
-
-    def literal_words(self) -> list[tuple[int, str]]:
-        """Return the words that every topic which matches has at the same positions, with these."""
-        found = []
-        for i, word in enumerate(self.words[: len(WORD_AT)]):
-            if word == self._many_words:
-                break
-            if word != self._one_word:
-                found.append((i, word))
-        return found
-
-    def steps(self, access: Any) -> list[Criterion]:
-        """Return what this is filed under at crowded places, one after the other, where the first one is its access:
-        the words that the access does not tell."""
-        told: tuple[int, ...] = ()
-        if isinstance(access, Key) and type(access.name) is tuple:
-            at = access.name[1]
-            told = (at, at + 1) if access.name in PAIR_AT else (at,)
-        return [Key(WORD_AT[i], word) for i, word in self.literal_words() if i not in told]
-
-    def arguments(self) -> tuple[Any, ...]:
-        return self.dialect, self.filter, self.words
-
-    def identity(self) -> tuple[Any, ...]:
-        return "Topic", self.filter
-
-
 class Key(Criterion):
-    """What a view makes of the field, or one thing that it makes, is `value`: some words of a topic, or a piece of a
-    text. The index files other criteria under it; users do not see it."""
+    """What a view makes of the field, or one thing that it makes, is `value`: a piece of a text, perhaps. The index
+    files other criteria under it; users do not see it."""
 
     __slots__ = ("value",)
     value: Any
@@ -733,15 +641,5 @@ class Key(Criterion):
     def values_filed(self) -> Any:
         return (self.value,)
 
-    def hash_filed(self, value: Any) -> int:
-        if type(self.name) is tuple and type(value) is tuple:
-            return hash_of_pair(mix(hash(value[0])), mix(hash(value[1])))
-        return mix(hash(value))
-
     def arguments(self) -> tuple[Any, ...]:
         return self.name, self.value, self.view
-
-
-def hash_of_pair(one_hash: int, other_hash: int) -> int:
-    """Return the hash of two words side by side, of which each has this mixed hash: a search has no tuple of them."""
-    return mix(one_hash ^ (other_hash >> 1))

@@ -6,10 +6,11 @@ from ctrie._arrays cimport replaced, settle
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_keyed
 from subtrie.fields.criteria cimport (
-    ANY, Absent, BOXES, Criterion, LEADS, NONE, ORIGINAL, OneOf, PIECES, Prefix, RANGES, Topic, VALUES, Within
+    ANY, Absent, BOXES, Criterion, LEADS, NONE, ORIGINAL, OneOf, PIECES, Prefix, RANGES, TOPICS, VALUES, Within
 )
 from subtrie.fields.boxes cimport Box, Boxes, filed_in_box, with_box, without_box
 from subtrie.fields.texts cimport Suffix
+from subtrie.fields.topics cimport Topic, WordsAt
 from subtrie.fields.intervals cimport Ranges, crowd_around, filed_at, with_range, without_range
 from subtrie.fields.maps cimport Cell, Crowd, cells_of, crowd_size, find_in_map, new_cell, with_cell, without_cell
 
@@ -35,16 +36,17 @@ cdef class Field:
 cdef class Index(Crowd):
     cdef readonly object fields
     cdef readonly object absent
+    cdef readonly object topics
     cdef readonly object whole
 
 
 cdef Field _NO_FIELD
 
 @cython.locals(index=Index)
-cpdef Index new_index(object fields, object absent, object whole=*, Py_ssize_t count=*)
+cpdef Index new_index(object fields, object absent, object topics=*, object whole=*, Py_ssize_t count=*)
 @cython.locals(field=Field)
 cdef Field _new_field(object values, tuple ranges, object any, tuple views, object boxes)
-@cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field)
+@cython.locals(name_hash=uint64_t, cell=Cell, before=Field, after=Field, words=WordsAt)
 cpdef Index refiled(Index index, Criterion criterion, Filed old, Filed new, int depth=*)
 @cython.locals(before=Field, after=Field, views=tuple, changed=tuple)
 cdef Field _refiled_in_view(Field field, Criterion criterion, Filed old, Filed new, int depth)
@@ -66,8 +68,9 @@ cdef object _refiled_within(Index index, Filed old, Filed new, int depth)
 @cython.locals(criterion=Criterion, word=Criterion, words=list)
 cpdef Criterion next_criterion(Filed entry, int depth)
 cdef bint _is_filed_again(Criterion criterion) except -1
+@cython.locals(words=WordsAt)
 cpdef int kind_of_cost(Criterion criterion) except -1
-@cython.locals(name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Ranges, below=Py_ssize_t, above=Py_ssize_t)
+@cython.locals(words=WordsAt, name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Ranges, below=Py_ssize_t, above=Py_ssize_t)
 cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
 @cython.locals(cell=Cell, field=Field, entry=Filed)
 cpdef Criterion first_under(Index index, Criterion criterion)

@@ -8,6 +8,7 @@
         views:  the same of what is made of texts          Suffix, Wildcard, InNetwork ... (texts.py)
         boxes:  other field -> a tree, with entries        two Withins (boxes.py)
       absent: name -> entries                              Absent
+      topics: place and words -> entries                   filters of topics (topics.py)
 
 The maps are those of maps.py, from keys to Cells. The sets of entries are the persistent hash tries of keyed.py.
 What is filed are `Filed` entries: each is under one criterion and says what of it is not known to hold where it is
@@ -44,12 +45,12 @@ if not cython.compiled:
         ORIGINAL,
         PIECES,
         RANGES,
+        TOPICS,
         VALUES,
         Absent,
         Criterion,
         OneOf,
         Prefix,
-        Topic,
         Within,
     )
     from subtrie.fields.intervals import (
@@ -61,6 +62,7 @@ if not cython.compiled:
     )
     from subtrie.fields.maps import Cell, Crowd, cells_of, crowd_size, find_in_map, new_cell, with_cell, without_cell
     from subtrie.fields.texts import Suffix
+    from subtrie.fields.topics import Topic, WordsAt
 
 from subtrie._trie.keyed import check_shape, iter_keyed
 from subtrie.fields.boxes import all_boxes, check_boxes
@@ -108,17 +110,19 @@ class Index(Crowd):
     """All that is filed at one instant, or at one place. `whole` are the entries of a place that have no next
     criterion, and `count` is how many entries are filed there; the index of a state counts none."""
 
-    __slots__ = ("absent", "fields", "whole")
+    __slots__ = ("absent", "fields", "topics", "whole")
     fields: Any
     absent: Any
+    topics: Any
     whole: Any
 
 
-def new_index(fields: Any, absent: Any, whole: Any = None, count: int = 0) -> Index:
-    """Return an index of these two maps."""
+def new_index(fields: Any, absent: Any, topics: Any = None, whole: Any = None, count: int = 0) -> Index:
+    """Return an index of these three maps."""
     index: Index = Index.__new__(Index)
     index.fields = fields
     index.absent = absent
+    index.topics = topics
     index.whole = whole
     index.count = count
     settle(index)
@@ -147,10 +151,14 @@ _NO_FIELD: Field = _new_field(None, None, None, None, None)
 def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | None, depth: int = 0) -> Index:
     """Return the index with `new` in the place of `old` under a criterion; one of them may be None. `depth` is that of
     the index: 0 for that of a state. O(log n) for each value that the criterion names."""
+    if criterion.place == TOPICS:
+        words: WordsAt = criterion  # type: ignore[assignment]
+        topics = _refiled_under(index.topics, words.key, words.key_hash, old, new, depth)
+        return new_index(index.fields, index.absent, topics, index.whole, index.count)
     name_hash = mix(hash(criterion.name))
     if criterion.place == NONE:
         absent = _refiled_under(index.absent, criterion.name, name_hash, old, new, depth)
-        return new_index(index.fields, absent, index.whole, index.count)
+        return new_index(index.fields, absent, index.topics, index.whole, index.count)
     cell: Cell | None = find_in_map(index.fields, criterion.name, name_hash)
     before: Field = _NO_FIELD if cell is None else cell.value
     if criterion.view == ORIGINAL:
@@ -162,7 +170,7 @@ def refiled(index: Index, criterion: Criterion, old: Filed | None, new: Filed | 
         fields = index.fields if cell is None else without_cell(index.fields, cell)
     else:
         fields = with_cell(index.fields, new_cell(criterion.name, name_hash, after), cell)
-    return new_index(fields, index.absent, index.whole, index.count)
+    return new_index(fields, index.absent, index.topics, index.whole, index.count)
 
 
 def _refiled_in_view(field: Field, criterion: Criterion, old: Filed | None, new: Filed | None, depth: int) -> Field:
@@ -184,7 +192,7 @@ def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new
     if criterion.place == VALUES:
         values = field.values
         for value in criterion.values_filed():
-            values = _refiled_under(values, value, criterion.hash_filed(value), old, new, depth)
+            values = _refiled_under(values, value, mix(hash(value)), old, new, depth)
         return _new_field(values, field.ranges, field.any, field.views, field.boxes)
     if criterion.place == RANGES:
         ranges = _refiled_in_ranges(field.ranges, criterion.span(), old, new, depth)
@@ -261,10 +269,10 @@ def _refiled_within(index: Index, old: Filed | None, new: Filed | None, depth: i
     step = next_criterion(one, depth)
     if step is None:
         whole = without_keyed(index.whole, old) if new is None else with_keyed(index.whole, new, old)  # type: ignore[arg-type]
-        changed = new_index(index.fields, index.absent, whole, count)
+        changed = new_index(index.fields, index.absent, index.topics, whole, count)
     else:
         changed = refiled(index, step, old, new, depth + 1)
-        changed = new_index(changed.fields, changed.absent, changed.whole, count)
+        changed = new_index(changed.fields, changed.absent, changed.topics, changed.whole, count)
     if old is not None and new is None and count < CROWDED // 4:
         several: Any = None
         for entry in distinct_in(changed):
@@ -306,6 +314,9 @@ def _is_filed_again(criterion: Criterion) -> bool:
 def kind_of_cost(criterion: Criterion) -> int:
     """Return how much it costs to find by a criterion, by its kind: from 0 for a value, which few messages have, to 5
     for what nearly all may have. A crowd is no cost of its own: there, what is asked next is looked for."""
+    if criterion.place == TOPICS:
+        words: WordsAt = criterion  # type: ignore[assignment]
+        return 0 if len(words.key) > 1 else 4
     if criterion.place == VALUES:
         if criterion.view == PIECES:
             return 1
@@ -320,6 +331,9 @@ def kind_of_cost(criterion: Criterion) -> int:
 def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
     """Return how many entries a message that meets a criterion finds with what is filed under it, as far as can be told
     from what is filed now: a measure of what it costs to find it there. O(log n + most)."""
+    if criterion.place == TOPICS:
+        words: WordsAt = criterion  # type: ignore[assignment]
+        return _crowd_at(index.topics, words.key, words.key_hash)
     name_hash = mix(hash(criterion.name))
     if criterion.place == NONE:
         return _ABSENT_COST + _crowd_at(index.absent, criterion.name, name_hash)
@@ -332,7 +346,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
     if criterion.place == VALUES:
         crowd = -1
         for value in criterion.values_filed():
-            crowd += 1 + _crowd_at(field.values, value, criterion.hash_filed(value))
+            crowd += 1 + _crowd_at(field.values, value, mix(hash(value)))
             if crowd >= most:
                 break
         return max(0, crowd)  # without values, nobody is found
@@ -351,7 +365,7 @@ def first_under(index: Index, criterion: Criterion) -> Criterion | None:
     cell: Cell | None = find_in_map(index.fields, criterion.name, mix(hash(criterion.name)))
     field: Field = _NO_FIELD if cell is None else cell.value
     (value,) = criterion.values_filed()
-    cell = find_in_map(field.values, value, criterion.hash_filed(value))
+    cell = find_in_map(field.values, value, mix(hash(value)))
     filed = None if cell is None else first_in(cell.value)
     if not isinstance(filed, Filed):
         return None
@@ -390,11 +404,14 @@ def distinct_in(filed: Any) -> list[Any]:
     return list({id(entry): entry for entry in entries_in(filed)}.values())
 
 
-def all_in_index(index: Index) -> Iterator[tuple[Criterion, Filed]]:
-    """Yield every entry with a criterion that asks for the place where it is filed, as often as it is filed."""
+def all_in_index(index: Index) -> Iterator[tuple[Any, Filed]]:
+    """Yield every entry with what stands for the place where it is filed, as often as it is filed."""
     for cell in cells_of(index.absent):
         for entry in distinct_in(cell.value):
             yield Absent(cell.key), entry
+    for cell in cells_of(index.topics):
+        for entry in distinct_in(cell.value):
+            yield ("topic", cell.key), entry
     for cell in cells_of(index.fields):
         field: Field = cell.value
         yield from _all_in_field(cell.key, ORIGINAL, field)
@@ -421,6 +438,8 @@ def _all_in_field(name: Any, view: int, field: Field) -> Iterator[tuple[Any, Any
 
 def places_of(criterion: Criterion) -> list[Any]:
     """Return what `all_in_index` calls the places of a criterion."""
+    if criterion.place == TOPICS:
+        return [("topic", criterion.key)]  # type: ignore[attr-defined]
     if criterion.place == VALUES:
         return [(criterion.name, criterion.view, value) for value in criterion.values_filed()]
     if criterion.place == RANGES:
@@ -430,11 +449,14 @@ def places_of(criterion: Criterion) -> list[Any]:
 
 def check_index(index: Index, depth: int = 0) -> None:
     """Raise AssertionError if a map or a tree is ill-formed, or leads to nothing."""
-    for cells in (index.fields, index.absent):
+    for cells in (index.fields, index.absent, index.topics):
         check_map(cells)
     for cell in cells_of(index.absent):
         _check_place(cell.value, depth)
         assert cell.value is not None, f"nothing is filed under the absence of {cell.key!r}"
+    for cell in cells_of(index.topics):
+        _check_place(cell.value, depth)
+        assert cell.value is not None, f"nothing is filed under {cell.key!r} of a topic"
     for cell in cells_of(index.fields):
         _check_field(cell.key, cell.value, depth)
 

@@ -87,10 +87,6 @@ cdef inline Point point_at(object value) noexcept:
     return point
 
 
-cdef inline Py_ssize_t size_at(Borrowed node) noexcept:
-    return (<Ranges>node).size
-
-
 cdef inline bint is_leaf(Borrowed node) noexcept:
     return <PyObject *>(<Ranges>node).spans != Py_None
 
@@ -107,23 +103,33 @@ cdef inline void prefetch_node(Borrowed node) noexcept:
     prefetch(&(<Ranges>node).entries[MOST - 1])
 
 
+cdef inline Py_ssize_t next_around(Borrowed node, Py_ssize_t i, const Point *point) except -1:
+    cdef double number = point.number
+    if not point.noted or point.noted != (<Ranges>node).noted:
+        while i < (<Ranges>node).size and begins_at(node, i, point):
+            if lasts_at(node, i, point):
+                return i
+            i += 1
+        return MOST
+    while i < (<Ranges>node).size and (<Ranges>node).lows[i] <= number:
+        if (<Ranges>node).highs[i] >= number:
+            if point.noted == BOUNDS or ((<Ranges>node).lows[i] < number and number < (<Ranges>node).highs[i]):
+                return i
+            if (<Ranges>node).lows[i] == number and not begins_at(node, i, point):  # the same heads tell nothing
+                return MOST
+            if (<Ranges>node).highs[i] > number or lasts_at(node, i, point):
+                return i
+        i += 1
+    return MOST
+
+
 cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
-    if point.noted and point.noted == (<Ranges>node).noted:
-        if (<Ranges>node).lows[i] != point.number:
-            return (<Ranges>node).lows[i] < point.number
-        if point.noted == BOUNDS:
-            return True
     if is_leaf(node):
         return begins_by(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
     return begins_by(<PyObject *>(<Ranges>below_at(node, i)).first, point.value)
 
 
 cdef inline bint lasts_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
-    if point.noted and point.noted == (<Ranges>node).noted:
-        if (<Ranges>node).highs[i] != point.number:
-            return (<Ranges>node).highs[i] > point.number
-        if point.noted == BOUNDS:
-            return True
     if is_leaf(node):
         return lasts_to(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
     return lasts_to(<PyObject *>(<Ranges>below_at(node, i)).reach, point.value)

@@ -76,10 +76,6 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
         """Return a value to search for; in the compiled twin together with the number that it is."""
         return value
 
-    def size_at(node: Ranges) -> int:
-        """Return the number of entries of a borrowed node."""
-        return len(node.below)
-
     def is_leaf(node: Ranges) -> bool:
         """Return whether a borrowed node has ranges, not nodes."""
         return node.spans is not None
@@ -91,15 +87,22 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
     def prefetch_node(node: Ranges) -> None:
         """Have a node's bounds fetched into the processor's caches. For the compiled twin."""
 
-    def begins_at(node: Ranges, i: int, point: Any) -> bool:
-        """Return whether an entry, with all below it, begins no later than a value of the tree's order."""
+    def next_around(node: Ranges, i: int, point: Any) -> int:
+        """Return which entry, from `i` on, is the first whose ranges, those below it, may be around a value of the
+        tree's order: it begins no later and ends no earlier. MOST: there is none."""
+        while i < len(node.below) and _begins_at(node, i, point):
+            if _lasts_at(node, i, point):
+                return i
+            i += 1
+        return MOST
+
+    def _begins_at(node: Ranges, i: int, point: Any) -> bool:
         span = _first_at(node, i)
         if span.low is None:
             return True
         return bool(span.low < point) if span.low_open else bool(span.low <= point)
 
-    def lasts_at(node: Ranges, i: int, point: Any) -> bool:
-        """Return whether an entry, with what is below it, ends no earlier than a value of the tree's order."""
+    def _lasts_at(node: Ranges, i: int, point: Any) -> bool:
         span = _reach_at(node, i)
         if span.high is None:
             return True
@@ -293,15 +296,13 @@ def crowd_around(tree: Ranges | None, value: Any, most: int) -> int:
 
 def _crowd_around(node: Any, point: Any, most: int) -> int:
     crowd = 0
-    for i in range(size_at(node)):
-        if crowd >= most or not begins_at(node, i, point):
-            break
-        if not lasts_at(node, i, point):
-            continue
+    i = next_around(node, 0, point)
+    while i < MOST and crowd < most:
         if is_leaf(node):
             crowd += crowd_size(cython.cast(object, below_at(node, i)))
         else:
             crowd += _crowd_around(below_at(node, i), point, most - crowd)
+        i = next_around(node, i + 1, point)
     return crowd
 
 

@@ -4,7 +4,8 @@ from libc.stdint cimport uint64_t
 
 from ctrie._nodes cimport mix
 from subtrie.fields.boxes cimport Box
-from subtrie.fields.criteria cimport Criterion, Topic, WORD_HASHES
+from subtrie.fields.criteria cimport Criterion
+from subtrie.fields.topics cimport Topic
 
 
 cdef inline uint64_t bit_of_field(uint64_t name_hash) noexcept nogil:
@@ -17,7 +18,5 @@ cdef inline uint64_t bit_of_value(uint64_t name_hash, uint64_t value_hash) noexc
 
 @cython.locals(needs=uint64_t)
 cpdef uint64_t needs_of(object rest) except? 1
-@cython.locals(name_hash=uint64_t)
+@cython.locals(name_hash=uint64_t, topic=Topic)
 cdef uint64_t _bits_of(Criterion criterion) except? 1
-@cython.locals(bits=uint64_t)
-cdef uint64_t _bits_of_words(Topic topic) except? 1

@@ -18,7 +18,8 @@ from typing import Any
 if not cython.compiled:
     from ctrie._nodes import mix
     from subtrie.fields.boxes import Box
-    from subtrie.fields.criteria import WORD_HASHES, Criterion, Topic
+    from subtrie.fields.criteria import Criterion
+    from subtrie.fields.topics import Topic
 
 from subtrie.fields.combined import Not
 from subtrie.fields.criteria import (
@@ -64,7 +65,8 @@ def needs_of(rest: Any) -> int:
 
 def _bits_of(criterion: Criterion) -> int:
     if isinstance(criterion, Topic):
-        return _bits_of_words(criterion)
+        topic: Topic = criterion
+        return topic.needs()
     if isinstance(criterion, Box):
         return _bits_of(criterion.one) | _bits_of(criterion.other)
     if type(criterion) not in _NEED_THEIR_FIELD:
@@ -73,11 +75,3 @@ def _bits_of(criterion: Criterion) -> int:
     if type(criterion) is not Equals:
         return bit_of_field(name_hash)
     return bit_of_field(name_hash) | bit_of_value(name_hash, mix(hash(criterion.value)))
-
-
-def _bits_of_words(topic: Topic) -> int:
-    """Return the bits of the words that it needs at certain positions."""
-    bits = 0
-    for i, word in topic.literal_words():
-        bits |= bit_of_value(WORD_HASHES[i], mix(hash(word)))
-    return bits

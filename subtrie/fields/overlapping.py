@@ -13,11 +13,12 @@ from typing import Any
 from subtrie._trie.subscribers import subscriber_hash
 from subtrie.fields.boxes import all_boxes
 from subtrie.fields.combined import AnyOf
-from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Topic, Within, order_of
+from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Within, order_of
 from subtrie.fields.index import Field, Index, entries_in
 from subtrie.fields.intervals import all_filed
 from subtrie.fields.maps import cells_of, find_in_map
 from subtrie.fields.state import criteria_of
+from subtrie.fields.topics import Topic
 
 MOST_WAYS = 1_000  # to choose among alternatives on the same fields, that are tried
 
@@ -44,6 +45,8 @@ def _filed_near(index: Index, asked: frozenset[Criterion]) -> Iterator[Any]:
     for cell in cells_of(index.absent):
         if cell.key not in there:
             yield from entries_in(cell.value)
+    for cell in cells_of(index.topics):
+        yield from entries_in(cell.value)
     for cell in cells_of(index.fields):
         if cell.key not in missing:
             yield from _filed_in(cell.value, named.get(cell.key))

@@ -2,12 +2,13 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from ctrie._native cimport Borrowed, borrow
+from ctrie._native cimport Borrowed
 from ctrie._signals cimport check_signals
-from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
+from subtrie._trie.match.plan cimport Plan
 from subtrie.fields.matcher cimport FieldMatcher, as_dict, state_of
-from subtrie.fields.search cimport answers_for
+from subtrie.fields.search cimport answers_on_topic
 from subtrie.fields.state cimport State
+from subtrie.fields.topics cimport Topic
 
 cdef FieldMatcher _UNMADE
 
@@ -15,11 +16,11 @@ cdef FieldMatcher _UNMADE
 cdef class RoutingMatcher:
     cdef readonly object dialect
     cdef FieldMatcher _fields
-    cdef TopicRules _rules
+    cdef Plan _plan
     cdef object __weakref__
 
     cdef object _begin(self, object dialect, FieldMatcher fields)
-    cdef tuple _words_of(self, object topic)
+    cdef tuple _answers(self, State state, object topic, object message, bint delivers)
     cdef RoutingMatcher _with(self, FieldMatcher fields)
 
 
@@ -27,8 +28,12 @@ cdef inline Borrowed fields_of(RoutingMatcher matcher) noexcept:
     return <PyObject *>matcher._fields
 
 
-cdef inline Borrowed rules_of(RoutingMatcher matcher) noexcept:
-    return <PyObject *>matcher._rules
+cdef inline Borrowed plan_of(RoutingMatcher matcher) noexcept:
+    return <PyObject *>matcher._plan
+
+
+cdef inline Borrowed dialect_of(RoutingMatcher matcher) noexcept:
+    return <PyObject *>matcher.dialect
 
 
 cdef FieldMatcher _fields_in(RoutingMatcher matcher)

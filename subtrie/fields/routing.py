@@ -1,10 +1,9 @@
 """`RoutingMatcher`: subscriptions by topic and fields at once.
 
-The words of a topic are fields, too: all of them, and the one at each position. A filter is a criterion on them
-(`Topic` in criteria.py), and a `FieldMatcher` does the rest: a subscription is found through whatever is rarest, a word
-of its filter or one of its criteria on fields. It is one state, and no `SubscriptionTrie` with fields behind it. A
-match, `subscribe_many`, `unsubscribe_all` and `diff` are each of one instant of topics and fields, and a trie's
-branches change one by one.
+A filter is a criterion on the words of a topic (`Topic` in topics.py), and a `FieldMatcher` does the rest: a
+subscription is found through whatever is rarest, words of its filter or one of its criteria on fields. It is one state,
+and no `SubscriptionTrie` with fields behind it. A match, `subscribe_many`, `unsubscribe_all` and `diff` are each of one
+instant of topics and fields, and a trie's branches change one by one.
 """
 
 from __future__ import annotations
@@ -15,25 +14,26 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
     from ctrie._signals import check_signals
-    from ctrie._slot import borrow
-    from subtrie._trie.match.topic_rules import TopicRules, topic_path
+    from subtrie._trie.match.plan import Plan
     from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
-    from subtrie.fields.search import answers_for
+    from subtrie.fields.search import answers_on_topic
+    from subtrie.fields.state import State
+    from subtrie.fields.topics import Topic
 
 from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
 from subtrie._trie.exclusions import BUT
-from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
 from subtrie.fields.combined import listed
-from subtrie.fields.criteria import Criterion, Topic
+from subtrie.fields.criteria import Criterion
 from subtrie.fields.matcher import FieldSubscription, Message
 from subtrie.fields.short import short
 from subtrie.matcher import checked_filter
@@ -67,7 +67,8 @@ class RouteChange(NamedTuple):
 
 if not cython.compiled:  # borrowed; the compiled ones (routing.pxd) count no reference
     fields_of = attrgetter("_fields")
-    rules_of = attrgetter("_rules")
+    plan_of = attrgetter("_plan")
+    dialect_of = attrgetter("dialect")
 
 
 class RoutingMatcher:
@@ -91,7 +92,7 @@ class RoutingMatcher:
     __signature__ = LazySignature(routing_matcher)
     dialect: Dialect
     _fields: FieldMatcher
-    _rules: TopicRules | None  # None: the dialect's own method splits topics, since it may do so in its own way
+    _plan: Plan | None  # None: the dialect's own method splits topics, since it may do so in its own way
 
     if cython.compiled:
 
@@ -101,7 +102,7 @@ class RoutingMatcher:
 
         def __new__(cls, *_: object, **__: object) -> RoutingMatcher:  # noqa: D102
             self = object.__new__(cls)
-            self.dialect, self._fields, self._rules = AMQP, _UNMADE, None
+            self.dialect, self._fields, self._plan = AMQP, _UNMADE, None
             return self
 
     def __init__(
@@ -119,7 +120,7 @@ class RoutingMatcher:
 
     def _begin(self, dialect: Dialect, fields: FieldMatcher) -> None:
         self.dialect = dialect
-        self._rules = topic_rules(dialect) if type(dialect) is Dialect else None
+        self._plan = _plan_for(dialect) if type(dialect) is Dialect else None
         self._fields = fields
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -165,7 +166,7 @@ class RoutingMatcher:
         Cost as :meth:`FieldMatcher.match_all`, of a message with one more field for each word of the topic.
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return answers_for(state, as_dict(message), False, self._words_of(topic))
+        return self._answers(state, topic, message, False)
 
     def match_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `match` of each (topic, message), all of one instant.
@@ -177,7 +178,7 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            answers.append(answers_for(state, as_dict(message), False, self._words_of(topic)))
+            answers.append(self._answers(state, topic, message, False))
         return answers
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
@@ -190,7 +191,7 @@ class RoutingMatcher:
         [('ann', {'qos': 1})]
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        return answers_for(state, as_dict(message), True, self._words_of(topic))
+        return self._answers(state, topic, message, True)
 
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
@@ -198,7 +199,7 @@ class RoutingMatcher:
         answers: list[tuple[Any, ...]] = []
         for topic, message in messages:
             check_signals()
-            answers.append(answers_for(state, as_dict(message), True, self._words_of(topic)))
+            answers.append(self._answers(state, topic, message, True))
         return answers
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:
@@ -317,16 +318,25 @@ class RoutingMatcher:
                 "to members that do not want the message"
             )
 
-    def _words_of(self, topic: str) -> tuple[str, ...]:
-        if topic == "" or rules_of(self) is borrow(None):  # some dialects have topics of no words
-            return self.dialect.split_topic(topic)
-        words: tuple[str, ...] = topic_path(cython.cast(TopicRules, rules_of(self)), topic)[0]
-        return words
+    def _answers(self, state: State, topic: str, message: Message, delivers: bool) -> tuple[Any, ...]:
+        return answers_on_topic(
+            state,
+            as_dict(message),
+            delivers,
+            cython.cast(Plan, plan_of(self)),
+            cython.cast(object, dialect_of(self)),
+            topic,
+        )
 
     def _with(self, fields: FieldMatcher) -> RoutingMatcher:
         other = _rebuilt(type(self), self.dialect, fields)
         set_attributes(other, attributes_of(self, RoutingMatcher))
         return other
+
+
+@cache
+def _plan_for(dialect: Dialect) -> Plan:
+    return Plan(dialect, False)
 
 
 def _fields_in(matcher: RoutingMatcher) -> FieldMatcher:

@@ -7,6 +7,7 @@ from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from ctrie._nodes cimport mix
+from subtrie._trie.match.plan cimport Plan
 from subtrie._trie.match.scratch cimport enter, leave
 from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
@@ -14,22 +15,24 @@ from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport (
     Spot, box_at, count_at, entry_below, is_around, is_last, prefetch_boxes, spot_on
 )
-from subtrie.fields.criteria cimport (
-    PAIR_AT, PAIR_HASHES, PIECES, WORDS, WORD_AT, WORD_HASHES, hash_of_pair, order_of, plain
-)
+from subtrie.fields.criteria cimport PIECES, order_of, plain
 from subtrie.fields.delivery cimport living
 from subtrie.fields.index cimport Index
-from subtrie.fields.intervals cimport Point, begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+from subtrie.fields.intervals cimport MOST, Point, below_at, is_leaf, next_around, point_at, prefetch_node
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State, Subscribed, criteria_of, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
+from subtrie.fields.topics cimport hash_of_all, stand_there
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field,
+    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field, has_topic,
     hash_at,
-    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, node_at, note, note_node, note_value,
+    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, node_at, note, note_bits, note_node, note_value,
     note_way, number_at,
-    prefetch, ranges_of, rest_of, see, start_over, unsee, value_at, value_hash_at, value_of,
+    prefetch, ranges_of, rest_of, see, start_over, topics_of, unsee, value_at, value_hash_at, value_of,
     values_known, values_of, views_of, whole_of, whole_value, words_of,
+)
+from subtrie.fields.words cimport (
+    ALL, ANYWHERE, MOST_PLACES, PAIRS, Words, bit_of_word, count_of, hash_of, hash_of_more, put_words, release_words
 )
 
 ctypedef uint64_t *entries_noted
@@ -37,27 +40,23 @@ ctypedef uint64_t *entries_noted
 cdef enum:
     FEW = 16            # see search.py
 
-cdef enum:
-    MOST_WORDS = 64
-    MOST_PAIRS = 63
-
-cdef uint64_t word_hash_at[MOST_WORDS]
-cdef uint64_t pair_hash_at[MOST_PAIRS]
-cdef Borrowed word_at, pair_at
-cdef uint64_t WORDS_HASH
+cdef Words *NO_WORDS    # NULL: nobody sets it
 
 cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)
-cpdef list entries_for(Index index, dict message, tuple words=*)
+cpdef list entries_for(Index index, dict message)
+cpdef tuple answers_for(State state, dict message, bint delivers)
+@cython.locals(words=Words)
+cdef tuple answers_on_topic(State state, dict message, bint delivers, Plan plan, object dialect, object topic)
 @cython.locals(search=Search)
-cpdef tuple answers_for(State state, dict message, bint delivers, tuple words=*)
+cdef tuple _answers(State state, dict message, Words *words, bint delivers)
 cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1
-@cython.locals(flat=dict, value_hash=uint64_t)
-cdef int _search(Search *search, Borrowed index, dict message, tuple words, bint is_flat) except -1
-@cython.locals(i=Py_ssize_t, fields=Borrowed, cell=Borrowed, before=uint64_t, word_hash=uint64_t)
-cdef int _note_words(Search *search, Borrowed index, tuple words) except -1
+@cython.locals(flat=dict, value_hash=uint64_t, words="Words *", i=Py_ssize_t)
+cdef int _search(Search *search, Borrowed index, dict message, bint is_flat) except -1
+@cython.locals(words="Words *", i=Py_ssize_t)
+cdef int _note_topic(Search *search, Borrowed topics) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t)
 cdef Borrowed _bucket_in(Borrowed cells, uint64_t hash) noexcept
 @cython.locals(fields=Borrowed, cell=Borrowed, field=Borrowed, i=Py_ssize_t)
@@ -67,7 +66,7 @@ cdef int _note_at_ends(Search *search, Py_ssize_t first) except -1
 @cython.locals(at=Py_ssize_t, shift=int, is_on_the_way=bint, node=Borrowed, bitmap=uint64_t, flag=uint64_t)
 cdef int _follow(Search *search, Py_ssize_t first, Py_ssize_t last) noexcept
 cdef inline int _note_at(Search *search, Borrowed cell, Py_ssize_t at) except -1
-@cython.locals(i=Py_ssize_t, key=Borrowed, words=Borrowed, number=Py_ssize_t)
+@cython.locals(i=Py_ssize_t, key=Borrowed, number=Py_ssize_t)
 cdef inline bint _leads_to(Search *search, Borrowed cell, Py_ssize_t at) except -1
 @cython.locals(view=int, field=Borrowed)
 cdef int _note_in_views(Search *search, Borrowed views, object text) except -1

@@ -29,27 +29,19 @@ if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly
     from ctrie._stack import check_stack
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
+    from subtrie._trie.match.plan import Plan
     from subtrie._trie.match.scratch import enter, leave
     from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import box_at, count_at, entry_below, is_around, is_last, prefetch_boxes
-    from subtrie.fields.criteria import (
-        PAIR_AT,
-        PAIR_HASHES,
-        PIECES,
-        WORD_AT,
-        WORD_HASHES,
-        WORDS,
-        hash_of_pair,
-        order_of,
-        plain,
-    )
+    from subtrie.fields.criteria import PIECES, order_of, plain
     from subtrie.fields.delivery import living
     from subtrie.fields.index import Index
-    from subtrie.fields.intervals import begins_at, below_at, is_leaf, lasts_at, point_at, prefetch_node, size_at
+    from subtrie.fields.intervals import MOST, below_at, is_leaf, next_around, point_at, prefetch_node
     from subtrie.fields.maps import Cell
     from subtrie.fields.state import State, Subscribed, criteria_of, has_owners_of_several, index_of
     from subtrie.fields.texts import pieces_of, viewed
+    from subtrie.fields.topics import hash_of_all, stand_there
     from subtrie.fields.views import (
         AHEAD,
         ORDERS,
@@ -70,6 +62,7 @@ if not cython.compiled:
         forget_nodes,
         go_on,
         has_field,
+        has_topic,
         hash_at,
         is_equal,
         is_first_of_name,
@@ -82,6 +75,7 @@ if not cython.compiled:
         needs_in,
         node_at,
         note,
+        note_bits,
         note_node,
         note_value,
         note_way,
@@ -92,6 +86,7 @@ if not cython.compiled:
         see,
         spot_on,
         start_over,
+        topics_of,
         unsee,
         value_at,
         value_hash_at,
@@ -103,12 +98,27 @@ if not cython.compiled:
         whole_value,
         words_of,
     )
+    from subtrie.fields.words import (
+        ALL,
+        ANYWHERE,
+        MOST_PLACES,
+        PAIRS,
+        Words,
+        bit_of_word,
+        count_of,
+        hash_of,
+        hash_of_more,
+        put_words,
+        release_words,
+    )
 else:
     from cython import address
 
+from subtrie.dialects import Dialect
 from subtrie.fields.events import Elements, flattened, hold_together
 
-if not cython.compiled:  # in search.pxd, an enum
+if not cython.compiled:  # in search.pxd
+    NO_WORDS = None
     FEW = 16  # entries noted, whose subscribers are asked for before it is known who wants the message
 
 # ------------------------------------------------------------------------------------------------------------- answers
@@ -123,16 +133,16 @@ def enter_search() -> int:
     return 0
 
 
-def entries_for(index: Index, message: dict[Any, Any], words: tuple[str, ...] | None = None) -> list[Any]:
+def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
     """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
-    with those filed by `==`: users' code may run and raise. `words` are those of its topic, if it has one."""
+    with those filed by `==`: users' code may run and raise."""
     if not cython.compiled:
         search = Search()
     message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
-    begin(address(search), message, words, False)
+    begin(address(search), message, NO_WORDS, False)
     try:
-        _search(address(search), borrow(index), message, words, False)
+        _search(address(search), borrow(index), message, False)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
@@ -140,18 +150,33 @@ def entries_for(index: Index, message: dict[Any, Any], words: tuple[str, ...] | 
         leave()
 
 
-def answers_for(
-    state: State, message: dict[Any, Any], delivers: bool, words: tuple[str, ...] | None = None
-) -> tuple[Any, ...]:
+def answers_for(state: State, message: dict[Any, Any], delivers: bool) -> tuple[Any, ...]:
     """Return the distinct subscribers with a subscription of which all criteria hold; if it `delivers`, the delivery of
     each such subscription."""
+    return _answers(state, message, NO_WORDS, delivers)
+
+
+def answers_on_topic(
+    state: State, message: dict[Any, Any], delivers: bool, plan: Plan | None, dialect: Dialect, topic: str
+) -> tuple[Any, ...]:
+    """The same, for a message under a topic. The plan is of the dialect; None: that splits topics in its own way."""
+    if not cython.compiled:
+        words = Words()
+    put_words(address(words), plan, dialect, topic)
+    try:
+        return _answers(state, message, address(words), delivers)
+    finally:
+        release_words(address(words))
+
+
+def _answers(state: State, message: dict[Any, Any], words: Any, delivers: bool) -> tuple[Any, ...]:
     if not cython.compiled:
         search = Search()
     message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, words, delivers)
     try:
-        _search(address(search), index_of(state), message, words, False)
+        _search(address(search), index_of(state), message, False)
         if delivers:
             return living(answers_noted(address(search)))
         if search.noted.count > 1 and has_owners_of_several(state):
@@ -190,12 +215,10 @@ def _keep_first(search: Any, of_subscriber: bool) -> int:
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Any, message: dict[Any, Any], words: tuple[str, ...] | None, is_flat: bool) -> int:
+def _search(search: Any, index: Any, message: dict[Any, Any], is_flat: bool) -> int:
     """Note what holds. Nobody else has the message, which holds what is noted of it. One with lists, with objects, or
     with other values that have no hash is looked at as its flat form (events.py); `is_flat` if it is that already."""
     for name, value in message.items():
-        if words is not None and not isinstance(name, str):
-            continue  # it might be taken for what Topic asks about
         if type(value) is Elements:
             search.repeated = True
             search.together |= value.places is not None
@@ -209,10 +232,12 @@ def _search(search: Any, index: Any, message: dict[Any, Any], words: tuple[str, 
                     raise
                 flat = flattened(message)
                 start_over(search, flat)
-                return _search(search, index, flat, words, True)
+                return _search(search, index, flat, True)
             note_value(search, borrow(name), mix(hash(name)), value, value_hash)
-    if words is not None:
-        _note_words(search, index, words)
+    if has_topic(search):
+        words = words_of(search)
+        for i in range(min(count_of(words), MOST_PLACES)):
+            note_bits(search, bit_of_word(hash_of(words, i)))
     _search_in(search, index, 0)
     _keep_met(search)
     if search.repeated:
@@ -222,41 +247,23 @@ def _search(search: Any, index: Any, message: dict[Any, Any], words: tuple[str, 
     return 0
 
 
-if not cython.compiled:  # in search.pxd, arrays of C numbers and sizes
-    MOST_WORDS, MOST_PAIRS = len(WORD_AT), len(PAIR_AT)
-    word_hash_at = [0] * MOST_WORDS
-    pair_hash_at = [0] * MOST_PAIRS
-for _i in range(MOST_WORDS):
-    word_hash_at[_i] = WORD_HASHES[_i]
-for _i in range(MOST_PAIRS):
-    pair_hash_at[_i] = PAIR_HASHES[_i]
-WORDS_HASH = mix(hash(WORDS))
-# Borrowed: all threads would count references to the tuples and to what they hold.
-word_at = borrow(WORD_AT)
-pair_at = borrow(PAIR_AT)
-
-
-def _note_words(search: Any, index: Any, words: tuple[str, ...]) -> int:
-    """Note the word at each position of a topic, and the ways to what is filed under two words side by side."""
-    fields = fields_of(index)
-    if fields is borrow(None):
-        return 0
-    note_value(search, borrow(WORDS), WORDS_HASH, words, mix(hash(words)))
-    before = 0
-    for i in range(min(len(words), MOST_WORDS)):
-        word_hash = mix(hash(words[i]))
-        note_value(search, item_of(word_at, i), word_hash_at[i], words[i], word_hash)
+def _note_topic(search: Any, topics: Any) -> int:
+    """Note the ways to what is filed under the words of the topic."""
+    words = words_of(search)
+    note_way(search, topics, hash_of_all(words), -1 - ALL)
+    note_way(search, topics, ANYWHERE, -1 - ANYWHERE)
+    for i in range(min(count_of(words), MOST_PLACES)):
+        note_way(search, topics, hash_of(words, i), -1 - i)
         if i > 0:
-            cell = _find_cell(fields, item_of(pair_at, i - 1), pair_hash_at[i - 1])
-            if cell is not borrow(None):  # the field of two words has nothing but values
-                note_way(search, values_of(value_of(cell)), hash_of_pair(before, word_hash), -i)
-        before = word_hash
+            note_way(search, topics, hash_of_more(hash_of(words, i - 1), hash_of(words, i)), -1 - PAIRS - (i - 1))
     return 0
 
 
 def _search_in(search: Any, index: Any, first: int) -> int:
-    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place. From
-    `first` on, ways are noted already."""
+    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place. Notes
+    of ways begin at `first`."""
+    if topics_of(index) is not borrow(None) and has_topic(search):
+        _note_topic(search, topics_of(index))
     fields = fields_of(index)
     if fields is not borrow(None):
         for i in range(values_known(search)):
@@ -268,7 +275,7 @@ def _search_in(search: Any, index: Any, first: int) -> int:
                 _note_beside_values(search, field, borrowed(value_at(search, i)))
                 if boxes_of(field) is not borrow(None) and is_first_of_name(search, i):
                     _note_in_boxes(search, boxes_of(field), whole_value(search, i))
-        _note_at_ends(search, first)
+    _note_at_ends(search, first)
     if absent_of(index) is not borrow(None):
         _note_absent(search, absent_of(index))
     if whole_of(index) is not borrow(None):
@@ -332,14 +339,13 @@ def _note_at(search: Any, cell: Any, at: int) -> int:
 
 
 def _leads_to(search: Any, cell: Any, at: int) -> bool:
-    """Return whether a way leads to a cell with its hash: whether the cell's key is the value, or the two words."""
+    """Return whether a way leads to a cell with its hash: whether the cell's key is the value, or the words."""
     for i in range(few_in(cell)):
         prefetch(few_at(cell, i))
     key, number = key_in(cell), number_at(search, at)
     if number >= 0:
         return key is value_at(search, number) or is_equal(key, value_at(search, number))
-    words = words_of(search)
-    return is_equal(item_of(key, 0), item_of(words, -number - 1)) and is_equal(item_of(key, 1), item_of(words, -number))
+    return stand_there(words_of(search), key, -1 - number)
 
 
 def _note_in_views(search: Any, views: Any, text: Any) -> int:
@@ -427,16 +433,14 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
     while at < search.nodes.count:
         node = as_node(search.nodes.items[at])
         at += 1
-        for i in range(size_at(node)):
-            if not begins_at(node, i, point):
-                break  # and whatever follows begins no earlier
-            if not lasts_at(node, i, point):
-                continue
+        i = next_around(node, 0, point)
+        while i < MOST:
             if is_leaf(node):
                 _note_all(search, below_at(node, i))
             else:
                 prefetch_node(below_at(node, i))
                 note_node(search, below_at(node, i))
+            i = next_around(node, i + 1, point)
     forget_nodes(search, first)
     return 0
 

@@ -9,11 +9,13 @@ from ctrie._native cimport Borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_start
 from subtrie._trie.keyed cimport key_in
-from subtrie.fields.criteria cimport Criterion, Topic, is_for_certain
+from subtrie.fields.criteria cimport Criterion, is_for_certain
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.needs cimport bit_of_field, bit_of_value
 from subtrie.fields.state cimport Subscribed
+from subtrie.fields.topics cimport Topic, topic_holds
+from subtrie.fields.words cimport Words
 
 cdef extern from *:
     """
@@ -39,7 +41,7 @@ cdef enum:
 
 cdef struct Search:
     PyObject *message   # a dict
-    PyObject *words     # those of its topic, a tuple, or None
+    Words *words        # those of its topic; NULL: it has none
     buffer noted        # entries
     buffer nodes        # those to be looked at: of trees, and on ways
     buffer values       # those of the message: the name, its hash, a value, its hash
@@ -56,8 +58,8 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 
 # -------------------------------------------------------------------------------------------------------------- notes
 
-cdef inline void begin(Search *search, dict message, tuple words, bint delivers) noexcept:
-    search.words = <PyObject *>words
+cdef inline void begin(Search *search, dict message, Words *words, bint delivers) noexcept:
+    search.words = words
     search.message = <PyObject *>message
     search.has = 0
     search.delivers = delivers
@@ -158,8 +160,16 @@ cdef inline void go_on(Search *search, Py_ssize_t at, Borrowed node) noexcept:
     search.nodes.items[at] = <uint64_t>node
 
 
-cdef inline Borrowed words_of(Search *search) noexcept:
+cdef inline Words *words_of(Search *search) noexcept:
     return search.words
+
+
+cdef inline bint has_topic(Search *search) noexcept:
+    return search.words != NULL
+
+
+cdef inline void note_bits(Search *search, uint64_t bits) noexcept:
+    search.has |= bits
 
 
 cdef inline void keep(Search *search, Py_ssize_t count) noexcept:
@@ -189,7 +199,7 @@ cdef inline bint has_field(Search *search, Borrowed name) except -1:
 
 cdef inline bint is_met(Search *search, Borrowed criterion) except -1:
     if is_exactly(criterion, Topic):
-        return (<Topic>criterion).holds(<object>search.words)
+        return topic_holds(<Topic>criterion, search.words)
     if search.together:
         return (<Criterion>criterion).may_be_met_by(<dict>search.message)
     return FIELDS_MET_BY(criterion, search.message)
@@ -261,6 +271,10 @@ cdef inline Borrowed fields_of(Borrowed index) noexcept:
 
 cdef inline Borrowed absent_of(Borrowed index) noexcept:
     return <PyObject *>(<Index>index).absent
+
+
+cdef inline Borrowed topics_of(Borrowed index) noexcept:
+    return <PyObject *>(<Index>index).topics
 
 
 cdef inline Borrowed whole_of(Borrowed index) noexcept:

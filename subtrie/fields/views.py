@@ -11,8 +11,10 @@ from typing import Any
 
 from subtrie._trie.match.walk import Buffer
 from subtrie.fields.boxes import bracket_of
-from subtrie.fields.criteria import Topic, is_for_certain
+from subtrie.fields.criteria import is_for_certain
 from subtrie.fields.needs import bit_of_field, bit_of_value
+from subtrie.fields.topics import Topic, topic_holds
+from subtrie.fields.words import Words
 
 AHEAD = 4  # how many entries ahead of the one that is asked a search asks for memory
 WAY = 3  # what is noted of a way: the next node, the hash it follows, and what it looks for
@@ -24,7 +26,7 @@ class Search:
     ways through maps."""
 
     __slots__ = ("delivers", "has", "message", "nodes", "noted", "repeated", "together", "values", "words")
-    words: tuple[str, ...] | None
+    words: Words | None  # those of its topic, if it has one
     message: dict[Any, Any]
     has: int
     noted: Buffer
@@ -117,8 +119,8 @@ def note_node(search: Search, node: Any) -> None:
 
 
 def note_way(search: Search, cells: Any, hash: int, number: int) -> None:
-    """Note that a map is to be followed by a hash: of the value noted at `number`, or, if that is negative, of the two
-    words up to the one at -`number`. Raises MemoryError."""
+    """Note that a map is to be followed by a hash: of the value noted at `number`, or, if that is negative, of the
+    words at the place -1 - `number` of the topic. Raises MemoryError."""
     search.nodes.items += (cells, hash, number)
 
 
@@ -145,6 +147,16 @@ def go_on(search: Search, at: int, node: Any) -> None:
 words_of = attrgetter("words")
 
 
+def has_topic(search: Search) -> bool:
+    """Return whether the message has a topic."""
+    return search.words is not None
+
+
+def note_bits(search: Search, bits: int) -> None:
+    """Note that the message has what these bits stand for."""
+    search.has |= bits
+
+
 def keep(search: Search, count: int) -> None:
     """Forget all but the first entries noted."""
     del search.noted.items[count:]
@@ -168,7 +180,7 @@ def has_field(search: Search, name: Any) -> bool:
 def is_met(search: Search, criterion: Any) -> bool:
     """Return whether the message satisfies a criterion, as far as can be told of that one alone."""
     if type(criterion) is Topic:
-        return bool(criterion.holds(search.words))
+        return topic_holds(criterion, search.words)
     return bool(criterion.may_be_met_by(search.message) if search.together else criterion.met_by(search.message))
 
 
@@ -232,6 +244,7 @@ boxes_of = attrgetter("boxes")
 views_of = attrgetter("views")
 fields_of = attrgetter("fields")
 absent_of = attrgetter("absent")
+topics_of = attrgetter("topics")
 whole_of = attrgetter("whole")
 values_of = attrgetter("values")
 ranges_of = attrgetter("ranges")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import random
 import re
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,7 @@ from subtrie.fields import (
     RoutingMatcher,
     Within,
 )
-from subtrie.fields.criteria import Topic
+from subtrie.fields.topics import Topic
 from subtrie.matcher import Matcher
 from subtrie.naive import NaiveMatcher
 from tests.fields.test_matcher import criteria, every_topic_matcher, hits, in_threads, messages
@@ -235,3 +236,29 @@ def test_names_that_are_no_texts_say_nothing_of_a_topic() -> None:
 @pytest.mark.parametrize("other", ["x", ("a",), ("a", []), None, 1])
 def test_what_is_no_subscription_is_not_there(other: Any) -> None:
     assert other not in RoutingMatcher()
+
+
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("seed", range(4))
+def test_filters_of_any_words_answer_as_the_dialect_does(dialect: Dialect, seed: int) -> None:
+    """Words short and long, of characters of one, two and four bytes, as many as there are places and more."""
+    rng = random.Random(seed)
+    words = ["a", "b", "$x", "seven77", "eight888", "nine99999", "é", "\u0101", "\U00010400", "ab", "ba"]
+    wild = [word for word in (dialect.one_word, dialect.many_words) if word]
+    sizes = [1, 2, 3, 4, 62, 63, 64, 65, 66]
+    topics = [tuple(rng.choices(words, k=rng.choice(sizes))) for _ in range(40)]
+    filters: set[tuple[str, ...]] = set()
+    for topic in topics * 6:
+        asked = [rng.choice([word, word, word, rng.choice(words + wild)]) for word in topic]
+        filters.add(tuple(asked[: rng.choice([len(asked), rng.randrange(1, len(asked) + 1)])]))
+    matcher: RoutingMatcher[int] = RoutingMatcher(dialect)
+    known = [filter for filter in sorted(filters) if is_valid(dialect.split_filter, dialect.join(filter))]
+    for number, filter in enumerate(known):
+        matcher.subscribe(dialect.join(filter), [] if number % 2 else [Present("f")], number)
+    matcher.check()
+    valid = [topic for topic in topics if is_valid(dialect.split_topic, dialect.join(topic))]
+    assert len(valid) > 10
+    for topic in valid:
+        wanted = [number for number, filter in enumerate(known) if dialect.matches(filter, topic)]
+        assert sorted(matcher.match(dialect.join(topic), {"f": 1})) == wanted
+        assert sorted(matcher.match(dialect.join(topic), {})) == [number for number in wanted if number % 2]

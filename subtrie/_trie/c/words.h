@@ -107,6 +107,13 @@ static inline int word_is_word(const word *a, const word *b)
            (a->length == b->length && a->kind == b->kind && same_bytes(a->data, b->data, a->length * a->kind));
 }
 
+/* Whether a word is this string, whatever their hashes. */
+static inline int word_is_string(const word *w, PyObject *string)
+{
+    return w->length == PyUnicode_GET_LENGTH(string) && w->kind == (int)PyUnicode_KIND(string) &&
+           same_bytes(w->data, PyUnicode_DATA(string), w->length * w->kind);
+}
+
 /* Whether a text holds a word from `start` to `end`. */
 static inline int word_is_part(const word *w, const characters *text, Py_ssize_t start, Py_ssize_t end)
 {

@@ -69,7 +69,10 @@ cdef inline uint64_t asker_of(Matchable trie) noexcept:
 
 
 cpdef uint64_t word_hash(str word) except? 0
+cdef word word_for(PyObject *string) noexcept
 cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept
+cdef Py_ssize_t words_in_topic(PyObject *plan, PyObject *topic, word *words) noexcept
+cdef bint begins_reserved(PyObject *plan, PyObject *topic) noexcept
 cpdef tuple filter_path(Matchable trie, object filter)
 cpdef tuple path_by(Plan plan, object filter)
 cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept

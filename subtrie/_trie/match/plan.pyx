@@ -58,6 +58,11 @@ cpdef uint64_t word_hash(str word) except? 0:
     return word_of_string(<PyObject *>word).hash
 
 
+cdef word word_for(PyObject *string) noexcept:
+    """Return a word that is no wildcard, for modules that do not have the secret of its hash."""
+    return word_of_string(string)
+
+
 cdef class Plan:
     """What matching needs of a dialect, as C values, and whether the trie is one with `exact=True` (exact_layout.py)."""
 
@@ -208,22 +213,29 @@ cdef inline void lay_out(Traversal *t, PyObject *plan, PyObject *whole) noexcept
     t.many = (<Plan>plan).many
 
 
+cdef Py_ssize_t words_in_topic(PyObject *plan, PyObject *topic, word *words) noexcept:
+    """Split a topic into up to MOST_WORDS words. 0 or less: the dialect's own methods have to look at it."""
+    cdef Py_ssize_t length
+    if not (<Plan>plan).splits or not is_ascii_in_place(topic):
+        return 0
+    length = length_of(topic)
+    if length == 0 or length > (<Plan>plan).max_bytes:
+        return 0
+    return words_split(ascii_of(topic), length, &(<Plan>plan).in_topics, words, (<Plan>plan).most)
+
+
+cdef bint begins_reserved(PyObject *plan, PyObject *topic) noexcept:
+    """Return whether filters that begin with a wildcard do not see a topic, one that has been split in place."""
+    return (<Plan>plan).reserved >= 0 and ascii_of(topic)[0] == <char>(<Plan>plan).reserved
+
+
 cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept:
     """Put a topic into `t`, all that a traversal has to know. False, and size 0: the dialect's own methods have to look
     at it."""
-    cdef Py_ssize_t length
-    cdef const char *text
-    t.size = 0
-    if not (<Plan>plan).splits or not is_ascii_in_place(topic):
-        return False
-    length = length_of(topic)
-    text = ascii_of(topic)
-    if length == 0 or length > (<Plan>plan).max_bytes:
-        return False
-    t.size = max(words_split(text, length, &(<Plan>plan).in_topics, t.words, (<Plan>plan).most), <Py_ssize_t>0)
+    t.size = max(words_in_topic(plan, topic, t.words), <Py_ssize_t>0)
     if t.size == 0:
         return False
-    t.reserved = (<Plan>plan).reserved >= 0 and text[0] == <char>(<Plan>plan).reserved
+    t.reserved = begins_reserved(plan, topic)
     lay_out(t, plan, topic)
     return True
 
