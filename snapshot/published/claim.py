@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from snapshot.published.directory import Directory
-from snapshot.published.errors import DamagedError
+from snapshot.published.errors import DamagedError, FencedError
 from snapshot.published.manifest import (
     CHANGES,
     FOLDERS,
@@ -32,7 +32,7 @@ from snapshot.published.manifest import (
     trial_name,
 )
 from snapshot.published.retention import sweep
-from snapshot.published.store import Store
+from snapshot.published.store import Files, Store
 from subtrie import Dialect
 
 TICK: Final = datetime.timedelta(microseconds=1)
@@ -88,6 +88,18 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
             return Claimed(made, desk, present, sweep(store, present, made.epoch, desk))
         newest = _newest(directory, store, dialect)
         require(newest)
+
+
+def fenced(store: Files, by: Version) -> FencedError:
+    """The error of a publisher whose directory has another claim, or a version, of another one."""
+    return fenced_by(store, f"another publisher (process {by.process} on {by.host}), with number {by.version},")
+
+
+def fenced_by(store: Files, who: str) -> FencedError:
+    """The same, with what is known of the other one."""
+    return FencedError(
+        f"{store.place}: {who} has taken over, so this one publishes nothing any more; if it should, use take_over"
+    )
 
 
 def process() -> dict[str, Any]:

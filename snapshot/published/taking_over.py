@@ -8,14 +8,14 @@ import os
 from collections.abc import Iterator
 from typing import Any, TypeVar, overload
 
-from snapshot.published.claim import Claimed, claimed
+from snapshot.published.claim import Claimed, claimed, fenced
 from snapshot.published.directory import Directory
 from snapshot.published.errors import NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version
 from snapshot.published.origin import note_origin
 from snapshot.published.publisher import Publisher, Taken, require_arguments, require_trie
-from snapshot.published.restoring import rebuild, restored
+from snapshot.published.restoring import lost, rebuild, restored
 from snapshot.published.retention import Keep
 from snapshot.published.store import store_of
 from snapshot.texts import Key
@@ -70,9 +70,10 @@ def take_over(
     """Continue a published directory where it is: claim it, restore its newest version, and open a publisher for that.
 
     After the claim, an earlier publisher can neither publish nor acknowledge anything. The trie is restored after that.
-    So nothing that was acknowledged is lost, whatever the earlier publisher did until then. If this call fails, the
-    earlier publisher goes on: the directory is claimed only when the newest version has been read and each folder has
-    been written to.
+    So nothing that was acknowledged is lost, whatever the earlier publisher did until then. The directory is claimed
+    only when the newest version has been read and each folder has been written to: if this call fails before that, the
+    earlier publisher goes on. After the claim it only reads what was published meanwhile. If that fails, since a file
+    cannot be read, or with FencedError, nothing is lost either, and the earlier publisher has ended.
 
     :param where: the directory, a path or a ``file:`` URI; a new or empty one, too
     :param dialect: the dialect. None: that of ``into`` or of the directory, or AMQP in a new one
@@ -84,6 +85,7 @@ def take_over(
     :returns: the trie or store, and its publisher, which publishes the changes made to it from now on
     :raises OSError: the directory cannot be read or written to
     :raises DamagedError: a file is damaged or missing, or has an unknown format
+    :raises FencedError: another publisher has claimed the directory after this call did
     :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
     :raises ImportError: pyarrow is not installed
     :raises TypeError: an argument is of the wrong kind
@@ -105,6 +107,8 @@ def take_over(
     2
     """
     _require_empty(into)
+    if dialect is not None and not isinstance(dialect, Dialect):
+        raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
     given = None if into is None else mirrored(into)
     if given is not None:
         require_trie(given)
@@ -197,15 +201,28 @@ def _caught_up(
     number = taken.claim.content
     if number is None:
         return trie
-    last = next(each for each in taken.present if each.version == number)
+    last = next((each for each in taken.present if each.version == number), None)
+    if last is None:
+        raise directory.lost(number)
     if version != last and not _advanced(trie, version, last, taken, directory):
-        trie = rebuild(directory, last)
+        trie = _rebuilt(directory, last, taken)
         if given is not None:
             given.clear()
             given.subscribe_many(trie.subscriptions())
             trie = given
     note_origin(trie, last)
     return trie
+
+
+def _rebuilt(directory: Directory, last: Version, taken: Claimed) -> SubscriptionTrie:
+    """The trie of the last version before the claim. Only a publisher with a later claim removes what it needs."""
+    try:
+        return rebuild(directory, last)
+    except FileNotFoundError as missing:
+        newest = directory.newest()
+        if newest is not None and newest.epoch > taken.claim.epoch:
+            raise fenced(directory.store, newest) from missing
+        raise lost(last, missing, directory) from missing
 
 
 def _advanced(

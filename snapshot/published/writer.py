@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from snapshot.cut import Cut, cut_of
-from snapshot.published.claim import TICK, Claimed, process
+from snapshot.published.claim import TICK, Claimed, fenced, fenced_by, process
 from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError, FencedError, HistoryError
@@ -253,13 +253,9 @@ class Writer:
 
     def _fenced(self, by: Version) -> FencedError:
         if by is self._previous:
-            who = f"the folder {self._store.locate(self._desk)} of this publisher is gone, as if another one"
-        else:
-            who = f"another publisher (process {by.process} on {by.host}), with number {by.version},"
-        return FencedError(
-            f"{self._store.place}: {who} has taken over, so this one publishes nothing any more; if it should, use "
-            "take_over"
-        )
+            desk = self._store.locate(self._desk)
+            return fenced_by(self._store, f"the folder {desk} of this publisher is gone, as if another one")
+        return fenced(self._store, by)
 
     def _gone(self) -> Exception:
         """The error for a directory in which this writer's last manifest is missing, or is not the one it wrote."""

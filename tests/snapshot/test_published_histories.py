@@ -200,6 +200,36 @@ class TestTakeOver:
         numbers = open_directory(tmp_path).numbers()
         assert numbers == list(range(numbers[0], numbers[-1] + 1))
 
+    @pytest.mark.parametrize("is_lost", [False, True])
+    def test_that_is_fenced_before_it_has_caught_up_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_lost: bool
+    ) -> None:
+        """What it has to read after its claim is removed by a later publisher, or is lost."""
+        old, first = published(tmp_path)
+
+        def overtaken(*arguments: Any) -> Any:
+            monkeypatch.setattr(taking_over, "claimed", claimed)
+            old.subscribe("meanwhile", "s")
+            first.publish()
+            taken = claimed(*arguments)
+            if is_lost:
+                shutil.rmtree(tmp_path / "changes")
+                return taken
+            trie, publisher = snapshot.take_over(tmp_path, keep=1)
+            for number in range(40):
+                trie.subscribe("late", f"s{number}")
+                publisher.publish()
+            return taken
+
+        monkeypatch.setattr(taking_over, "claimed", overtaken)
+        with pytest.raises(snapshot.DamagedError if is_lost else snapshot.FencedError):
+            snapshot.take_over(tmp_path)
+
+    def test_takes_a_dialect(self, tmp_path: Path) -> None:
+        published(tmp_path)
+        with pytest.raises(TypeError, match="dialect must be a Dialect, such as AMQP, not str"):
+            snapshot.take_over(tmp_path, "AMQP")  # type: ignore[call-overload]
+
     @pytest.mark.parametrize("step", ["add_folder", "create"])
     @pytest.mark.parametrize("late", [False, True])
     def test_never_takes_a_number_that_was_free_again(
