@@ -73,6 +73,30 @@ class Client(Generic[Message]):
         """Unsubscribe from `filter`, in the group `queue` if one is named; return whether it was subscribed."""
         return self._hub.routes.unsubscribe(filter, self, queue=queue)
 
+    async def _send_all(self, send: Callable[[Message], Awaitable[object]]) -> None:
+        """Send messages until the mailbox is closed, also if `send` does not let itself be cancelled then."""
+        try:
+            while not self.mailbox.closed.is_set():
+                await self._send_one(send)
+        except asyncio.CancelledError as error:
+            if self.mailbox.closed.is_set():
+                raise
+            raise ConnectionError("`send` was cancelled, while its client had not left") from error
+
+    async def _send_one(self, send: Callable[[Message], Awaitable[object]]) -> None:
+        message = await self.mailbox._oldest()
+        try:
+            await send(message)
+        except BaseException:
+            self.mailbox.counters.dropped += 1
+            raise
+        self.mailbox.counters.sent += 1
+
+    async def _watch(self) -> None:
+        """Raise SlowReader when the mailbox is closed: a sender notices it only when its `send` returns."""
+        await self.mailbox.closed.wait()
+        raise SlowReader("the client reads too slowly: its mailbox stayed full")
+
 
 class Hub(Generic[Message]):
     """Clients, their subscriptions, and `publish`.
@@ -160,40 +184,57 @@ class Hub(Generic[Message]):
         However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it,
         and no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also
         if the block ends by itself; the last `send` is cancelled. The block is broken off if `send` raises, by that
-        exception, and if the client reads too slowly, by `SlowReader`.
+        exception, and if the client reads too slowly, by `SlowReader`. If what `send` awaits was cancelled, and not by
+        the end of the block, that exception is a ConnectionError. If the task is cancelled at the same time as its
+        block is broken off, it gets the CancelledError.
         """
         client: Client[Message] = Client(self, Mailbox(*self._bounds))
         client.mailbox.counters = self.counters
-
-        async def send_all() -> None:
-            while True:
-                message = await client.mailbox._oldest()
-                try:
-                    await send(message)
-                except BaseException:
-                    self.counters.dropped += 1
-                    raise
-                self.counters.sent += 1
-
-        async def watch() -> None:  # a sender notices the end only when its `send` returns
-            await client.mailbox.closed.wait()
-            raise SlowReader("the client reads too slowly: its mailbox stayed full")
-
-        self.clients.add(client)
         failures: Sequence[BaseException] = ()
+        cancelled = _cancellations()
+        is_own_failure = False
         try:
             async with asyncio.TaskGroup() as tasks:
-                helpers = [tasks.create_task(send_all()), tasks.create_task(watch())]
-                yield client
-                for each in helpers:
-                    each.cancel()
+                helpers = [tasks.create_task(client._send_all(send)), tasks.create_task(client._watch())]
+                self.clients.add(client)
+                try:
+                    yield client
+                except asyncio.CancelledError:
+                    raise
+                except BaseException:
+                    is_own_failure = True
+                    raise
+                finally:
+                    self._leave(client)
+                    for each in helpers:
+                        each.cancel()
         except BaseExceptionGroup as group:
+            if _cancellations() > cancelled:  # the group has taken its own back: somebody else's
+                _cancel_again()
+                if not is_own_failure:
+                    await asyncio.sleep(0)  # raises CancelledError
             failures = [each for each in group.exceptions if not isinstance(each, SlowReader)] or group.exceptions[:1]
             if len(failures) > 1:
                 raise
-        finally:
-            self.clients.discard(client)
-            self.routes.unsubscribe_all(client)
-            client.mailbox.close()
         for failure in failures:
             raise failure  # here, outside of `except`, it keeps its own cause and context
+
+    def _leave(self, client: Client[Message]) -> None:
+        self.clients.discard(client)
+        self.routes.unsubscribe_all(client)
+        client.mailbox.close()
+
+
+def _cancellations() -> int:
+    """How often the running task has been cancelled."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
+
+
+def _cancel_again() -> None:
+    """Let a cancellation of the running task come with its next wait, if it has come already: a `TaskGroup` that raises
+    something else does so from Python 3.13 on."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()
+    task.cancel()
