@@ -142,7 +142,8 @@ class Hub(Generic[Message]):
         """Give a message to each client that wants it; return how many copies mailboxes took.
 
         A client gets one copy, however many of its filters match, and one more for each group in which it is its turn.
-        Clients get messages in the order of the calls.
+        Clients get messages in the order of the calls, but for those by "newest": one that replaces an older message of
+        its topic takes its place, before what was published in between.
 
         Copies for mailboxes with room are given first, and all others are then waited for together. So the caller is
         delayed as long as the slowest of these clients may delay publishers (see `Mailbox`), and other clients get

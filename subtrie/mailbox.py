@@ -136,17 +136,18 @@ class Mailbox(Generic[Message]):
     def offer(self, message: Message, key: Hashable = None) -> bool:
         """Take a message if there is room now; return whether it was taken. O(1), never waits.
 
-        With a `key`, it takes the place of the message with the same key that still waits.
+        With a `key`, it takes the place of the message with the same key that still waits, so it comes before
+        messages that were taken in between.
         """
         return self._offer(Waiting(message, measured(self._size, message), key))
 
     async def put(self, message: Message, key: Hashable = None, slow: Slow = "close") -> bool:
         """Take a message, when there is room for it; return whether it was taken.
 
-        Messages are taken in the order of their calls. If there is no room and the reader is slow, or becomes slow
-        while this waits, `slow` decides: "close" closes the mailbox, "drop" and "newest" drop the message, and "wait"
-        waits on. A closed mailbox takes nothing. If the call is cancelled at the moment at which there is room, the
-        message may have been taken.
+        Messages are taken in the order of their calls; `key` is explained at `offer`. If there is no room and the
+        reader is slow, or becomes slow while this waits, `slow` decides: "close" closes the mailbox, "drop" and
+        "newest" drop the message, and "wait" waits on. A closed mailbox takes nothing. If the call is cancelled at the
+        moment at which there is room, the message may have been taken.
 
         Raises:
             ValueError: There is no such policy.

@@ -305,6 +305,44 @@ class TestPatience:
             await connection.has(4)
         assert connection.got == [b"0", b"1", b"2", b"3"]
 
+    @pytest.mark.parametrize("slow", get_args(Slow))
+    @run_loop
+    async def test_messages_come_in_the_order_of_publish_but_the_newest_take_the_place_of_older_ones(
+        self, slow: Slow
+    ) -> None:
+        hub: Hub[bytes] = Hub()
+        connection = Connection(reads=False)
+        expected = [b"z 1", b"x 4", b"y 3", b"z 5"] if slow == "newest" else [b"z 1", b"x 2", b"y 3", b"x 4", b"z 5"]
+        async with hub.connect(connection.send) as client:
+            client.subscribe("#", slow=slow)
+            for message in (b"z 1", b"x 2", b"y 3", b"x 4", b"z 5"):
+                await hub.publish(message[:1].decode(), message)
+                await turns()  # the first one is being sent
+            connection.reads.set()
+            await connection.has(len(expected))
+            await turns()
+        assert connection.got == expected
+
+    @run_loop
+    async def test_topics_that_change_more_often_than_their_reader_takes_have_their_turns(self) -> None:
+        hub: Hub[bytes] = Hub()
+        got: list[bytes] = []
+        ready = asyncio.Semaphore(0)
+
+        async def send(message: bytes) -> None:
+            got.append(message)
+            await ready.acquire()
+
+        async with hub.connect(send) as client:
+            client.subscribe("+", slow="newest")
+            for n in range(30):
+                for topic in ("a", "b", "c"):
+                    await hub.publish(topic, topic.encode())
+                if n % 2:
+                    ready.release()
+                await turns()
+        assert {topic: got[1:].count(topic) for topic in (b"a", b"b", b"c")} == {b"a": 5, b"b": 5, b"c": 5}
+
 
 class TestCounters:
     @pytest.mark.parametrize("way", ["raises", "is cancelled"])
