@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from stress.answers import as_it_is
+from stress.explorer.clock import OneClock
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import WouldWait
 from stress.explorer.slots import Seam
@@ -45,8 +46,9 @@ class Alone(OfCalls):
         """The answer to the last of these calls. The object goes into `objects`."""
         seam, plain = self._seam, self._plain
         assert plain is not None
-        one = _OneThread()
-        before, seam.before, seam.scheduler, answer = seam.before, None, one, None
+        one = _OneThread(seam)
+        before, clock, answer = seam.before, seam.clock, None
+        seam.before, seam.scheduler, seam.clock = None, one, 0.0
         plain.alone_begins()
         try:
             made = self._factory()
@@ -64,7 +66,7 @@ class Alone(OfCalls):
             return WAITS
         finally:
             plain.alone_ends()
-            seam.before, seam.scheduler = before, None
+            seam.before, seam.scheduler, seam.clock = before, None, clock
 
 
 def _of_many_sizes() -> list[object]:
@@ -80,13 +82,13 @@ class AnyAnswer(Spec):
         return (state,)
 
 
-class _OneThread:
+class _OneThread(OneClock):
     """The scheduler of a thread that is alone: whoever waits would wait for ever, and every timeout is over at once."""
 
     alone = True
-    clock = 0.0
 
-    def __init__(self) -> None:
+    def __init__(self, seam: Seam) -> None:
+        super().__init__(seam)
         self.name = count(-1, -1).__next__
         self._waits = 0
         self.would_wait = False
@@ -101,5 +103,5 @@ class _OneThread:
         if timeout is None or self._waits > _MOST_WAITS:
             self.would_wait = True
             raise WouldWait
-        self.clock += timeout
+        self._seam.clock += timeout
         return False

@@ -23,6 +23,7 @@ from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone, AnyAnswer
 from stress.explorer.bounded import bounded
+from stress.explorer.clock import CLOCK
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
@@ -43,7 +44,7 @@ from stress.explorer.progress import Progress
 from stress.explorer.races import Races
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
-from stress.explorer.scenario import Around, Program, Scenario
+from stress.explorer.scenario import Around, Program, Scenario, describe
 from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode, known_in
@@ -385,6 +386,7 @@ class _Exploration:
     def _round(self, plan: _Plan) -> Explored | None:
         """The outcome of all schedules; None if code ran without steps, or more changed than was known."""
         executions, missing = 0, list[str]()
+        returned = [0] * len(self._scenario.threads)
         knowledge = self._subject.plain.knowledge
         earliest: Execution | None = None
         try:
@@ -392,6 +394,7 @@ class _Exploration:
                 if knowledge.has_grown():
                     return None
                 executions += 1
+                returned = list(map(max, returned, map(len, self._machine.execution.logs)))
                 if finding is not None:
                     self._refuse_meetings(finding)
                     self._refuse_unknown_circles(finding)
@@ -421,11 +424,27 @@ class _Exploration:
         if knowledge.has_grown() and not missing:
             return None
         missing += self._subject.plain.missing()
+        if not missing and isinstance(self._subject.spec, Alone):
+            missing += self._never_returned(returned)
         if not missing and earliest is not None:
             self._refuse_nothing()
         verdict = Verdict.UNKNOWN if missing or not executions else Verdict.LINEARIZABLE
-        told = ", but ".join([str(plan), *missing])
+        told = str(plan)
+        if CLOCK[1] in knowledge.variables:
+            told += ", by a clock that stands still but for sleeps and waits"
+        told = ", but ".join([told, *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
+
+    def _never_returned(self, returned: Sequence[int]) -> list[str]:
+        """The reason why nothing is known of calls that wait in every schedule: they would wait alone, too, so that is
+        how the object is, and nobody says whether it should be.
+        """
+        threads = zip(self._scenario.threads, returned, strict=True)
+        waiting = [describe(calls[at]) for calls, at in threads if at < len(calls)]
+        if not waiting:
+            return []
+        told = " and ".join(dict.fromkeys(waiting))
+        return [f"{told} never returned in any schedule: only a specification can tell whether that is right"]
 
     def _refuse_meetings(self, finding: Finding) -> None:
         """Without a specification, calls of one thread tell what is right, and not what calls do that wait for one
@@ -498,7 +517,7 @@ class _Exploration:
     def _refuse_nothing(self) -> None:
         if self._is_drawn and self._subject.plain.knowledge.codes:
             return  # drawn calls may all read
-        if all(slot._name is None for slot in self._machine.execution.slots):
+        if all(slot._name is None or slot._name is CLOCK for slot in self._machine.execution.slots):
             raise ValueError(
                 f"there is nothing to explore: no call of {self._scenario} accesses an AtomicReference that was made "
                 "during the exploration, a lock or the like, or a plain attribute or container that changes, or passes "

@@ -18,6 +18,7 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, Protocol
 
 from stress.answers import as_it_is
+from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.outside import Outside
 from stress.explorer.places import meet
@@ -180,8 +181,10 @@ class Machine:
         """The loop whose end is tried: its thread makes all steps."""
         self._starving: list[int] = []
         """The threads that ran on until no call had returned for long, while others could continue."""
-        self.clock = 0.0
-        """Seconds that have passed for the threads in this execution."""
+        self._looked: list[int] = []
+        """In which turn of a loop each thread has looked at the clock last."""
+        self._passed: list[list[Any]] = []
+        """Where each thread has let time pass in the present call."""
         self._escaped: BaseException | None = None
         self.outside = Outside()
         self._decide: Callable[[int], int] = lambda me: MAIN
@@ -203,12 +206,13 @@ class Machine:
         self.step, self.enabled = 0, (1 << size) - 1
         self.limit = self.most
         self._waiting.clear()
-        self.clock = 0.0
         self._looks_for_circles = self.fair
         self._read = [{} for _ in plans]
         self._held = [0] * size
         self._released = [0] * size
         self._turns = [0] * size
+        self._looked = [-2] * size
+        self._passed = [[] for _ in plans]
         self._alone = None
         self._starving.clear()
         self._escaped = None
@@ -285,6 +289,7 @@ class Machine:
                 log.append((begun[me], returned, as_it_is(answer)))
                 begun[me] = -1
                 self._read[me].clear()
+                self._passed[me].clear()
                 self.limit = self.step + self.most
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
@@ -367,15 +372,16 @@ class Machine:
 
     def _note_change(self, me: int, slot: Any, expected: Any) -> None:
         """What threads have read is no longer so. But to take a lock and to release it changes nothing for the thread
-        itself, nor for those that have not seen the lock.
+        itself, nor for those that have not seen the lock. It is the same with the clock, for a thread that sleeps.
         """
-        if not getattr(slot, "is_lock", False):
+        place = slot if slot._name is None else slot._name
+        if getattr(slot, "is_lock", False):
+            self._held[me] = max(0, self._held[me] + (1 if expected is False else -1))
+            self._released[me] += expected is not False
+        elif place is not CLOCK:
             for read in self._read:
                 read.clear()
             return
-        self._held[me] = max(0, self._held[me] + (1 if expected is False else -1))
-        self._released[me] += expected is not False
-        place = slot if slot._name is None else slot._name
         for thread, read in enumerate(self._read):
             if thread != me and place in read:
                 read.clear()
@@ -392,7 +398,38 @@ class Machine:
                 self._alone = where
                 self.limit = min(self.limit, self.step + _TRIED)
             elif is_circle:
-                self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
+                if self._waits_for_time(me, now):
+                    self.seam.clock += A_LONG_TIME
+                else:
+                    self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
+
+    def _waits_for_time(self, me: int, now: Any) -> bool:
+        """Whether time may bring a thread further that goes in a circle: it looks at the clock there, and has not yet
+        come back in the same state after a long time.
+        """
+        passed = self._passed[me]
+        if self._looked[me] < self._turns[me] - 1 or now in passed:
+            return False
+        if len(passed) == _MOST_PASSED:
+            raise Refused(_LOOKS_ON)
+        passed.append(now)
+        return True
+
+    def looks_at_clock(self) -> None:
+        """The running thread looks at the clock."""
+        self._looked[self._current] = self._turns[self._current]
+
+    def sleeps(self) -> None:
+        """The running thread is about to sleep."""
+
+    def lets_time_pass(self) -> None:
+        """The running thread goes round and round without a step. If it has looked at the clock since, a long time
+        passes.
+        """
+        me = self._current
+        if self._looked[me] >= 0:
+            self._looked[me] = -2
+            self.seam.clock += A_LONG_TIME
 
     def is_circle(self, where: str) -> bool | None:
         """Whether a loop that reads the same again goes in a circle, as far as is known. In code of which all state is
@@ -474,7 +511,7 @@ class Machine:
         self._granted = True
         if self._waiting.pop(me, None) is None:
             return True
-        self.clock += timeout
+        self.seam.clock += timeout
         return False
 
     def wake(self, event: Any) -> None:
@@ -488,6 +525,10 @@ _GRACE: Final = 1_000
 _TRIED: Final = 2_000
 """Steps that a loop is given to end by itself."""
 _MOST_TURNS: Final = 3
+_MOST_PASSED: Final = 10
+_LOOKS_ON: Final = (
+    "a loop looks at the clock again and again, and goes on however late it is: nothing shows how long it waits"
+)
 _UNENDING: Final = (
     "a call goes round and round while other threads wait for their turn, and every round changes something: its "
     "schedules have no end"

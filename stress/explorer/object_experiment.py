@@ -18,8 +18,10 @@ from typing import Any, Final, cast
 
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.caller import caller_of
+from stress.explorer.clock import OneClock
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import Experiment, Look
+from stress.explorer.garbage import collect_garbage, garbage_is_kept
 from stress.explorer.held import held
 from stress.explorer.kinds import LOCKS
 from stress.explorer.knowledge import NewCode
@@ -94,6 +96,17 @@ class ObjectMachine(Machine):
         finally:
             plain.listens = False
 
+    def looks_at_clock(self) -> None:
+        """As `Machine.looks_at_clock`."""
+        super().looks_at_clock()
+        if self.plain is not None:
+            self.plain.use_clock(sleeps=False)
+
+    def sleeps(self) -> None:
+        """As `Machine.sleeps`."""
+        if self.plain is not None:
+            self.plain.use_clock(sleeps=True)
+
     def is_circle(self, where: str) -> bool | None:
         """As `Machine.is_circle`, by what was tried."""
         if self.plain is None or not self.plain.aborts:
@@ -136,6 +149,7 @@ def explored_references() -> Iterator[ObjectMachine]:
         substituted(native, primitives.everything),
         exchanged(late),
         switching(seam),
+        garbage_is_kept(),
     ):
         machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
         try:
@@ -145,10 +159,11 @@ def explored_references() -> Iterator[ObjectMachine]:
             machine.coroutines.end()
 
 
-class _Maker:
+class _Maker(OneClock):
     """The scheduler while the factory runs: it only gives names, none of which a thread can give."""
 
-    def __init__(self) -> None:
+    def __init__(self, seam: Seam) -> None:
+        super().__init__(seam)
         self.name = count(-1, -1).__next__
 
     def identity(self) -> int:
@@ -180,7 +195,7 @@ class _Naming:
 
 def _made(seam: Seam, factory: Callable[[], Any], maker: _Maker | None = None, plain: PlainState | None = None) -> Any:
     """An object of the factory's."""
-    with _Naming(seam, _Maker() if maker is None else maker, plain):
+    with _Naming(seam, _Maker(seam) if maker is None else maker, plain):
         return factory()
 
 
@@ -286,10 +301,12 @@ class ObjectExperiment(Experiment):
         return ObjectNames(lambda: self._object)
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        collect_garbage()
         plain = self._subject.plain
         plain.begin_execution()
         self._subject.outliving.reset()
-        maker = _Maker()
+        self.machine.seam.clock = 0.0
+        maker = _Maker(self.machine.seam)
         made = self._object = _made(self.machine.seam, self._subject.factory, maker, plain)
         plain.note(made)
         calls = self._subject.around.at_start
@@ -304,14 +321,9 @@ class ObjectExperiment(Experiment):
         return [[(bound(made, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _look(self, execution: Execution) -> Look:
-        plain = self._subject.plain
-        plain.listens = True
-        try:
+        with _Naming(self.machine.seam, _Maker(self.machine.seam), self._subject.plain):
             calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
             broken = self._broken()
-        finally:
-            plain.entered.rest()
-            plain.listens = False
         return Look((calls, broken), calls, broken)
 
     def _call(self, op: str, args: tuple[Any, ...]) -> Any:

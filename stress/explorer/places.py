@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-__all__ = ["FOREIGN", "Attempt", "Place", "Several", "meet"]
+__all__ = ["FOREIGN", "Attempt", "Place", "Several", "meet", "words_of"]
 
 FOREIGN: Final = ("objects of other languages", None)
 """The name of the one place for all that is written in C and not known, and for what is outside the process."""
@@ -46,3 +46,15 @@ def meet(one: Any, other: Any) -> bool:
     if type(one) is Several:
         return not one.isdisjoint(other) if type(other) is Several else other in one
     return type(other) is Several and one in other
+
+
+def words_of(keys: Iterable[tuple[Any, Any]]) -> str:
+    """The places that a step accesses, for a reader."""
+    return ", ".join(dict.fromkeys(map(_told, keys)))
+
+
+def _told(key: tuple[Any, Any]) -> str:
+    where, name = key
+    if name is None:
+        return f"items of {where}" if where != FOREIGN[0] else where
+    return f"{where}.{name}" if where else str(name)

@@ -36,6 +36,7 @@ from stress.explorer.calls import (
     method_effect,
     unwrapped,
 )
+from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
@@ -43,7 +44,7 @@ from stress.explorer.kinds import Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.outliving import Snapshot
 from stress.explorer.outside import Outside
-from stress.explorer.places import FOREIGN, Attempt, Place, Several
+from stress.explorer.places import FOREIGN, Attempt, Place, Several, words_of
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, Sharing, behind_proxy
 from stress.explorer.slots import Seam
@@ -182,7 +183,7 @@ class PlainState(Sharing):
     def alone_begins(self) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution."""
         self.put_back()
-        self.listens, self._rounds = True, 0
+        self.listens, self._last_step, self._rounds = True, MAIN, 0
 
     def alone_ends(self) -> None:
         """These calls have been made."""
@@ -202,7 +203,7 @@ class PlainState(Sharing):
         name: Any = keys[0] if len(keys) == 1 else Several(keys)
         place = self._places.get(name)
         if place is None:
-            place = self._places[name] = Place(name, ", ".join(dict.fromkeys(map(_told, keys))))
+            place = self._places[name] = Place(name, words_of(keys))
         if not changes:
             before(place)
         elif succeeds is None:
@@ -210,6 +211,13 @@ class PlainState(Sharing):
         else:
             before(Attempt(name, place.what, succeeds), None, "write")
         return place
+
+    def use_clock(self, sleeps: bool) -> None:
+        """A thread is about to sleep, which matters if any looks at the clock, or to look at it."""
+        variables = self.knowledge.variables
+        if self._counts() and (not sleeps or CLOCK[1] in variables):
+            self.knowledge.learn(variables, CLOCK[1])
+            self._step([CLOCK], sleeps)
 
     def turn(self) -> None:
         """A loop that no iterator ends begins again."""
@@ -219,24 +227,26 @@ class PlainState(Sharing):
 
     def spin(self, site: Any) -> None:
         """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
-        known to change: from now on, every access of this execution is a step.
+        known to change: from now on, every access of this execution is a step. If it looks at the clock, time passes.
         """
         self.loops = 0
-        if getattr(self._seam.scheduler, "alone", False):
-            self._rounds += 1
-            if self._rounds > _MOST_ROUNDS_ALONE:
-                raise WouldWait
+        scheduler: Any = self._seam.scheduler
+        is_alone = getattr(scheduler, "alone", False)
+        if not self.listens or scheduler is None or not (is_alone or self._seam.before is not None):
             return
-        step = getattr(self._seam.scheduler, "step", None)
-        if not self.listens or step is None or self._seam.before is None:
-            return
+        step = getattr(scheduler, "step", MAIN)
         if step != self._last_step:
             self._last_step, self._rounds = step, 0
             return
         self._rounds += 1
-        self.names = self._items = self._shared = EVERYTHING
+        if step != MAIN:
+            self.names = self._items = self._shared = EVERYTHING
+        if is_alone and self._rounds > _MOST_ROUNDS_ALONE:
+            raise WouldWait
         if self._rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
+        if self._rounds > _ROUNDS_IN_NO_TIME:
+            scheduler.lets_time_pass()
 
     def _counts(self) -> bool:
         """Whether a thread of the scenario runs. If another one does, its step is only counted."""
@@ -753,6 +763,7 @@ class PlainState(Sharing):
 
 _OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
 """Methods of exceptions that change an attribute."""
+_ROUNDS_IN_NO_TIME: Final = 4
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
@@ -775,13 +786,6 @@ _REFUSED: Final = {
     "multiprocessing": "the object uses other processes, which cannot be explored",
     "subprocess": "the object starts another program, which cannot be explored",
 }  # fmt: skip
-
-
-def _told(key: Key) -> str:
-    where, name = key
-    if name is None:
-        return f"items of {where}" if where != FOREIGN[0] else where
-    return f"{where}.{name}" if where else str(name)
 
 
 def _has_python(owner: Any, name: str) -> bool:

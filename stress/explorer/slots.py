@@ -39,6 +39,9 @@ class Scheduler(Protocol):
 class Seam:
     """The place where the slots of one copy of the packages call a scheduler.
 
+    `clock` are the seconds that have passed for the explored object since it was made: those that its threads have
+    slept, or waited in vain.
+
     Parameters:
         takes_back: whether changes can be undone. Replaced values are kept alive until then.
     """
@@ -47,6 +50,7 @@ class Seam:
         self.before: Callable[..., None] | None = None
         self.after: Callable[[Any], None] | None = None
         self.scheduler: Scheduler | None = None
+        self.clock = 0.0
         self.journal: deque[tuple[Any, Any]] = deque(maxlen=None if takes_back else 0)
 
     def take_back(self, mark: int = 0) -> None:

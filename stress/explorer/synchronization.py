@@ -27,6 +27,9 @@ __all__ = ["ExploredThreading", "Primitive"]
 
 _BUSY: Final = object()
 _REAL_SLEEP: Final = time.sleep
+_CLOCKS: Final[tuple[Callable[[], float], ...]] = (
+    time.time, time.monotonic, time.perf_counter, time.time_ns, time.monotonic_ns, time.perf_counter_ns,
+)  # fmt: skip
 
 
 class Primitive:
@@ -465,7 +468,15 @@ class ExploredThreading:
 
         def clock_like(clock: Callable[[], float]) -> Callable[[], float]:
             start = clock()
-            return lambda: clock() if seam.scheduler is None else start + getattr(seam.scheduler, "clock", 0.0)
+
+            def look() -> float:
+                scheduler: Any = seam.scheduler
+                if scheduler is None:
+                    return clock()
+                scheduler.looks_at_clock()
+                return start + (seam.clock if type(start) is float else int(seam.clock * 1e9))
+
+            return look
 
         def no_thread(*_: object, **__: object) -> Any:
             raise ValueError(OWN_THREAD) if seam.before is None else Refused(OWN_THREAD)
@@ -474,8 +485,9 @@ class ExploredThreading:
             scheduler: Any = seam.scheduler
             if scheduler is None:
                 _REAL_SLEEP(seconds)
-            elif hasattr(scheduler, "clock"):
-                scheduler.clock += seconds
+            else:
+                scheduler.sleeps()
+                seam.clock += seconds
 
         lock, rlock, notice = on_seam(Lock), on_seam(RLock), on_seam(_Notice)
         condition = on_seam(Condition, _notice=notice, _lock_kind=rlock)
@@ -499,7 +511,7 @@ class ExploredThreading:
             threading.current_thread: current_thread,
             threading.Thread: no_thread,
             time.sleep: sleep,
-            **{clock: clock_like(clock) for clock in (time.time, time.monotonic, time.perf_counter)},
+            **{clock: clock_like(clock) for clock in _CLOCKS},
         }
         by_id = {id(old): new for old, new in self.everything.items()}
         self.modules: dict[types.ModuleType, types.ModuleType] = {}

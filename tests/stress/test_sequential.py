@@ -283,3 +283,17 @@ class Spinning:
 
 def test_who_goes_round_and_round_waits() -> None:
     assert Sequential(Spinning).step((), "take", ()) is WAITS
+
+
+class Reentering(Locked):
+    """Takes its lock twice, and waits for itself."""
+
+    def increment(self) -> int:
+        with self.lock:
+            return super().increment()
+
+
+def test_of_a_call_that_never_returns_nothing_is_known() -> None:
+    outcome = stress.explore(Reentering, None, [[("increment",)], [("increment",)]])
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "increment() never returned in any schedule" in outcome.summary

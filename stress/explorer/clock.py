@@ -1,0 +1,39 @@
+"""The clock of an explored object. It shows what its threads have slept and waited in vain, and stands still otherwise:
+but a thread that goes round and round, looking at it, is let on by a long time that passes. If the object looks at its
+clock at all, that is a step, and so is a sleep.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stress.explorer.slots import Seam
+
+__all__ = ["A_LONG_TIME", "CLOCK", "OneClock"]
+
+A_LONG_TIME: Final = 86_400.0
+"""Seconds: more than anybody waits for."""
+
+CLOCK: Final = ("", "the clock")
+"""The place of the clock."""
+
+
+class OneClock:
+    """What a scheduler of one thread knows of the clock."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+        self._has_looked = False
+
+    def looks_at_clock(self) -> None:
+        """The thread looks at the clock."""
+        self._has_looked = True
+
+    def sleeps(self) -> None:
+        """The thread is about to sleep."""
+
+    def lets_time_pass(self) -> None:
+        """The thread goes round and round. If it has looked at the clock since, a long time passes."""
+        if self._has_looked:
+            self._has_looked = False
+            self._seam.clock += A_LONG_TIME
