@@ -7,6 +7,10 @@ depend on each other.
 If two steps of an execution depend on each other but could have happened in the other order, the explorer goes back and
 executes that order. Executions that differ only by swaps of independent steps are executed once. If `States` shows that
 an execution has reached an explored state, it ends there (`explored_states`).
+
+A thread that waits for a lock can make no step, so a release and the next taking of the lock cannot be swapped. Instead
+the two that took it are: the next one may come first if it happened later for no other reason. A thread that waits to
+the end counts as if it took the lock then.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import Any, Protocol
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.explored_states import Memory
-from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
+from stress.explorer.machine import NO_STEPS, Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, step_of
 
 __all__ = ["States", "reduced"]
@@ -132,8 +136,14 @@ class _Reduction(Strategy):
             self._latest[path[at].chosen] = at
         for later in range(first, len(order)):
             path[later].step = step_of(execution, later)
-            for earlier in self._racing(later):
-                self._want(earlier, later)
+            taken, freed = execution.taken.get(later, NO_STEPS)
+            latest = self._latest[path[later].chosen]
+            for earlier in self._racing(later, freed):
+                if latest >= earlier or not self._lets_on(earlier, path[later].chosen):
+                    self._want(earlier, later, path[later].clock)
+            if taken >= 0 <= freed:
+                self._want_lock(taken, freed, later, latest)
+        self._want_of_blocked(execution)
         if self._states is not None:
             for node in path[first:]:
                 assert node.step is not None
@@ -156,8 +166,43 @@ class _Reduction(Strategy):
             raise Drift()
         self._names, self._wrote = names, wrote
 
-    def _racing(self, later: int) -> list[int]:
-        """The steps that race with step `later`, whose clock is set. To be called for each step in order."""
+    def _want_lock(self, earlier: int, freed: int, later: int, latest: int) -> None:
+        """Step `later` takes a lock that step `freed` has released and `earlier` has taken. While it was taken, nobody
+        could take it, so the race is between those who took it: if nothing but the lock lets `later` happen after
+        `earlier`. `latest` is the step of its thread before it.
+        """
+        path = self.path
+        node = path[later]
+        step = node.step
+        assert step is not None
+        clock = path[latest].clock if latest >= 0 else [-1] * self._threads
+        for at in range(later - 1, earlier, -1):
+            other = path[at]
+            if (
+                at > clock[other.chosen]
+                and other.step is not None
+                and (at > freed or (at < freed and other.step.slot != step.slot))
+                and step.depends_on(other.step)
+            ):
+                clock = list(map(max, clock, other.clock))
+        if clock[path[earlier].chosen] < earlier:
+            self._want(earlier, later, clock)
+
+    def _want_of_blocked(self, execution: Execution) -> None:
+        """Threads that wait for locks to the end could have taken them before others did."""
+        path, end = self.path, len(self.path)
+        for thread, (lock, taken) in execution.blocked.items():
+            if taken >= 0:
+                name = lock if lock._name is None else lock._name
+                calls = execution.begun[thread] in (-2, 2 * end)
+                path.append(_Node(0, {}, thread, step=Step(name, True, calls, False)))
+                self._want_lock(taken, end, end, self._latest[thread])
+                path.pop()
+
+    def _racing(self, later: int, freed: int) -> list[int]:
+        """The steps that race with step `later`, whose clock is set. To be called for each step in order. The step that
+        has `freed` the lock that this one takes comes before it in any case.
+        """
         path, racing = self.path, []
         node = path[later]
         step, thread = node.step, node.chosen
@@ -169,7 +214,8 @@ class _Reduction(Strategy):
                 if other.chosen == thread:
                     clock = list(map(max, clock, other.clock))
                 elif other.step is not None and step.depends_on(other.step):
-                    racing.append(at)
+                    if at != freed:
+                        racing.append(at)
                     clock = list(map(max, clock, other.clock))
                 else:
                     continue
@@ -178,6 +224,10 @@ class _Reduction(Strategy):
         clock[thread] = latest[thread] = later
         node.clock = clock
         return racing
+
+    def _lets_on(self, at: int, thread: int) -> bool:
+        """Whether a step has let a thread on, which could make no step before it."""
+        return bool(self.path[at + 1].enabled & ~self.path[at].enabled & 1 << thread)
 
     def _foresee(self, after: int) -> None:
         """Mark threads to go first whose next steps depend on a step of the path. The order in which they would arrive
@@ -193,7 +243,7 @@ class _Reduction(Strategy):
         if self.path:
             self.path[-1].below |= after
 
-    def _want(self, earlier: int, later: int) -> None:
+    def _want(self, earlier: int, later: int, clock: Sequence[int]) -> None:
         """Have `later` happen before `earlier` in some execution: mark a thread to begin that can lead there."""
         path = self.path
         node = path[earlier]
@@ -205,9 +255,9 @@ class _Reduction(Strategy):
         firsts: dict[int, int] = {}  # of each thread, its first step that need not happen after `earlier`
         initials = 0
         for at in free:
-            thread, clock = path[at].chosen, path[at].clock
+            thread, its = path[at].chosen, clock if at == later else path[at].clock
             if thread not in firsts:
-                if all(clock[other] < first for other, first in firsts.items()):
+                if all(its[other] < first for other, first in firsts.items()):
                     initials |= 1 << thread
                 firsts[thread] = at
         initials &= node.enabled

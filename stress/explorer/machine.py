@@ -28,7 +28,7 @@ from stress.explorer.slots import LOAD, Seam
 from stress.history import ANSWERS
 from stress.processes import forks
 
-__all__ = ["LIVELOCK", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
+__all__ = ["LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
 
 LIVELOCK: Final = 1_000
 """Steps without the return of any call; a scenario that makes progress needs less than a third of them."""
@@ -71,6 +71,10 @@ class Execution:
     logs: list[list[tuple[int, int, Any]]] = field(default_factory=list)
     begun: list[int] = field(default_factory=list)
     answers: tuple[Any, ...] = ()
+    taken: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """The steps that waited for a lock if need be: the latest that took it before, and the one that released it."""
+    blocked: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    """The threads that wait for a lock in the end: the lock, and the step that took it. -1 is before the execution."""
     trouble: str = ""
     cut: bool = False
     waiting: dict[int, str] = field(default_factory=dict)
@@ -177,6 +181,11 @@ class Machine:
         """How often a loop of each thread that no iterator ends has begun again."""
         self._released: list[int] = []
         """How often each thread has released a lock."""
+        self._wanted: list[Any] = []
+        """The lock that each thread takes with its next step."""
+        self._lock_steps: dict[Any, list[int]] = {}
+        """Of each lock, the latest step that took it and that released it."""
+        self._starts = False
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
         self._starving: list[int] = []
@@ -210,6 +219,8 @@ class Machine:
         self._read = [{} for _ in plans]
         self._held = [0] * size
         self._released = [0] * size
+        self._wanted = [None] * size
+        self._lock_steps = {}
         self._turns = [0] * size
         self._looked = [-2] * size
         self._passed = [[] for _ in plans]
@@ -222,6 +233,8 @@ class Machine:
         self.coroutines.start(self._body, size)
         self.seam.before, self.seam.scheduler = self._before, self
         try:
+            if self.begins_early:
+                self._begin_all(size)
             while not execution.trouble and (self.enabled or self._relent()):
                 to = self._decide(MAIN)
                 if to == MAIN:
@@ -233,6 +246,12 @@ class Machine:
             if self._waiting and not (self.enabled or execution.trouble):
                 execution.trouble = "deadlock"
                 execution.waiting = {thread: _words(awaited) for thread, awaited in self._waiting.items()}
+                for thread in self._waiting:
+                    if self._begun[thread] == -2:  # it waits for a lock, and has made no step
+                        self._begun[thread] = 2 * self.step
+            for thread, awaited in self._waiting.items():
+                if awaited is self._wanted[thread]:
+                    execution.blocked[thread] = awaited, self._lock_steps.get(_place_of(awaited), NO_STEPS)[0]
         finally:
             self.seam.before = self.seam.scheduler = None
             self.coroutines.abandon()
@@ -246,6 +265,19 @@ class Machine:
             raise Refused(_UNENDING)
         execution.cut = self.enabled != 0 and not execution.trouble
         return execution
+
+    @property
+    def begins_early(self) -> bool:
+        """Whether all threads go to their first accesses before any step is made, so that it is known who waits."""
+        return False
+
+    def _begin_all(self, size: int) -> None:
+        self._starts = True
+        for me in range(size):
+            if self.enabled >> me & 1:
+                self._current = me
+                self.coroutines.resume(me)
+        self._starts = False
 
     def waits(self, thread: int) -> bool:
         """Whether a thread waits for another one, or for a time."""
@@ -264,12 +296,16 @@ class Machine:
         return bool(circling)
 
     def _let_on(self, thread: int) -> None:
+        lock = self._wanted[thread]
+        if lock is not None and lock._value:
+            self._waiting[thread] = lock
+            return
         del self._waiting[thread]
         self.enabled |= 1 << thread
 
     def _body(self, me: int) -> None:
         log, begun = self.execution.logs[me], self._begun
-        self._granted = True  # the decision to let it begin includes its first access
+        self._granted = not self._starts  # the decision to let it begin includes its first access
         try:
             for method, args in self._plans[me]:
                 begun[me] = -2
@@ -310,6 +346,8 @@ class Machine:
             self._look_for_circle(me, slot, expected)
         if self._granted:
             self._granted = False
+        elif self._starts:
+            self._hand_over(me, MAIN)
         elif self._alone is None:
             to = self._decide(me)
             if to != me:
@@ -333,6 +371,44 @@ class Machine:
         if self.observe is not None:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
+
+    def take(self, lock: Any, doing: str) -> bool:
+        """Take a lock. A thread that has come so far makes no step until the lock is free and it is its turn: to find
+        that it is not free would be a step that nobody can tell from none. Answers whether the lock was taken.
+        """
+        me = self._current
+        if self._granted:  # the thread has begun with this step
+            self._before(lock, False, doing)
+            if not lock._value:
+                return True
+        self._wanted[me] = lock
+        if self._looks_for_circles:
+            self._look_for_circle(me, lock, False)
+        if not self._granted:
+            self._await_turn(me, lock)
+        self._granted = True
+        self._wanted[me] = None
+        taken, freed = self._lock_steps.get(_place_of(lock), NO_STEPS)
+        if freed >= 0:
+            self.execution.taken[self.step] = taken, freed
+        self._before(lock, False, doing)
+        return True
+
+    def _await_turn(self, me: int, lock: Any) -> None:
+        to = MAIN
+        if lock._value:
+            if self._alone is not None:
+                self._concludes(is_circle=True)
+            self._waiting[me] = lock
+            self.enabled &= ~(1 << me)
+            if self.enabled and not self._starts:
+                to = self._decide(MAIN)
+        elif self._alone is not None:
+            return
+        elif not self._starts:
+            to = self._decide(me)
+        if to != me:
+            self._hand_over(me, to)
 
     def _reaches_limit(self, me: int) -> None:
         """No call has returned for long. If others can continue, that is their fault who have let this thread run on:
@@ -372,13 +448,19 @@ class Machine:
 
     def _note_change(self, me: int, slot: Any, expected: Any) -> None:
         """What threads have read is no longer so. But to take a lock and to release it changes nothing for the thread
-        itself, nor for those that have not seen the lock. It is the same with the clock, for a thread that sleeps.
+        itself, nor for those that have not seen the lock. It is the same with a sleep, and a wait that ends in vain.
         """
-        place = slot if slot._name is None else slot._name
+        place = _place_of(slot)
         if getattr(slot, "is_lock", False):
             self._held[me] = max(0, self._held[me] + (1 if expected is False else -1))
             self._released[me] += expected is not False
-        elif place is not CLOCK:
+            self._lock_steps.setdefault(place, [-1, -1])[expected is not False] = self.step
+            if expected is False:
+                for thread, wanted in enumerate(self._wanted):
+                    if wanted is slot and self.enabled >> thread & 1:
+                        self._waiting[thread] = slot
+                        self.enabled &= ~(1 << thread)
+        elif place is not CLOCK and not getattr(slot, "is_quiet", False):
             for read in self._read:
                 read.clear()
             return
@@ -520,6 +602,7 @@ class Machine:
             self._let_on(number)
 
 
+NO_STEPS: Final = (-1, -1)
 _ENTERS: Final = object()
 _GRACE: Final = 1_000
 _TRIED: Final = 2_000
@@ -533,6 +616,10 @@ _UNENDING: Final = (
     "a call goes round and round while other threads wait for their turn, and every round changes something: its "
     "schedules have no end"
 )
+
+
+def _place_of(slot: Any) -> Any:
+    return slot if slot._name is None else slot._name
 
 
 def _is_entry(place: Any) -> bool:

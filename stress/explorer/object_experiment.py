@@ -96,6 +96,11 @@ class ObjectMachine(Machine):
         finally:
             plain.listens = False
 
+    @property
+    def begins_early(self) -> bool:
+        """As `Machine.begins_early`. What a function does before its first mark belongs to its first step."""
+        return self.plain is not None and not self.plain.stepped.has_marks
+
     def looks_at_clock(self) -> None:
         """As `Machine.looks_at_clock`."""
         super().looks_at_clock()

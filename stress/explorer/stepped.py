@@ -27,17 +27,21 @@ class Stepped:
         """The codes that may run as they are."""
         self.alike: dict[CodeType, CodeType] = {}
         """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
+        self.has_marks = False
+        """Whether some code marks its steps itself."""
         self._swapped: list[tuple[FunctionType, CodeType]] = []
 
     def give(self, knowledge: Knowledge) -> None:
         """Let the codes that are known have steps."""
         variables = frozenset(knowledge.variables)
+        self.has_marks = False
         self.made.clear()
         self.made.update(CALLING)
         copies: dict[int, CodeType] = {}
         for key, code in knowledge.codes.items():
             if marks_itself(code):
                 self.made[key] = code
+                self.has_marks = True
                 continue
             copies[key] = copy_of(code, variables, self.made)
         self.alike = {knowledge.codes[key]: copy for key, copy in copies.items()}

@@ -1,7 +1,8 @@
 """The explored bodies of `threading`: locks, conditions, events, semaphores, barriers, simple queues and thread-locals.
 
-Every operation on one is a step that the scheduler grants, like an access of a reference. A thread that finds that it
-has to wait has made a step, too, which is a read. Then it makes no step until another thread changes what it waits for.
+Every operation on one is a step that the scheduler grants, like an access of a reference. Who takes a lock and is ready
+to wait for it makes no step until the lock is free. Anybody else who finds that it has to wait has made a step, too,
+which is a read; then it makes no step until another thread changes what it waits for.
 A wait with a timeout may end at any time: that its time is up is a step like any other. The clock shows how much time
 threads have waited in vain, and slept.
 
@@ -18,7 +19,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stress.explorer.policy import OWN_THREAD, Refused
 from stress.explorer.slots import LOAD, Seam
@@ -37,6 +38,7 @@ class Primitive:
     it."""
 
     seam: Seam
+    is_lock = False
     _name: Any = None
     _value: Any = None
 
@@ -50,11 +52,11 @@ class Primitive:
         if before is not None:
             before(self, expected, doing)
 
-    def _change(self, doing: str) -> None:
-        """Make a step that changes something in any case."""
+    def _change(self, doing: str, is_quiet: bool = False) -> None:
+        """Make a step that changes something in any case; nothing for the thread itself if it is quiet."""
         before = self.seam.before
         if before is not None:
-            before(_Change(self), None, doing)
+            before(_Change(self, is_quiet), None, doing)
 
     def _me(self) -> int:
         scheduler = self.seam.scheduler
@@ -73,6 +75,8 @@ class Primitive:
         """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
         in time.
         """
+        if limit is None and self.is_lock and getattr(self.seam.scheduler, "fair", False):
+            return bool(cast("Any", self.seam.scheduler).take(self, doing))
         while True:
             self._step(doing, free)
             if self._value is free:
@@ -99,8 +103,8 @@ class Primitive:
 class _Change(Primitive):
     """A primitive as accessed by a step that changes it in any case."""
 
-    def __init__(self, changed: Primitive) -> None:
-        self._name, self.of = changed._name, changed
+    def __init__(self, changed: Primitive, is_quiet: bool) -> None:
+        self._name, self.of, self.is_quiet = changed._name, changed, is_quiet
 
 
 class Lock(Primitive):
@@ -217,6 +221,7 @@ class Condition(Primitive):
         self._made()
         self._lock = self._lock_kind() if lock is None else lock
         self._waiters: list[_Notice] = []
+        self._may_be_late = False
         self.acquire, self.release = self._lock.acquire, self._lock.release
 
     def __enter__(self) -> bool:
@@ -228,13 +233,17 @@ class Condition(Primitive):
     def wait(self, timeout: float | None = None) -> bool:
         if not self._lock._is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
+        self._may_be_late = self._may_be_late or timeout is not None
         notice = self._notice()
         self._waiters.append(notice)
         count = self._lock._release_save()
         in_time = True
         while in_time and not notice._value:
             in_time = notice._wait(timeout)
-            notice._step("wait")
+            if in_time:
+                notice._step("wait")
+            else:
+                self._change("wait in vain", is_quiet=True)
         if not notice._value:
             self._waiters.remove(notice)
         self._lock._acquire_restore(count)
@@ -249,6 +258,8 @@ class Condition(Primitive):
     def notify(self, n: int = 1) -> None:
         if not self._lock._is_owned():
             raise RuntimeError("cannot notify on un-acquired lock")
+        if self._may_be_late:
+            self._step("look who waits")  # who is late goes without the lock
         while n > 0 and self._waiters:
             notice = self._waiters[0]
             notice._step("notify", False)
@@ -267,6 +278,7 @@ class Condition(Primitive):
     def reset(self) -> None:
         self._lock.reset()
         self._waiters.clear()
+        self._may_be_late = False
 
 
 class Event(Primitive):

@@ -1,5 +1,6 @@
 """The reduction and the bounded search lose nothing that could be seen. They are compared with all schedules of random
-programs. The programs use locks, events, semaphores, references, plain attributes, containers, and loops that wait."""
+programs. The programs use locks, conditions, events, semaphores, references, plain attributes, containers, and loops
+that wait."""
 
 from __future__ import annotations
 
@@ -36,6 +37,7 @@ class Machinery:
     def __init__(self) -> None:
         self.locks = [threading.Lock(), threading.Lock()]
         self.event, self.semaphore = threading.Event(), threading.Semaphore(1)
+        self.condition, self.is_open = threading.Condition(self.locks[0]), False
         self.reference: Any = AtomicReference(0)
         self.n = self.m = 0
         self.table: dict[int, int] = {}
@@ -70,6 +72,14 @@ class Machinery:
                 self.event.set()
             elif what == "wait":
                 seen.append(self.event.wait(1))
+            elif what == "until" and 0 not in held:
+                with self.condition:
+                    while not self.is_open:
+                        self.condition.wait()
+            elif what == "notify" and 0 not in held:
+                with self.condition:
+                    self.is_open = True
+                    self.condition.notify_all()
             elif what == "semaphore":
                 with self.semaphore:
                     seen.append(self.n)
@@ -83,6 +93,7 @@ class Machinery:
 
 WORDS = (
     "lock", "lock", "try", "unlock", "n", "m", "put", "list", "load", "swap", "set", "wait", "semaphore", "spin",
+    "until", "notify",
 )  # fmt: skip
 
 
@@ -181,3 +192,20 @@ def test_nothing_is_lost(seed: int) -> None:
             assert Watched(machine, subject, scenario).seen_by(lambda each: list(reduced(each))) == whole, scenario
             assert Watched(machine, subject, scenario).seen_by(lambda each: list(bounded(each, 99))) == whole, scenario
     assert compared
+
+
+class Locked:
+    def __init__(self) -> None:
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self) -> int:
+        with self.lock:
+            self.n += 1
+            return self.n
+
+
+@pytest.mark.parametrize(("calls", "orders"), [((1, 1), 2), ((3, 3), 20), ((1, 1, 1), 6), ((2, 2, 1), 30)])
+def test_who_waits_for_a_lock_makes_no_step(calls: tuple[int, ...], orders: int) -> None:
+    """There are as many executions as orders in which the threads can take the lock."""
+    outcome = stress.explore(Locked, stress.Counter(), [[("increment",)] * number for number in calls])
+    assert (outcome.verdict, outcome.executions) == (stress.Verdict.LINEARIZABLE, orders)
