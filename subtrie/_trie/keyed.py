@@ -214,6 +214,10 @@ def iter_keyed(members: Any) -> Iterator[Any]:
             stack.extend(branches_of(top))
 
 
+def _listed(members: Any) -> list[Any]:
+    return list(members) if isinstance(members, tuple) else list(iter_keyed(members))
+
+
 def branches_of(node: Any) -> tuple[Any, ...]:
     if isinstance(node, SetNode):
         large: SetNode = node
@@ -239,9 +243,13 @@ def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] = _sa
         if isinstance(x, SetNode) and isinstance(y, SetNode):
             stack.extend(_branch_pairs(x, y))
             continue
-        left = list(iter_keyed(x))
-        for new in iter_keyed(y):
-            old = next((member for member in left if same(member, new)), None)
+        left = _listed(x)
+        for new in _listed(y):
+            old = None
+            for member in left:
+                if same(member, new):
+                    old = member
+                    break
             if old is not None:
                 left.remove(old)
             if old is not new:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 if not cython.compiled:
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from subtrie._trie.groups import Shared
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.deliveries import new_told
     from subtrie._trie.match.reading import extended
@@ -28,7 +29,7 @@ from ctrie._nodes import differences, snodes
 from subtrie._trie.exact_layout import filter_words
 from subtrie._trie.exclusions import leave_a_topic
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
-from subtrie._trie.keyed import iter_keyed
+from subtrie._trie.keyed import changed_keyed, iter_keyed
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import branch_in, words_of
 from subtrie.dialects import Dialect, Words
@@ -198,7 +199,11 @@ def _changed_sets(old: Any, new: Any) -> Any:
         return ((None, None, new),)
     if new is None and isinstance(old, Entry):
         return ((None, old, None),)
-    return changed_members(old, new)
+    if isinstance(old, Shared) or isinstance(new, Shared):
+        return changed_members(old, new)
+    if isinstance(old, Entry) and isinstance(new, Entry) and old.key is new.key:
+        return ((None, old, new),)
+    return [(None, one, other) for one, other in changed_keyed(old, new)]
 
 
 def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -235,7 +240,9 @@ def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[A
                     here = extended(path, other)
                     if one.next is not other.next:
                         pairs.append((one.next, other.next, here))
-                    yield here, subscribers_of(one), subscribers_of(other)
+                    before, after = subscribers_of(one), subscribers_of(other)
+                    if before is not after:
+                        yield here, before, after
         elif old_level is None and isinstance(new_level, INode):
             left = [(None, branch) for branch in snodes(newer, [new_level])]
         elif new_level is None and isinstance(old_level, INode):
