@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from string import Formatter
 
+from benchmarks import sublist
 from benchmarks.machine import busy, cores_of
 from benchmarks.results import Run
 from benchmarks.tables import number
@@ -26,6 +28,7 @@ COLOURS = {
     "paho's matcher": "#e08a1e",
     "a trie of dicts with a lock": "#2e9e5b",
     "bitmaps": "#9b59b6",
+    "NATS' table": "#c0392b",
     "a dict of whole topics": "#7f8c8d",
 }
 WIDTH, ROW, LEFT = 360, 38, 8
@@ -55,8 +58,9 @@ class Question:
     axis: str
     bars: tuple[Bar, ...]
     shown: Callable[[float], float]
-    says: str
-    """With the figures of the bars as {0}, {1}, ... and the quotient of two of them as {ratio}."""
+    says: tuple[str, ...]
+    """Sentences with the figures of the bars as {0}, {1}, ... and the quotient of two of them as {ratio}. One whose
+    figures were not all measured, since a contender is not installed, is left out."""
     ratio: tuple[int, int]
     more: tuple[str, ...]
 
@@ -80,9 +84,16 @@ QUESTIONS = (
             Bar("bitmaps", "inverted bitmap (S2)", note="all topics known"),
             Bar("paho's matcher", "paho MQTTMatcher"),
             Bar("a trie of dicts with a lock", "locked trie (S8)"),
+            Bar("NATS' table", sublist.PLAIN, note="in Go"),
+            Bar("subtrie", "SubscriptionTrie with a cache", note="topics in its cache"),
+            Bar("NATS' table", sublist.CACHED, note="in Go, topics in its cache"),
         ),
         _per_second,
-        "One thread matches {0} million topics a second, {ratio} times as many as with paho's matcher.",
+        (
+            "One thread matches {0} million topics a second, {ratio} times as many as with paho's matcher.",
+            "The table of the NATS server, in Go, does {4} million.",
+            "With room for all topics in a cache it finds {6} million, and a trie with a cache {5} million.",
+        ),
         (0, 2),
         ("throughput", "openamq", "literal", "published", "interest", "deliveries", "batches"),
     ),
@@ -98,7 +109,7 @@ QUESTIONS = (
             Bar("paho's matcher", "paho MQTTMatcher under a lock: match, one thread writes"),
         ),
         _per_second,
-        "It goes on matching: {0} million a second. A lock in its place leaves {1} million.",
+        ("It goes on matching: {0} million a second. A lock in its place leaves {1} million.",),
         (0, 1),
         ("writers", "mixed-90-10", "mixed-50-50", "insert-1-1", "insert-1-3", "tail", "weak"),
     ),
@@ -114,7 +125,7 @@ QUESTIONS = (
             Bar("paho's matcher", "paho MQTTMatcher under a lock", 2, "2 threads, a lock"),
         ),
         _per_second,
-        "Two threads on one trie do {ratio} times the work of one. Those that share a lock do less than one alone.",
+        ("Two threads on one trie do {ratio} times the work of one. Those that share a lock do less than one alone.",),
         (1, 0),
         ("scaling", "mixed-90-10", "fields-scaling", "map-scaling-get", "map-scaling-mixed"),
     ),
@@ -130,7 +141,7 @@ QUESTIONS = (
             Bar("a trie of dicts with a lock", "locked trie (S8)"),
         ),
         float,
-        "{0} bytes a subscription, its text included. paho's matcher takes {ratio} times as much.",
+        ("{0} bytes a subscription, its text included. paho's matcher takes {ratio} times as much.",),
         (2, 0),
         ("memory", "bitmap-memory", "refill", "collection"),
     ),
@@ -147,7 +158,10 @@ QUESTIONS = (
             Bar("a dict of whole topics", "dict.get of the whole topic", 1_000_000, "1,000,000 topics"),
         ),
         _microseconds,
-        "Among a thousand times as many filters a match takes {ratio} times as long: it waits for memory, as dicts do.",
+        (
+            "Among a thousand times as many filters a match takes {ratio} times as long.",
+            "It waits for memory, as dicts do.",
+        ),
         (1, 0),
         ("growth", "subscribe", "unsubscribe", "filling", "subscribe-many", "snapshot", "after-snapshot"),
     ),
@@ -163,7 +177,7 @@ QUESTIONS = (
             Bar("subtrie", "to_spark, full scan", 1_000_000, "to Spark, read there"),
         ),
         _per_second,
-        "A snapshot becomes an Arrow table at {0} million subscriptions a second, and blocks nobody meanwhile.",
+        ("A snapshot becomes an Arrow table at {0} million subscriptions a second, and blocks nobody meanwhile.",),
         (0, 1),
         ("columns", "columns-meanwhile", "spark-match", "spark-match-large", "publish", "worker-update"),
     ),
@@ -184,16 +198,27 @@ def write_answers(runs: list[Run], folder: Path, page: Path = PAGE) -> None:
     page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.partition(END)[2]}")
 
 
-def _values(question: Question, run: Run) -> Iterator[float]:
+def _values(question: Question, run: Run) -> Iterator[float | None]:
+    """Yield the figure of each bar, or None if it was not measured."""
     medians = {(result.series, result.x): result.median for result in run.results}
     for bar in question.bars:
-        yield question.shown(medians[bar.series, bar.x])
+        median = medians.get((bar.series, bar.x))
+        yield None if median is None else question.shown(median)
 
 
-def _answer(question: Question, run: Run, values: list[float], folder: str, known: set[str]) -> Iterator[str]:
+def _sentences(question: Question, values: list[float | None]) -> Iterator[str]:
+    figures = {str(place): number(value) for place, value in enumerate(values) if value is not None}
+    one, other = (values[place] for place in question.ratio)
+    if one is not None and other is not None:
+        figures["ratio"] = number(one / other)
+    for sentence in question.says:
+        if all(name is None or name in figures for _, name, _, _ in Formatter().parse(sentence)):
+            yield "".join(text + (figures[name] if name else "") for text, name, _, _ in Formatter().parse(sentence))
+
+
+def _answer(question: Question, run: Run, values: list[float | None], folder: str, known: set[str]) -> Iterator[str]:
     yield f"## {question.title}\n"
-    one, other = question.ratio
-    yield question.says.format(*map(number, values), ratio=number(values[one] / values[other])) + "\n"
+    yield " ".join(_sentences(question, values)) + "\n"
     yield f"![{question.title}]({folder}/answer-{question.name}.svg)\n"
     machine, threads = run.machine, "with its GIL" if run.machine["gil"] else "free-threaded"
     marked = f" **{busy(machine)}**" if busy(machine) else ""
@@ -202,17 +227,18 @@ def _answer(question: Question, run: Run, values: list[float], folder: str, know
     yield f"Measured by `python -m benchmarks {run.benchmark}`. All figures: {', '.join(pages)}.\n"
 
 
-def _drawn(question: Question, values: list[float]) -> str:
+def _drawn(question: Question, values: list[float | None]) -> str:
     """Return the picture: each bar below its label, its figure behind it."""
-    most = max(values)
-    height = ROW * len(values) + 26
+    bars = [(bar, value) for bar, value in zip(question.bars, values, strict=True) if value is not None]
+    most = max(value for _, value in bars)
+    height = ROW * len(bars) + 26
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 3 // 2}" role="img">',
         f"<title>{escape(question.title)}</title>",
         f"<style>{STYLE}</style>",
         f'<text class="a" x="{LEFT}" y="16">{escape(question.axis)}</text>',
     ]
-    for row, (bar, value) in enumerate(zip(question.bars, values, strict=True)):
+    for row, (bar, value) in enumerate(bars):
         top = 26 + ROW * row
         label = f"{bar.label}, {bar.note}" if bar.note else bar.label
         wide = max(2.0, (WIDTH - LEFT - 60) * value / most)

@@ -326,6 +326,17 @@ class TestAnswers:
             assert bar.label in picture.replace("&#x27;", "'")
         assert "prefers-color-scheme:dark" in picture
 
+    def test_a_contender_that_was_not_measured_is_left_out(self, tmp_path: Path) -> None:
+        """Of the others, the picture and the sentences say what they said."""
+        (question,) = (one for one in answers.QUESTIONS if one.name == answers.PICTURE)
+        run = next(run for run in results.load_all(self.FOLDER) if run.stem == question.stem)
+        without = dataclasses.replace(run, results=[one for one in run.results if "NATS" not in one.series])
+        page = tmp_path / "page.md"
+        page.write_text(f"{answers.BEGIN}\n{answers.END}\n")
+        answers.write_answers([without], tmp_path, page)
+        assert "as with paho's matcher." in page.read_text()
+        assert "NATS" not in page.read_text() + (tmp_path / f"answer-{question.name}.svg").read_text()
+
     def test_a_page_is_no_longer_than_its_benchmark(self) -> None:
         assert max(len(page.read_text().splitlines()) for page in self.FOLDER.glob("*.md")) < 400
 
