@@ -157,6 +157,7 @@ class ChangeableMap(Rooted):
         every round; then one of these calls raises, and the others continue. Do not let `fn` wait for another thread
         that changes `key`: that is not detected.
 
+        >>> from ctrie import Ctrie
         >>> m = Ctrie()
         >>> m.compute("hits", lambda n: n + 1, default=0), m.compute("hits", lambda n: n + 1, default=0)
         (1, 2)
@@ -202,6 +203,7 @@ class ChangeableMap(Rooted):
         threads ask for one another's keys, one of them gets it. If `factory` stores a value for its key, that value
         stays.
 
+        >>> from ctrie import Ctrie
         >>> m = Ctrie()
         >>> m.get_or_create("k", list) is m.get_or_create("k", list)
         True

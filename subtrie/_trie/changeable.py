@@ -105,6 +105,7 @@ class Changeable(Matchable):
         they take out all of it. O(words + log n), and O(words of the filter x words) for each exclusion. Linearizes at
         the commit of one compare-and-set.
 
+        >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("a.*", 1, qos=2), len(t)
         (True, False, 1)
@@ -124,6 +125,7 @@ class Changeable(Matchable):
         subscription. Errors and cost are those of `subscribe`; TypeError for a `queue` if the dialect has no queue
         groups.
 
+        >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.unsubscribe("a.*", 1), t.unsubscribe("a.*", 1)
         (True, True, False)
@@ -141,6 +143,7 @@ class Changeable(Matchable):
         several times, the last options count. The cycle collector pauses meanwhile, unless the trie has an `index`,
         `on_interest` or `weak`. O(n) times `subscribe`; lock-free.
 
+        >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
         >>> t.subscribe_many([("a.*", 1), ("b", 2, {"qos": 1}), ("a.*", 1)])
         2
@@ -168,6 +171,7 @@ class Changeable(Matchable):
         Checks, changes and cost are as in `subscribe_many` into a trie that is not empty. Options do not matter, except
         the `queue` of a dialect with queue groups.
 
+        >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.unsubscribe_many([("a.*", 1), ("b", 2)])
         (True, 1)
@@ -188,6 +192,7 @@ class Changeable(Matchable):
         A subscription that is made meanwhile may stay. Each one is removed at an instant of its own. O(n); with an
         index, the cost of `unsubscribe` for each filter. TypeError for an unhashable subscriber. Lock-free.
 
+        >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie(index=True)
         >>> t.subscribe_many([("a", 1), ("b.*", 1), ("a", 2)]), t.unsubscribe_all(1), len(t)
         (3, 2, 1)
@@ -540,6 +545,7 @@ class Changeable(Matchable):
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
 
+        >>> from subtrie import SubscriptionTrie
         >>> SubscriptionTrie().check()
         """
         root = self._root

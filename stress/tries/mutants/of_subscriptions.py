@@ -7,7 +7,6 @@ from typing import Any, Final
 from stress.tries.mutants.mutant import (
     BRANCH,
     CACHE,
-    CHOOSING,
     DUTIES,
     EDITS,
     INDEX,
@@ -422,16 +421,11 @@ OBSERVERS: Final = (
             ),
         ),
     ),
-    Mutant(
+    _of_shares(
         "two get the same turn",
-        "shares",
-        (
-            (
-                CHOOSING,
-                "takes_turn(group, turn, key << 32 | following)",
-                "takes_turn(group, turn_of(group), key << 32 | following)",
-            ),
-        ),
+        "groups",
+        "compare_and_set(group.turn, turn, next)",
+        "compare_and_set(group.turn, load(group.turn), next)",
         starts=("two in the group",),
     ),
 )
