@@ -519,6 +519,16 @@ class Dialect:
             raise TopicError(text, filter_at, "shared subscription inside another")
 
 
+def require_dialect(dialect: object) -> None:
+    """Require an argument that is a dialect.
+
+    Raises:
+        TypeError: It is none, such as the name of one.
+    """
+    if not isinstance(dialect, Dialect):
+        raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+
+
 def plain_text(text: str, kind: str) -> str:
     """Return the text as a plain str: a subclass could override methods, so that the stored text is not the checked
     one."""

@@ -21,6 +21,7 @@ from snapshot.published.store import store_of
 from snapshot.texts import Key
 from snapshot.topics import SUFFIX, dialect_of, holds_topics, mirror_of, mirrored, topics_of
 from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
+from subtrie.dialects import require_dialect
 
 Source = TypeVar("Source", bound="SubscriptionTrie | TopicStore[Any]")
 
@@ -107,8 +108,8 @@ def take_over(
     2
     """
     _require_empty(into)
-    if dialect is not None and not isinstance(dialect, Dialect):
-        raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+    if dialect is not None:
+        require_dialect(dialect)
     given = None if into is None else mirrored(into)
     if given is not None:
         require_trie(given)

@@ -87,6 +87,7 @@ if not cython.compiled:  # views of what is borrowed, and the turn; the compiled
 
     def takes_turn(group: Any, turn: int, next: int) -> bool:
         """Change the turn of a group, if it still is what `turn_of` has returned."""
+        # Success: this turn is ours. Failure: another thread has taken it.
         return compare_and_set(group.turn, turn, next)
 
 

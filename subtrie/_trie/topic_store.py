@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 from time import time
 from typing import Any
 
-from subtrie.dialects import AMQP, Dialect
+from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
@@ -121,8 +121,7 @@ class TopicStore(Matchable):
         max_age: float | None = None,
         max_topics: int | None = None,
     ) -> None:
-        if not isinstance(dialect, Dialect):
-            raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+        require_dialect(dialect)
         if self._root is not _UNMADE:
             raise TypeError("a TopicStore is initialised once; make another one")
         _check_limits(max_age, max_topics)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from time import time_ns
 from typing import Any
 
-from subtrie.dialects import AMQP, Dialect
+from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
@@ -161,8 +161,7 @@ class SubscriptionTrie(Changeable):
         exact: bool = False,
         storable: bool = False,
     ) -> None:
-        if not isinstance(dialect, Dialect):
-            raise TypeError(f"dialect must be a Dialect, such as AMQP, not {type(dialect).__name__}")
+        require_dialect(dialect)
         if isinstance(cache, bool) or not isinstance(cache, int):
             raise TypeError(f"cache must be a number of topics, not {type(cache).__name__}")
         if weak and cache:
