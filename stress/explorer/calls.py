@@ -28,6 +28,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
+from stress.explorer.policy import Treatment, treatment_of
+
 __all__ = [
     "CHANGING",
     "Effect",
@@ -35,8 +37,10 @@ __all__ = [
     "changes_what_it_is_given",
     "effect_of",
     "effect_of_opaque",
+    "has_python",
     "is_outside",
     "is_reading_method",
+    "is_state",
     "unwrapped",
 ]
 
@@ -212,3 +216,15 @@ def unwrapped(callee: Any, given: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]
         given = (*callee.args, *callee.keywords.values(), *given)
         callee = callee.func
     return callee, given
+
+
+def has_python(owner: Any, name: str) -> bool:
+    """Whether a method of an object is Python code with steps of its own."""
+    found = getattr(type(owner), name, None)
+    return type(found) is types.FunctionType and treatment_of(found.__code__) is not Treatment.OPAQUE
+
+
+def is_state(owner: Any, name: str) -> bool:
+    """Whether an attribute of an object of C is a value, and not a method."""
+    found = getattr(type(owner), name, None)
+    return found is None or not callable(found)

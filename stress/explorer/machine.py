@@ -452,8 +452,12 @@ class Machine:
         """
         place = _place_of(slot)
         if getattr(slot, "is_lock", False):
-            self._held[me] = max(0, self._held[me] + (1 if expected is False else -1))
-            self._released[me] += expected is not False
+            if expected is False:
+                self._held[me] += 1
+            else:
+                self._released[me] += 1
+                if slot._holder >= 0:  # another thread may release it
+                    self._held[slot._holder] -= 1
             self._lock_steps.setdefault(place, [-1, -1])[expected is not False] = self.step
             if expected is False:
                 for thread, wanted in enumerate(self._wanted):

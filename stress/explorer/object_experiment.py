@@ -65,6 +65,7 @@ class Subject:
 _MOST_STEPS: Final = 20_000
 """Steps without the return of any call: ordinary code may take thousands, in a loop over a container."""
 _LOCAL: Final = threading.local
+_LENT: Final = "a lock, by a thread that has not acquired it"
 _one_at_a_time: Final = threading.Lock()
 
 
@@ -111,6 +112,15 @@ class ObjectMachine(Machine):
         """As `Machine.sleeps`."""
         if self.plain is not None:
             self.plain.use_clock(sleeps=True)
+
+    def locks_are_lent(self, now: bool) -> bool:
+        """Whether threads are known to use locks that they have not acquired, as one is about to `now`."""
+        if self.plain is None:
+            return False
+        knowledge = self.plain.knowledge
+        if now:
+            knowledge.learn(knowledge.shared, _LENT)
+        return _LENT in knowledge.shared
 
     def is_circle(self, where: str) -> bool | None:
         """As `Machine.is_circle`, by what was tried."""

@@ -32,7 +32,9 @@ from stress.explorer.calls import (
     changes_what_it_is_given,
     effect_of,
     effect_of_opaque,
+    has_python,
     is_reading_method,
+    is_state,
     method_effect,
     unwrapped,
 )
@@ -49,6 +51,7 @@ from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, Sharing, behind_proxy
 from stress.explorer.slots import Seam
 from stress.explorer.stepped import Stepped
+from stress.explorer.synchronization import Primitive, refuse_private
 from stress.explorer.undo import MAIN
 
 __all__ = ["PlainState"]
@@ -273,7 +276,9 @@ class PlainState(Sharing):
         """An attribute of something else is about to be read; answers what to read it of."""
         name = site.name
         if kind is Kind.LOCK:
-            return self._twin(owner)
+            twin = self._twin(owner)
+            refuse_private(twin, name, False, site)
+            return twin
         if kind is Kind.PROXY:
             real = behind_proxy(owner)
             if kind_of(type(real)) is Kind.PLAIN:
@@ -306,7 +311,7 @@ class PlainState(Sharing):
             self._step(self._keys_of_attribute(owner.__self__, name), False)
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
-            if _is_state(owner, name) and self._is_met(owner):
+            if is_state(owner, name) and self._is_met(owner):
                 keys.append(FOREIGN)
             self.call_backs.add(self._me(), self._step(keys, False), False)
         elif name in self.names:
@@ -436,7 +441,7 @@ class PlainState(Sharing):
             if changes:
                 self._save_items(owner)
             self.call_backs.add(self._me(), self._step(self._keys_of_items(owner, changes), changes), changes)
-        elif kind is Kind.FOREIGN and not _has_python(owner, "__getitem__"):
+        elif kind is Kind.FOREIGN and not has_python(owner, "__getitem__"):
             self._use_foreign(owner, True)
         elif kind is Kind.VIEW:
             self._step(self._keys_of(owner, False), False)
@@ -464,7 +469,7 @@ class PlainState(Sharing):
                     keys += [each for each in self._keys_of_each(values, False) if each not in keys]
                 succeeds = None if values or len(keys) != 1 else attempt(owner, "__delitem__", (key,))
                 self.call_backs.add(self._me(), self._step(keys, True, succeeds), True)
-        elif kind is Kind.FOREIGN and not _has_python(owner, "__setitem__") and self._counts():
+        elif kind is Kind.FOREIGN and not has_python(owner, "__setitem__") and self._counts():
             keys = self._keys_of_each(values, False)
             if self._is_met(owner) and FOREIGN not in keys:
                 keys.append(FOREIGN)
@@ -644,6 +649,9 @@ class PlainState(Sharing):
         if not given or effect == "none":
             return
         first = given[0]
+        if effect in ("set", "get", "names", "space") and issubclass(type(first), Primitive):
+            name = given[1] if effect in ("set", "get") and len(given) > 1 else "__dict__"
+            refuse_private(first, str(name), effect == "set", site)
         if effect == "set":
             if len(given) > 1 and isinstance(given[1], str):
                 self.change_attribute(first, given[1])
@@ -786,14 +794,3 @@ _REFUSED: Final = {
     "multiprocessing": "the object uses other processes, which cannot be explored",
     "subprocess": "the object starts another program, which cannot be explored",
 }  # fmt: skip
-
-
-def _has_python(owner: Any, name: str) -> bool:
-    found = getattr(type(owner), name, None)
-    return type(found) is FunctionType and treatment_of(found.__code__) is not Treatment.OPAQUE
-
-
-def _is_state(owner: Any, name: str) -> bool:
-    """Whether an attribute of an object of C is a value, and not a method."""
-    found = getattr(type(owner), name, None)
-    return found is None or not callable(found)

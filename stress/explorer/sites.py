@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any, Final
 
 from stress.explorer.kinds import Kind, kind_of
+from stress.explorer.synchronization import refuse_private
 
 __all__ = [
     "Begins",
@@ -105,6 +106,8 @@ class LoadAttribute(_Named):
                 _state.read_attribute(owner, self.name)
             return owner
         if kind is Kind.QUIET:
+            if self.name[0] == "_":
+                refuse_private(owner, self.name, False, self)
             return owner
         return _state.load(self, kind, owner)
 
@@ -118,6 +121,8 @@ class StoreAttribute(_Named):
         if _state is not None:
             of = type(owner)
             kind = self.known.get(of) or self._kind(of)
+            if kind is Kind.QUIET:
+                refuse_private(owner, self.name, True, self)
             _state.change_attribute(owner, self.name, kind)
 
 

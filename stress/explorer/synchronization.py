@@ -24,9 +24,15 @@ from typing import Any, Final, cast
 from stress.explorer.policy import OWN_THREAD, Refused
 from stress.explorer.slots import LOAD, Seam
 
-__all__ = ["ExploredThreading", "Primitive"]
+__all__ = ["ExploredThreading", "Primitive", "refuse_private"]
 
 _BUSY: Final = object()
+_SUPPORTED: Final = frozenset({"_is_owned", "_release_save", "_acquire_restore", "_lock"})
+_REAL: Final = (threading.Lock(), threading.RLock(), threading.Condition(), threading.Event(), threading.Semaphore())
+_PRIVATE: Final = {"__dict__"} | {
+    name for each in _REAL for name in dir(each) if name[0] == "_" != name[1] and name not in _SUPPORTED
+}
+"""Names of the inner state of the real primitives, of which the explored ones have only some."""
 _REAL_SLEEP: Final = time.sleep
 _CLOCKS: Final[tuple[Callable[[], float], ...]] = (
     time.time, time.monotonic, time.perf_counter, time.time_ns, time.monotonic_ns, time.perf_counter_ns,
@@ -100,6 +106,21 @@ class Primitive:
         """Restore the initial state, for a primitive that outlives an execution."""
 
 
+def refuse_private(primitive: Any, name: str, changes: bool, where: object) -> None:
+    """Refuse the use of a private attribute of a primitive: an explored one has others, whose use would be no step.
+
+    Raises:
+        ValueError: it is used by the factory.
+        Refused: or by a call.
+    """
+    if not issubclass(type(primitive), Primitive):
+        return
+    if name in _PRIVATE if not changes else name in _PRIVATE | _SUPPORTED or primitive.is_lock:
+        does, what = "changes" if changes else "reads", f"{type(primitive).__name__}.{name}"
+        told = f"{does} {what}, which is inner state and cannot be explored ({where})"
+        raise ValueError(told) if primitive.seam.before is None else Refused(told)
+
+
 class _Change(Primitive):
     """A primitive as accessed by a step that changes it in any case."""
 
@@ -124,6 +145,7 @@ class Lock(Primitive):
         return True
 
     def release(self) -> None:
+        self._is_lent()
         self._step("release", True)
         if not self._value:
             raise RuntimeError("release unlocked lock")
@@ -146,7 +168,15 @@ class Lock(Primitive):
         self.release()
 
     def _is_owned(self) -> bool:
+        """A step, unless the lock is the thread's own and stays so."""
+        if self._is_lent():
+            self._step("look whether it is acquired")
         return bool(self._value)
+
+    def _is_lent(self) -> bool:
+        """Whether threads use locks that they have not acquired; if this one does, that is known from now on."""
+        is_lent = getattr(self.seam.scheduler, "locks_are_lent", None)
+        return is_lent is not None and bool(is_lent(self._holder != self._me()))
 
     def _release_save(self) -> int:
         self.release()
@@ -185,6 +215,9 @@ class RLock(Lock):
     def _is_owned(self) -> bool:
         return bool(self._value) and self._holder == self._me()
 
+    def _is_lent(self) -> bool:
+        return False
+
     def _release_save(self) -> int:
         count, self._count = self._count, 0
         super().release()
@@ -197,6 +230,35 @@ class RLock(Lock):
     def reset(self) -> None:
         super().reset()
         self._count = 0
+
+
+class _OfOneself:
+    """A lock that is no lock of `threading`, as a condition uses it: nothing is known of who may release it."""
+
+    def __init__(self, lock: Any) -> None:
+        self.acquire, self.release = lock.acquire, lock.release
+        self.__enter__, self.__exit__ = lock.__enter__, lock.__exit__
+        for name in ("_is_owned", "_release_save", "_acquire_restore"):
+            if hasattr(lock, name):
+                setattr(self, name, getattr(lock, name))
+
+    def _is_owned(self) -> bool:
+        if self.acquire(False):
+            self.release()
+            return False
+        return True
+
+    def _is_lent(self) -> bool:
+        return True
+
+    def _release_save(self) -> Any:
+        self.release()
+
+    def _acquire_restore(self, _: Any) -> None:
+        self.acquire()
+
+    def reset(self) -> None:
+        """It is put back as any object is."""
 
 
 class _Notice(Primitive):
@@ -219,22 +281,26 @@ class Condition(Primitive):
 
     def __init__(self, lock: Any = None) -> None:
         self._made()
-        self._lock = self._lock_kind() if lock is None else lock
+        if lock is None:
+            lock = self._lock_kind()
+        self._lock: Any = lock if isinstance(lock, Lock) else _OfOneself(lock)
         self._waiters: list[_Notice] = []
         self._may_be_late = False
         self.acquire, self.release = self._lock.acquire, self._lock.release
 
-    def __enter__(self) -> bool:
-        return bool(self._lock.__enter__())
+    def __enter__(self) -> Any:
+        return self._lock.__enter__()
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def __exit__(self, *raised: object) -> Any:
+        return self._lock.__exit__(*raised)
 
     def wait(self, timeout: float | None = None) -> bool:
         if not self._lock._is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
         self._may_be_late = self._may_be_late or timeout is not None
         notice = self._notice()
+        if self._lock._is_lent():
+            self._change("begin to wait")
         self._waiters.append(notice)
         count = self._lock._release_save()
         in_time = True
@@ -244,7 +310,7 @@ class Condition(Primitive):
                 notice._step("wait")
             else:
                 self._change("wait in vain", is_quiet=True)
-        if not notice._value:
+        if not notice._value and notice in self._waiters:
             self._waiters.remove(notice)
         self._lock._acquire_restore(count)
         return bool(notice._value)
@@ -260,20 +326,29 @@ class Condition(Primitive):
             raise RuntimeError("cannot notify on un-acquired lock")
         if self._may_be_late:
             self._step("look who waits")  # who is late goes without the lock
-        while n > 0 and self._waiters:
+        while n > 0 and self._waits_for_notice():
             notice = self._waiters[0]
             notice._step("notify", False)
-            if notice in self._waiters:  # its time was not up just before
-                self._waiters.remove(notice)
+            if notice in self._waiters and not notice._value:  # its time was not up just before
                 notice._value = True
                 notice._wake()
                 n -= 1
+            if self._lock._is_lent():
+                self._change("tell who waits no more")
+            if notice in self._waiters:
+                self._waiters.remove(notice)
+
+    def _waits_for_notice(self) -> bool:
+        if self._lock._is_lent():
+            self._change("look who waits")
+        return bool(self._waiters)
 
     def notify_all(self) -> None:
+        self._waits_for_notice()
         self.notify(len(self._waiters))
 
     def _is_owned(self) -> bool:
-        return self._lock._is_owned()
+        return bool(self._lock._is_owned())
 
     def reset(self) -> None:
         self._lock.reset()
@@ -329,6 +404,10 @@ class _Counted(Primitive):
     @property
     def _value(self) -> Any:
         return None if self._has() else _BUSY
+
+    @_value.setter
+    def _value(self, _: Any) -> None:
+        refuse_private(self, "_value", True, "by the factory")
 
 
 class Semaphore(_Counted):
@@ -538,7 +617,8 @@ class ExploredThreading:
         if kind is None:
             return None
         if isinstance(instance, threading.Condition):
-            return kind(self.instead_of(vars(instance)["_lock"]))
+            lock = vars(instance)["_lock"]
+            return kind(self.instead_of(lock) or lock)
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         return kind()

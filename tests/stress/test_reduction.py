@@ -55,6 +55,17 @@ class Machinery:
                     held.append(which)
             elif what == "unlock" and held:
                 self.locks[held.pop()].release()
+            elif what in ("free", "signal", "await"):  # whoever holds the lock
+                try:
+                    if what == "free":
+                        self.locks[which].release()
+                        held = [each for each in held if each != which]
+                    elif what == "signal":
+                        self.condition.notify()
+                    else:
+                        seen.append(self.condition.wait(which or None))
+                except RuntimeError as error:
+                    seen.append(str(error))
             elif what == "n":
                 self.n = self.n * 10 + tag
             elif what == "m":
@@ -93,7 +104,7 @@ class Machinery:
 
 WORDS = (
     "lock", "lock", "try", "unlock", "n", "m", "put", "list", "load", "swap", "set", "wait", "semaphore", "spin",
-    "until", "notify",
+    "until", "notify", "free", "signal", "await",
 )  # fmt: skip
 
 
