@@ -159,15 +159,38 @@ def interest_ratios(size: int) -> dict[str, str]:
 
 
 def set_ratios(size: int) -> dict[str, str]:
-    """What the operators of sets cost beside those of `set`."""
-    evens, threes = range(0, size, 2), range(0, size, 3)
-    ours, others, one, other = CtrieSet(evens), CtrieSet(threes), set(evens), set(threes)
+    """What the operators of sets cost beside those of `set`: of numbers, which a set finds one behind the other in
+    memory; of texts; and of a set and a fork of it with a few changes."""
+    said: dict[str, str] = {}
+    evens, threes = list(range(0, size, 2)), list(range(0, size, 3))
+    sets: dict[str, tuple[list[Any], list[Any]]] = {
+        "numbers": (evens, threes),
+        "texts": (list(map(str, evens)), list(map(str, threes))),
+    }
+    for kind, (some, more) in sets.items():
+        costs = _set_costs(CtrieSet(some), CtrieSet(more), set(some), set(more))
+        said.update({f"sets of {kind}, {sign}": f"{cost:.1f} x set" for sign, cost in costs.items()})
+    ours, one = CtrieSet(evens), set(evens)
+    fork, other = ours.snapshot(), set(one)
+    for number in range(10):
+        fork.add(-1 - number)
+        other.add(-1 - number)
+    costs = _set_costs(ours, fork, one, other)
+    said.update({f"a set and its fork, {sign}": f"{cost:.3f} x set" for sign, cost in costs.items()})
+    return said
+
+
+def _set_costs(ours: CtrieSet[Any], others: CtrieSet[Any], one: set[Any], other: set[Any]) -> dict[str, float]:
+    joined = one | other
+    ours_joined = CtrieSet[Any](joined)
     pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "&": (lambda: ours & others, lambda: one & other),
         "|": (lambda: ours | others, lambda: one | other),
         "-": (lambda: ours - others, lambda: one - other),
+        "^": (lambda: ours ^ others, lambda: one ^ other),
+        "<=, true": (lambda: ours <= ours_joined, lambda: one <= joined),
     }
-    return {f"set {sign}": f"{best(mine, 1) / best(theirs, 1):.1f} x set" for sign, (mine, theirs) in pairs.items()}
+    return {sign: best(mine, 1) / best(theirs, 1) for sign, (mine, theirs) in pairs.items()}
 
 
 def main() -> None:

@@ -90,6 +90,6 @@ cdef bint fill_root(Root root, list pairs, object equal) except -1
 cdef CNode cnode_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked)
 @cython.locals(main=MainNode, kept=list, cn=CNode, i=Py_ssize_t)
 cdef object _branch_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked)
-cdef SNode _only_pair(CNode cn)
+cdef SNode only_pair(CNode cn)
 @cython.locals(kept=list, pair=Pair, first=Pair)
 cdef list _distinct(list pairs, object equal)

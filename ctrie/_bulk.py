@@ -137,14 +137,14 @@ def _branch_of(
         main = new_lnode(tuple(kept))
     else:
         cn = cnode_of(ordered, start, end, lev, gen, equal, untracked)
-        only = _only_pair(cn)
+        only = only_pair(cn)
         if only is not None:
             return only
         main = cn
     return new_inode(main, gen)
 
 
-def _only_pair(cn: CNode) -> SNode | None:
+def only_pair(cn: CNode) -> SNode | None:
     """Return the pair if it is all that the C-node holds (I5), else None. This happens if a key was given twice."""
     if cn.bitmap & (cn.bitmap - 1):
         return None

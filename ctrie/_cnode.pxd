@@ -17,6 +17,7 @@ cdef extern from "cnode.h":
     void new_branches "branches_start" (Branches *branches) noexcept
     void move_branch "branches_move" (Branches *branches, PyObject **branch, bint untracked) noexcept
     void add_branch "branches_add" (Branches *branches, object branch) noexcept
+    void share_branch "branches_share" (Branches *branches, object branch, object cn) noexcept
     void drop_branches "branches_drop" (Branches *branches) noexcept
 
 

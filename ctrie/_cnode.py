@@ -52,6 +52,11 @@ def add_branch(branches: Branches, branch: Any) -> None:
     branches.append(branch)
 
 
+def share_branch(branches: Branches, branch: Any, cn: Any) -> None:
+    """The same as `add_branch`, of a branch that C-node `cn` has too."""
+    branches.append(branch)
+
+
 def drop_branches(branches: Branches) -> None:
     """Free the branches that have not become a node. Only the compiled twin has such memory."""
 

@@ -337,7 +337,7 @@ class Ctrie(ChangeableMap):
         """
         if not isinstance(older, Ctrie):
             raise TypeError(f"diff() takes a Ctrie, not {type(older).__name__}")
-        if not _compares_as(self, older):
+        if not compares_as(self, older):
             raise ValueError("diff() takes a Ctrie with the same `hash` and `equal`: a snapshot of this one, say")
         return self._iter_diff(_frozen(older), _frozen(self), absent)
 
@@ -467,7 +467,7 @@ def _frozen(trie: Ctrie) -> Root:
     return freeze_root(trie._root)
 
 
-def _compares_as(one: Ctrie, other: Ctrie) -> bool:
+def compares_as(one: Ctrie, other: Ctrie) -> bool:
     return one._hash == other._hash and one._equal == other._equal
 
 

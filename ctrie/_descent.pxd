@@ -54,6 +54,10 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
 cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
 @cython.locals(i=Py_ssize_t, node=Borrowed)
 cdef void warm_all(tuple nodes) noexcept
+@cython.locals(bitmap=uint64_t, left=uint64_t, child=Borrowed)
+cdef void warm_branches(Borrowed node, uint64_t flags) noexcept
+@cython.locals(bitmap=uint64_t, child=Borrowed, main=Borrowed, i=Py_ssize_t)
+cdef void warm_ahead(Borrowed node, uint64_t flag) noexcept
 
 
 cdef inline bint same_without_python(Borrowed stored, object key, object equal) noexcept:

@@ -4,9 +4,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._changeable cimport REMOVE
-from ctrie._ctrie cimport Ctrie
+from ctrie._combining cimport BOTH, BOTH_AS_THEIRS, MINE, THEIRS, combined, has_any
+from ctrie._ctrie cimport Ctrie, compares_as
 from ctrie._descent cimport Absent, is_there
 from ctrie._native cimport Borrowed
+from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root
+from ctrie._tally cimport doubt
 
 
 cdef class OneByOne:
@@ -19,3 +22,4 @@ cdef inline Borrowed members_of(OneByOne set) noexcept:
 
 cdef Ctrie _UNMADE
 cdef int _hold(OneByOne made, Ctrie members) except -1
+cdef Ctrie _keys_of(mine, theirs)

@@ -13,8 +13,11 @@ from typing import Any, Final, Self
 
 if not cython.compiled:
     from ctrie._changeable import REMOVE
-    from ctrie._ctrie import Ctrie
+    from ctrie._combining import BOTH, BOTH_AS_THEIRS, MINE, THEIRS, combined, has_any
+    from ctrie._ctrie import Ctrie, compares_as
     from ctrie._descent import Absent, is_there
+    from ctrie._nodes import empty_root, fork_root, freeze_root
+    from ctrie._tally import doubt
 
 from ctrie._signatures import SUBSCRIPTED
 from ctrie._subclasses import attributes_of, set_attributes
@@ -26,6 +29,30 @@ _NEW: Final = object()
 def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
     """Return the operands, each as of one instant: an operator of collections.abc reads them several times."""
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
+
+
+def _is_walked_with(mine: CtrieSet, theirs: Any) -> bool:
+    """Return whether both are tries of the same order, which no subclass shows as something else."""
+    return (
+        isinstance(theirs, CtrieSet)
+        and _shows_its_trie(mine)
+        and _shows_its_trie(theirs)
+        and compares_as(mine._members, theirs._members)
+    )
+
+
+def _shows_its_trie(members: Any) -> bool:
+    kind = type(members)
+    return kind.__iter__ is CtrieSet.__iter__ and kind.__contains__ is OneByOne.__contains__
+
+
+def _keys_of(mine: CtrieSet, theirs: Iterable[Any]) -> Ctrie:
+    """Return the members of `theirs` as a trie of the same order as `mine`."""
+    if _is_walked_with(mine, theirs):
+        return theirs._members  # type: ignore[attr-defined, no-any-return]
+    keys: Ctrie = cython.cast(Ctrie, mine._members)._with_root(empty_root())
+    keys._add_keys(theirs)
+    return keys
 
 
 if not cython.compiled:  # borrowed; the compiled one (_set.pxd) counts no reference
@@ -123,10 +150,28 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     def _from_iterable(self, iterable: Iterable[Any]) -> CtrieSet:  # type: ignore[override]
         """Build the results of the operators of collections.abc, with this set's hash and equality."""
-        empty = self._members.snapshot()
-        empty.clear()
-        cython.cast(Ctrie, empty)._add_keys(iterable)
-        return self._of(empty)
+        made = cython.cast(Ctrie, self._members)._with_root(empty_root())
+        made._add_keys(iterable)
+        return self._of(made)
+
+    def _operated(self, kept: int, other: Any) -> CtrieSet:
+        return self._combined(kept, other) if isinstance(other, Iterable) else NotImplemented
+
+    def _combined(self, kept: int, *others: Iterable[Any]) -> CtrieSet:
+        """Return what is kept of this set and another one (see `combined`), of that and the next one, and so on."""
+        members = cython.cast(Ctrie, self._members)
+        root = freeze_root(members._root)
+        for other in others:
+            theirs = freeze_root(_keys_of(self, other)._root)
+            root = combined(root, theirs, members._equal, kept)
+        made = members._with_root(fork_root(root))
+        doubt(made._tally)
+        return self._with_members(made)
+
+    def _has_any(self, kept: int, other: Any) -> bool:
+        """Return whether anything is kept of this set and one that is walked with it."""
+        mine, theirs = cython.cast(Ctrie, self._members), cython.cast(Ctrie, other._members)
+        return has_any(freeze_root(mine._root), freeze_root(theirs._root), mine._equal, kept)
 
     def remove(self, value: Any) -> None:
         """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds.
@@ -177,62 +222,60 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Set):
             return NotImplemented
-        mine = self.readonly_snapshot()
-        theirs = other.readonly_snapshot() if isinstance(other, CtrieSet) else other
+        if _is_walked_with(self, other):
+            return not self._has_any(MINE | THEIRS, other)
+        mine, theirs = _at_rest(self, other)
         return len(mine) == len(theirs) and all(member in theirs for member in mine)
 
     def __le__(self, other: Any) -> bool:
+        if _is_walked_with(self, other):
+            return not self._has_any(MINE, other)
         return MutableSet.__le__(*_at_rest(self, other))
 
     def __lt__(self, other: Any) -> bool:
-        return MutableSet.__lt__(*_at_rest(self, other))
+        mine, theirs = _at_rest(self, other)
+        if _is_walked_with(self, other):
+            return not mine._has_any(MINE, theirs) and mine._has_any(THEIRS, theirs)
+        return MutableSet.__lt__(mine, theirs)
 
     def __ge__(self, other: Any) -> bool:
+        if _is_walked_with(self, other):
+            return not self._has_any(THEIRS, other)
         return MutableSet.__ge__(*_at_rest(self, other))
 
     def __gt__(self, other: Any) -> bool:
-        return MutableSet.__gt__(*_at_rest(self, other))
+        mine, theirs = _at_rest(self, other)
+        if _is_walked_with(self, other):
+            return not mine._has_any(THEIRS, theirs) and mine._has_any(MINE, theirs)
+        return MutableSet.__gt__(mine, theirs)
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
-        """Return whether no member of `other` is in the set, as of one instant. O(len(other))."""
+        """Return whether no member of `other` is in the set, as of one instant. O(len(other)), or less if `other` is a
+        CtrieSet: see `diff`."""
+        if _is_walked_with(self, other):
+            return not self._has_any(BOTH, other)
         return MutableSet.isdisjoint(*_at_rest(self, other))
 
     def __and__(self, other: Iterable[Any]) -> CtrieSet:
-        mine, theirs = _at_rest(self, other)
-        if type(self).__contains__ is not OneByOne.__contains__ or not isinstance(theirs, Iterable):
-            return MutableSet.__and__(mine, theirs)  # type: ignore[return-value]
-        members = [*theirs]
-        found = mine._members.get_many(members, _NEW)
-        return mine._from_iterable(members[at] for at, there in enumerate(found) if there is not _NEW)
+        if type(self).__contains__ is not OneByOne.__contains__:
+            return MutableSet.__and__(*_at_rest(self, other))  # type: ignore[return-value]
+        return self._operated(BOTH_AS_THEIRS, other)
 
     def __or__(self, other: Iterable[Any]) -> CtrieSet:
-        if not isinstance(other, Iterable):
-            return NotImplemented
-        joined = self._of(self._members.snapshot())
-        theirs = [*other]
-        found = joined._members.get_many(theirs, _NEW)
-        for at, there in enumerate(found):
-            if there is _NEW:
-                OneByOne.add(joined, theirs[at])
-        return joined
+        return self._operated(MINE | BOTH | THEIRS, other)
 
     def __xor__(self, other: Iterable[Any]) -> CtrieSet:
-        return MutableSet.__xor__(*_at_rest(self, other))  # type: ignore[return-value]
+        return self._operated(MINE | THEIRS, other)
+
+    def __sub__(self, other: Iterable[Any]) -> CtrieSet:
+        return self._operated(MINE, other)
 
     def __rsub__(self, other: Iterable[Any]) -> CtrieSet:
-        return MutableSet.__rsub__(*_at_rest(self, other))  # type: ignore[attr-defined, no-any-return]
+        return self._operated(THEIRS, other)
 
     __rand__ = __and__
     __ror__ = __or__
     __rxor__ = __xor__
-
-    def __sub__(self, other: Iterable[Any]) -> CtrieSet:
-        if not isinstance(other, Iterable):
-            return NotImplemented
-        rest = self.snapshot()
-        for member in other:
-            rest.discard(member)
-        return rest
 
     def __ior__(self, other: Iterable[Any]) -> Self:
         self._members.update((member, None) for member in other)
@@ -252,27 +295,19 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     def union(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members of this one and of all others."""
-        joined = self.snapshot()
-        joined.update(*others)
-        return joined
+        return self._combined(MINE | BOTH | THEIRS, *others)
 
     def intersection(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members that all others have, too."""
-        common = self.snapshot()
-        common.intersection_update(*others)
-        return common
+        return self._combined(BOTH, *others)
 
     def difference(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members that no other has."""
-        rest = self.snapshot()
-        rest.difference_update(*others)
-        return rest
+        return self._combined(MINE, *others)
 
     def symmetric_difference(self, other: Iterable[Any]) -> CtrieSet:
         """Return a set with the members that only one of the two has."""
-        rest = self.snapshot()
-        rest ^= self._from_iterable(other)
-        return rest
+        return self._combined(MINE | THEIRS, other)
 
     def update(self, *others: Iterable[Any]) -> None:
         """Add the members of all others, each by a separate atomic change."""

@@ -77,6 +77,14 @@ static inline void branches_add(cnode_branches *branches, PyObject *branch)
     branches_move(branches, &moved, 0);
 }
 
+/* Add a branch that is in a C-node too. If the collector tracks none of that node's branches, it does not track the node;
+ * so no branch needs to be fetched for the answer. */
+static inline void branches_share(cnode_branches *branches, PyObject *branch, PyObject *cn)
+{
+    PyObject *moved = Py_NewRef(branch);
+    branches_move(branches, &moved, !PyObject_GC_IsTracked(cn));
+}
+
 static inline void branches_drop(cnode_branches *branches)
 {
     while (branches->count > 0) {
