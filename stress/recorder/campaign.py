@@ -11,15 +11,18 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
+from itertools import zip_longest
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.formats import jsonl
+from stress.history import History
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
 from stress.recorder.call_log import CallLog
 from stress.recorder.fresh import Fresh, Outliving, Refused
+from stress.recorder.losing import would_tell_of_a_lost_change
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, pending_calls, record
 from stress.recorder.telling import could_contradict
@@ -181,9 +184,7 @@ class _Campaign:
             yield found
             right += batch.history is not None
             if batch.history is not None and not is_telling:
-                is_telling = batch.workload.check is not None or any(
-                    could_contradict(its, batch.workload.spec) for its in batch.parts(batch.history)[:_LOOKED_AT]
-                )
+                is_telling = _is_telling(batch, batch.history, makers[id(batch.workload)], right)
                 self._tally.add(first, "telling", is_telling)
             for each in lasting:
                 each.look()
@@ -220,6 +221,22 @@ class _Campaign:
         return batch.trouble("death", history, trouble, died.stacks)
 
 
+def _is_telling(batch: Batch, history: History, make: Fresh, right: int) -> bool:
+    """Whether a history that is right says anything. `right` batches were right so far, with this one."""
+    workload = batch.workload
+    if workload.check is not None:
+        return True
+    if any(could_contradict(its, workload.spec) for its in batch.parts(history)[:_LOOKED_AT]):
+        return True
+    if right > _LOSING:
+        return False
+    rounds = [list(zip_longest(*each)) for each in zip(*batch.plans(), strict=True)]
+    calls = [call for each in rounds for together in each for call in together if call is not None]
+    return would_tell_of_a_lost_change(make, calls, workload.spec)
+
+
+_LOSING: Final = 3
+"""Batches whose calls are made again with a change lost."""
 _LOOKED_AT: Final = 8
 """The parts of a history that are looked through for an answer that tells something."""
 _ALONE: Final = 40

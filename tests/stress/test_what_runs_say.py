@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import threading
+from array import array
 from collections import deque
 from typing import Any
 
 import pytest
 
 import stress
+from ctrie import AtomicReference
 from stress import Counter, Operation, Outcome, Raised, Spec, Verdict, one_of, unique
+from stress.recorder.losing import would_tell_of_a_lost_change
 from stress.recorder.telling import could_contradict
+from stress.sequential import Sequential
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
@@ -64,7 +68,7 @@ class WrongAlone(Locked):
         return self.n + 1
 
 
-def run(factory: Any, spec: Spec, operations: Any, **settings: Any) -> Outcome:
+def run(factory: Any, spec: Spec | None, operations: Any, **settings: Any) -> Outcome:
     return stress.run(factory, spec, operations, **{"duration": SECONDS, "seed": 1, "pursuit": 0, **settings})
 
 
@@ -108,6 +112,201 @@ class TestAnswersThatNothingCouldContradict:
     def test_what_tells(self, spec: Spec, calls: list[Any], tells: bool) -> None:
         history = [Operation(at, 0, 2 * at, 2 * at + 1, *call) for at, call in enumerate(calls)]
         assert could_contradict(history, spec) is tells
+
+
+class Bank(Locked):
+    """Answers the same at all times, and loses nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accounts = {"a": 50, "b": 50}
+
+    def move(self, amount: int) -> None:
+        with self.lock:
+            self.accounts["a"] -= amount
+            self.accounts["b"] += amount
+
+    def total(self) -> int:
+        with self.lock:
+            return sum(self.accounts.values())
+
+
+class Alike(Locked):
+    """Keeps two lists, which are equal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one: list[int] = []
+        self.other: list[int] = []
+
+    def put(self, item: int) -> None:
+        with self.lock:
+            self.one.append(item)
+            self.other.append(item)
+
+    def are_alike(self) -> bool:
+        with self.lock:
+            return self.one == self.other
+
+
+class Alone(Locked):
+    """Counts who is inside, and is left as it was entered."""
+
+    def work(self) -> bool:
+        with self.lock:
+            self.n += 1
+            is_alone = self.n == 1
+            self.n -= 1
+            return is_alone
+
+
+class AFew(Alone):
+    """Lets two in at a time: that one of many is counted wrongly is not told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.semaphore = threading.Semaphore(2)
+
+    def work(self) -> bool:
+        with self.semaphore:
+            with self.lock:
+                self.n += 1
+            are_few = self.n <= 2
+            with self.lock:
+                self.n -= 1
+            return are_few
+
+
+class BankSpec(Spec):
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        return state, 100 if op == "total" else None
+
+
+class Last(Locked):
+    """Nothing that `is_short` answers could be otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: deque[int] = deque(maxlen=3)
+
+    def put(self, item: int) -> None:
+        self.items.append(item)
+
+    def is_short(self) -> bool:
+        return len(self.items) <= 3
+
+
+class BehindSemaphore(Bumped):
+    """Who leaves is let in again; what is counted inside, nobody tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.semaphore = threading.Semaphore(1)
+
+    def bump(self) -> None:
+        with self.semaphore:
+            super().bump()
+
+
+class TestAnswersThatAreAlwaysTheSame:
+    @pytest.mark.parametrize(
+        ("factory", "operations", "spec"),
+        [
+            (Bank, [("move", one_of(1, 2)), ("total",)], None),
+            (Bank, [("move", one_of(1, 2)), ("total",)], BankSpec()),
+            (Alike, [("put", unique), ("are_alike",)], None),
+            (Alone, [("work",)], None),
+            (AFew, [("work",)], None),
+        ],
+    )
+    def test_say_something_if_a_lost_change_would_be_told(self, factory: Any, operations: Any, spec: Any) -> None:
+        outcome = run(factory, spec, operations)
+        assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+
+    @pytest.mark.parametrize(
+        ("factory", "operations"),
+        [(Last, [("put", unique), ("is_short",)]), (Bumped, [("bump",), ("same",)]), (BehindSemaphore, [("bump",)])],
+    )
+    def test_say_nothing_if_it_would_not(self, factory: Any, operations: Any) -> None:
+        outcome = run(factory, None, operations)
+        assert outcome.verdict is Verdict.UNKNOWN
+        assert "no answer depended on what was called before" in outcome.summary
+
+    def test_calls_that_would_not_return_are_told(self) -> None:
+        class Spinning(Locked):
+            def enter(self) -> None:
+                with self.lock:
+                    while self.n:
+                        pass
+                    self.n = 1
+                    self.n = 0
+
+        assert would_tell_of_a_lost_change(Spinning, [("enter", ())] * 2, LazySpec()) is False  # refused as it is
+        assert would_tell_of_a_lost_change(Spinning, [("enter", ())] * 2, Silent())
+
+    def test_an_object_of_any_parts_is_taken_apart(self) -> None:
+        class Parts:
+            __slots__ = ("cell", "items", "numbers", "raw", "reference", "table")
+
+            def __init__(self) -> None:
+                n = 0
+
+                def count() -> int:
+                    nonlocal n
+                    n += 1
+                    return n
+
+                self.cell, self.items, self.raw, self.numbers = count, [0], bytearray(1), array("i", [0])
+                self.table: dict[str, set[int]] = {"a": set()}
+                self.reference: Any = AtomicReference(0)
+
+            def of_cell(self) -> bool:
+                first = self.cell()
+                return self.cell() == first + 1
+
+            def of_list(self) -> bool:
+                self.items[0] += 1
+                return self.items[0] == 1
+
+            def of_bytes(self) -> bool:
+                self.raw[0] += 1
+                return self.raw[0] == 1
+
+            def of_array(self) -> bool:
+                self.numbers[0] += 1
+                return self.numbers[0] == 1
+
+            def of_set(self) -> bool:
+                self.table["a"].add(1)
+                return 1 in self.table["a"]
+
+            def of_reference(self) -> bool:
+                self.reference.compare_and_set(0, 1)
+                return bool(self.reference.load() == 1)
+
+        for op in ("of_cell", "of_list", "of_bytes", "of_array", "of_set", "of_reference"):
+            assert would_tell_of_a_lost_change(Parts, [(op, ())], Sequential(Parts)), op
+
+    def test_what_all_objects_share_loses_nothing(self) -> None:
+        table = {"n": 0}
+
+        class Sharing:
+            def __init__(self) -> None:
+                self.table = table
+
+            def work(self) -> bool:
+                self.table["n"] += 1
+                is_alone = self.table["n"] == 1
+                self.table["n"] -= 1
+                return is_alone
+
+        assert would_tell_of_a_lost_change(Sharing, [("work", ())] * 3, Sequential(Sharing)) is False
+        assert table == {"n": 0}
+
+
+class Silent(Spec):
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        return state, None
 
 
 class DequeSpec(Spec):

@@ -1,0 +1,286 @@
+"""Whether a lost change would have been seen: evidence that a right verdict says something where all answers are alike.
+
+The total of all accounts is the same after every transfer, so no answer depends on what was called before, and still a
+transfer that is lost by half would be told. So a few calls are made by one thread, on fresh objects, and after one of
+them a single one of its changes is taken back: of an attribute, a container or the like. If then an answer is one that
+the specification does not allow, or a call does not return, a fault of that kind would have been found.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import CellType, CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, Final
+
+from stress.answers import attributes_of
+from stress.checker.check import Budget, check
+from stress.history import ANSWERS, Call, History, Operation, freeze
+from stress.rest import rest_of
+from stress.source import is_ours
+from stress.spec import Spec
+from stress.verdicts import Verdict
+
+__all__ = ["would_tell_of_a_lost_change"]
+
+_CALLS: Final = 12
+"""Calls that are made on each object."""
+_SECONDS: Final = 1.0
+_PATIENCE: Final = 0.5
+_LOOKS: Final = 4
+_MOST: Final = 2_000
+"""Objects that are looked at, as parts of the one under test."""
+_LINES: Final = 20_000
+"""Lines of Python after which calls count as endless."""
+_BUDGET: Final = Budget(steps=20_000, seconds=0.5)
+_ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
+_ABSENT: Final = object()
+
+
+def would_tell_of_a_lost_change(make: Callable[[], Any], calls: Sequence[Call], spec: Spec) -> bool:
+    """Whether the answers to the first of these calls would be refused if one of their changes were lost. Nothing is
+    known, so the answer is False, if they wait or are refused as they are, or take too long.
+    """
+    calls, until = calls[:_CALLS], time.monotonic() + _SECONDS
+    one, other = make(), make()
+    trial = _Trial(make, calls, spec, frozenset(_picture(one, ())) & frozenset(_picture(other, ())))
+    if trial.is_refused(None) is not False:
+        return False
+    for at in (None, *range(len(calls))):
+        number = 0
+        while time.monotonic() < until:
+            lost = _Lost(at, number)
+            is_refused = trial.is_refused(lost)
+            if is_refused is not False:
+                return bool(is_refused)
+            if lost.is_beyond:
+                break
+            number += 1
+    return False
+
+
+class _Lost:
+    """Change number `number` of those that a call makes, to be taken back when the line is done that makes it: of call
+    number `at`, or of each.
+    """
+
+    def __init__(self, at: int | None, number: int) -> None:
+        self._at, self._number = at, number
+        self._left = 0
+        self._subject: Any = None
+        self._shared: Collection[int] = ()
+        self._before: dict[int, tuple[Any, Any]] = {}
+        self._looks = False
+        self.is_beyond = True
+        """Whether no call makes so many changes."""
+
+    def begin(self, subject: Any, at: int, shared: Collection[int]) -> None:
+        """Call number `at` begins."""
+        if self._at is None or at == self._at:
+            self._subject, self._shared, self._looks, self._left = subject, shared, True, self._number
+            self._before = _picture(subject, shared)
+
+    def look(self) -> None:
+        """A line has been passed."""
+        if not self._looks:
+            return
+        now = _picture(self._subject, self._shared)
+        for each, old in self._before.values():
+            new = now.get(id(each), (each, _ABSENT))[1]
+            for undo in _undoing(each, old, _content(each) if new is _ABSENT else new):
+                if not self._left:
+                    self._looks = self.is_beyond = False
+                    undo()
+                    return
+                self._left -= 1
+        self._before = now
+
+    def end(self) -> None:
+        """The call has returned."""
+        self.look()
+        self._looks = False
+
+
+class _Endless(BaseException):
+    """The calls do not come to an end."""
+
+
+@dataclass
+class _Trial:
+    """Calls that one thread makes on fresh objects. `shared` are the parts that all objects have, which lose nothing:
+    what is wrong with them, later objects would inherit.
+    """
+
+    make: Callable[[], Any]
+    calls: Sequence[Call]
+    spec: Spec
+    shared: Collection[int]
+
+    def is_refused(self, lost: _Lost | None) -> bool | None:
+        """Whether the specification refuses the answers, or some call does not return; None if nobody knows."""
+        operations: list[Operation] = []
+        raised: list[BaseException] = []
+
+        def work() -> None:
+            sys.settrace(_traced(lost))
+            try:
+                operations.extend(self._made(lost))
+            except BaseException as error:  # noqa: BLE001 - looked at below
+                raised.append(error)
+            finally:
+                sys.settrace(None)
+
+        thread = threading.Thread(target=work, daemon=True, name="stress-losing")
+        thread.start()
+        thread.join(_PATIENCE)
+        if thread.is_alive():
+            return True if _sleeps(thread) else None
+        if raised:
+            return True if type(raised[0]) is _Endless else None
+        return check(History(tuple(operations)), self.spec, budget=_BUDGET).verdict is Verdict.ILLEGAL
+
+    def _made(self, lost: _Lost | None) -> Iterator[Operation]:
+        subject, spec = self.make(), self.spec
+        for at, (op, args) in enumerate(self.calls):
+            if lost is not None:
+                lost.begin(subject, at, self.shared)
+            try:
+                answer = spec.normalise(op, getattr(subject, op)(*args))
+            except ANSWERS as error:
+                answer = freeze(error)
+            yield Operation(at, 0, 2 * at, 2 * at + 1, op, args, answer)
+            if lost is not None:
+                lost.end()
+
+
+def _sleeps(thread: threading.Thread) -> bool:
+    """Whether a thread waits, and does not only take long."""
+    for _ in range(_LOOKS):
+        thread.join(_PATIENCE / _LOOKS)
+        if not thread.is_alive() or not rest_of(thread.native_id)[0]:
+            return False
+    return True
+
+
+def _traced(lost: _Lost | None) -> Any:
+    """A trace function that lets a change be lost, and ends calls which go round and round."""
+    lines = 0
+
+    def trace(frame: FrameType, _: str, __: Any) -> Any:
+        nonlocal lines
+        if is_ours(frame.f_code.co_filename) or frame.f_code.co_filename == threading.__file__:
+            return None
+        lines += 1
+        if lines > _LINES:
+            raise _Endless
+        if lost is not None:
+            lost.look()
+        return trace
+
+    return trace
+
+
+def _picture(subject: Any, shared: Collection[int]) -> dict[int, tuple[Any, Any]]:
+    """The parts of an object but those `shared`, each with what it holds."""
+    found: dict[int, tuple[Any, Any]] = {}
+    waiting, seen = [subject], {id(subject), *shared}
+    while waiting and len(found) < _MOST:
+        each = waiting.pop(0)
+        held = _content(each)
+        if held is not _ABSENT:
+            found[id(each)] = each, held
+        behind = each.__closure__ or () if type(each) is FunctionType else gc.get_referents(each)
+        for part in behind:
+            if type(part) not in _ATOMS and id(part) not in seen and not _is_outside(part):
+                seen.add(id(part))
+                waiting.append(part)
+    return found
+
+
+def _is_outside(part: Any) -> bool:
+    """Whether something is no part of an object; nor are locks and the like, which lose nothing."""
+    return issubclass(type(part), (type, ModuleType, CodeType, FrameType)) or type(part).__module__ in _OF_THREADS
+
+
+_OF_THREADS: Final = frozenset({"threading", "_thread"})
+
+
+def _content(each: Any) -> Any:
+    """What an object holds; `_ABSENT` if that cannot be put back."""
+    if issubclass(type(each), dict):
+        return dict(each)
+    if issubclass(type(each), (list, deque)):
+        return list(each)
+    if issubclass(type(each), set):
+        return set(each)
+    if issubclass(type(each), (bytearray, array)):
+        return each[:]
+    if type(each) is CellType:
+        return _of_cell(each)
+    if hasattr(type(each), "compare_and_set") and hasattr(type(each), "load"):
+        return each.load()
+    return dict(attributes_of(each)) or _ABSENT
+
+
+def _of_cell(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _ABSENT
+
+
+def _undoing(each: Any, old: Any, new: Any) -> Iterator[Callable[[], object]]:
+    """Functions each of which takes one change back."""
+    if issubclass(type(each), dict):
+        for key in (*old, *(key for key in new if key not in old)):
+            if old.get(key, _ABSENT) is not new.get(key, _ABSENT):
+                yield partial(_put, each, key, old.get(key, _ABSENT))
+    elif issubclass(type(each), (list, deque)):
+        kind: Any = list if issubclass(type(each), list) else deque
+        differing = [at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one is not other]
+        if differing or len(old) != len(new):
+            yield partial(_fill, each, kind.clear, kind.extend, old)
+        yield from (partial(kind.__setitem__, each, at, old[at]) for at in differing)
+    elif issubclass(type(each), set):
+        if old != new:
+            yield partial(_fill, each, set.clear, set.update, old)
+    elif issubclass(type(each), (bytearray, array)):
+        if old != new and len(old) == len(new):
+            yield partial(each.__setitem__, slice(None), old)
+    elif type(each) is CellType:
+        if old is not new and old is not _ABSENT:
+            yield partial(setattr, each, "cell_contents", old)
+    elif hasattr(type(each), "compare_and_set"):
+        if old is not new:
+            yield partial(each.compare_and_set, new, old)
+    else:
+        for name in {} if new is _ABSENT else new:
+            before = old.get(name, _ABSENT)
+            if before is not new[name]:
+                yield partial(_set, each, name, before)
+
+
+def _put(owner: dict[Any, Any], key: Any, value: Any) -> None:
+    if value is _ABSENT:
+        dict.__delitem__(owner, key)
+    else:
+        dict.__setitem__(owner, key, value)
+
+
+def _fill(owner: Any, clear: Callable[[Any], object], fill: Callable[[Any, Any], object], items: Any) -> None:
+    clear(owner)
+    fill(owner, items)
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    if value is _ABSENT:
+        object.__delattr__(owner, name)
+    else:
+        object.__setattr__(owner, name, value)
