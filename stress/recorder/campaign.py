@@ -17,12 +17,11 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.formats import jsonl
-from stress.history import History
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
 from stress.recorder.call_log import CallLog
 from stress.recorder.fresh import Fresh, Outliving, Refused
-from stress.recorder.losing import would_tell_of_a_lost_change
+from stress.recorder.losing import make_only_what_is_wanted_first, would_tell_of_a_lost_change
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck, pending_calls, record
 from stress.recorder.telling import could_contradict
@@ -184,7 +183,9 @@ class _Campaign:
             yield found
             right += batch.history is not None
             if batch.history is not None and not is_telling:
-                is_telling = _is_telling(batch, batch.history, makers[id(batch.workload)], right)
+                is_telling = _is_telling(
+                    batch, makers[id(batch.workload)], right, any(each.changed for each in lasting)
+                )
                 self._tally.add(first, "telling", is_telling)
             for each in lasting:
                 each.look()
@@ -221,9 +222,12 @@ class _Campaign:
         return batch.trouble("death", history, trouble, died.stacks)
 
 
-def _is_telling(batch: Batch, history: History, make: Fresh, right: int) -> bool:
-    """Whether a history that is right says anything. `right` batches were right so far, with this one."""
-    workload = batch.workload
+def _is_telling(batch: Batch, make: Fresh, right: int, leaves: bool) -> bool:
+    """Whether a history that is right says anything. `right` batches were right so far, with this one. `leaves`: calls
+    change what outlives an object.
+    """
+    workload, history = batch.workload, batch.history
+    assert history is not None
     if workload.check is not None:
         return True
     if any(could_contradict(its, workload.spec) for its in batch.parts(history)[:_LOOKED_AT]):
@@ -232,7 +236,9 @@ def _is_telling(batch: Batch, history: History, make: Fresh, right: int) -> bool
         return False
     rounds = [list(zip_longest(*each)) for each in zip(*batch.plans(), strict=True)]
     calls = [call for each in rounds for together in each for call in together if call is not None]
-    return would_tell_of_a_lost_change(make, calls, workload.spec)
+    if would_tell_of_a_lost_change(make, calls, workload.spec):
+        return True
+    return right > 1 and not leaves and make_only_what_is_wanted_first(make, calls, workload.spec)
 
 
 _LOSING: Final = 3

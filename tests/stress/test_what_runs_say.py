@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from array import array
@@ -307,6 +308,46 @@ class TestAnswersThatAreAlwaysTheSame:
 class Silent(Spec):
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
         return state, None
+
+
+class Wanted:
+    """Makes something when it is first wanted."""
+
+    @functools.cached_property
+    def pair(self) -> tuple[int, int]:
+        return 1, 2
+
+    def get(self) -> tuple[int, int]:
+        return self.pair
+
+
+class Unheard(Wanted):
+    """Counts where nobody looks: a fault in that would not be found."""
+
+    def __init__(self) -> None:
+        self.own = itertools.count()
+
+    def get(self) -> tuple[int, int]:
+        next(self.own)
+        return self.pair
+
+
+class Counting(Wanted):
+    def __init__(self) -> None:
+        self.n = 0
+
+    def get(self) -> tuple[int, int]:
+        self.n += 1
+        return self.pair
+
+
+class TestWhatIsMadeOnce:
+    def test_says_something(self) -> None:
+        assert run(Wanted, None, [("get",)]).verdict is Verdict.LINEARIZABLE
+
+    @pytest.mark.parametrize("factory", [Unheard, Counting])
+    def test_says_nothing_of_what_else_changes(self, factory: Any) -> None:
+        assert run(factory, None, [("get",)]).verdict is Verdict.UNKNOWN
 
 
 class DequeSpec(Spec):
