@@ -20,7 +20,20 @@ import pytest
 from rich.console import Console
 
 from benchmarks import __main__ as command_line
-from benchmarks import again, answers, machine, matchers, options, plots, readme, report, results, runner, tables
+from benchmarks import (
+    again,
+    answers,
+    beside,
+    machine,
+    matchers,
+    options,
+    plots,
+    readme,
+    report,
+    results,
+    runner,
+    tables,
+)
 from benchmarks.__main__ import main
 from benchmarks.brokers import installed, server
 from benchmarks.model import Benchmark, Contender, Group, OneRun, Result
@@ -512,3 +525,28 @@ class TestAgain:
     def test_what_cannot_be_measured_here_is_said(self, tmp_path: Path) -> None:
         nobody = self.run("memory-cp27", 9.0, "2026-11-26")
         assert again.measure(nobody, 1.0, quick=True, log=tmp_path / "log") == "there is no interpreter for cp27"
+
+
+class TestBeside:
+    """Two checkouts in alternation; here a checkout beside itself."""
+
+    def test_tells_the_ratio_of_each_operation(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert beside.main([str(beside.HERE), "match", "--rounds", "2"]) == 0
+        shown = capsys.readouterr().out
+        assert "match" in shown and re.search(r"\d\.\d\d to \d", shown)
+
+    def test_an_operation_that_one_of_them_lacks_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+        beside._print([{"get": 1.0}] * 2, [{"get": float("nan")}] * 2)
+        assert "not in both" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("arguments", "word"),
+        [(["/nowhere"], "no folder subtrie"), ([".", "find"], "no operation"), ([".", "--rounds", "1"], "at least 2")],
+    )
+    def test_says_what_is_wrong_with_its_arguments(
+        self, arguments: list[str], word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(beside.HERE)
+        with pytest.raises(SystemExit):
+            beside.main(arguments)
+        assert word in capsys.readouterr().err
