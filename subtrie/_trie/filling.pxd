@@ -13,9 +13,9 @@ from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rd
 from ctrie._signals cimport EVERY, check_signals, let_others_run
 from subtrie._trie.branch cimport Branch, Chain, blank_branch, filled_branch, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
-from subtrie._trie.match.plan cimport Matchable, Plan, word_hash, words_in_filter
+from subtrie._trie.match.plan cimport Matchable, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS
-from subtrie._trie.keyed cimport Keyed, find_keyed, with_keyed
+from subtrie._trie.keyed cimport find_keyed, with_keyed
 from subtrie._trie.packed_key cimport characters, packed_characters, set_characters, set_key, text_of
 from subtrie._trie.subscribers cimport Entry, checked_entry, entry_of, subscriber_hash
 from subtrie._trie.words cimport word

@@ -8,7 +8,7 @@ from ctrie._tally cimport begin_change, end_change
 from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
 from subtrie._trie.editing cimport edit_filter
 from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
-from subtrie._trie.subscribers cimport Entry, new_entry
+from subtrie._trie.subscribers cimport new_entry
 
 
 @cython.no_gc

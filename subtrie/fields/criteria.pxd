@@ -5,7 +5,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._arrays cimport settle
-from ctrie._nodes cimport mix
 from ctrie._stack cimport check_stack
 
 cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES, TOPICS
@@ -153,6 +152,13 @@ cdef extern from *:
             int is_text = PyUnicode_CheckExact(text);
             const unsigned char *data = is_text ? PyUnicode_DATA(text) : (const void *)PyBytes_AS_STRING(text);
             Py_ssize_t length = is_text ? PyUnicode_GET_LENGTH(text) : PyBytes_GET_SIZE(text);
+        #if PY_LITTLE_ENDIAN
+            if (length >= 8) {
+                memcpy(&bytes, data, 8);
+                bytes = __builtin_bswap64(bytes);
+                count = 8;
+            }
+        #endif
             for (; count < 8 && count < length; count++) {
                 bytes = bytes << 8 | data[count];
             }

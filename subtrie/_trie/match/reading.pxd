@@ -1,6 +1,6 @@
 # C types for reading.py.
 cimport cython
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode

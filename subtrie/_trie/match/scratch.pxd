@@ -4,9 +4,7 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport MainNode
 from ctrie._native cimport PyTuple_GET_ITEM_PTR, PyTuple_GET_SIZE_PTR, is_exactly
-from subtrie._trie.branch cimport Branch
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.plan cimport Matchable
