@@ -47,5 +47,7 @@ cdef inline Borrowed slot_of(FieldMatcher matcher) noexcept:
 cdef Slot _new_slot(State state)
 cpdef State state_of(FieldMatcher matcher)
 cpdef dict as_dict(object message)
+@cython.locals(last=tuple)
+cpdef Py_ssize_t others_may_run(Py_ssize_t done, list answers) except -1
 @cython.locals(clue=Filed, row=Row, counts=dict)
 cdef dict _hits_of(State state, dict message)

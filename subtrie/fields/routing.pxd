@@ -3,9 +3,8 @@ cimport cython
 from cpython.object cimport PyObject
 
 from ctrie._native cimport Borrowed
-from ctrie._signals cimport check_signals
 from subtrie._trie.match.plan cimport Plan
-from subtrie.fields.matcher cimport FieldMatcher, as_dict, state_of
+from subtrie.fields.matcher cimport FieldMatcher, as_dict, others_may_run, state_of
 from subtrie.fields.search cimport answers_on_topic
 from subtrie.fields.state cimport State
 from subtrie.fields.topics cimport Topic

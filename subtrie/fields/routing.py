@@ -20,9 +20,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
-    from ctrie._signals import check_signals
     from subtrie._trie.match.plan import Plan
-    from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
+    from subtrie.fields.matcher import FieldMatcher, as_dict, others_may_run, state_of
     from subtrie.fields.search import answers_on_topic
     from subtrie.fields.state import State
     from subtrie.fields.topics import Topic
@@ -176,9 +175,10 @@ class RoutingMatcher:
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
         answers: list[tuple[Any, ...]] = []
+        done = 0
         for topic, message in messages:
-            check_signals()
             answers.append(self._answers(state, topic, message, False))
+            done = others_may_run(done, answers)
         return answers
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
@@ -197,9 +197,10 @@ class RoutingMatcher:
         """Return `deliveries` of each (topic, message), all of one instant."""
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
         answers: list[tuple[Any, ...]] = []
+        done = 0
         for topic, message in messages:
-            check_signals()
             answers.append(self._answers(state, topic, message, True))
+            done = others_may_run(done, answers)
         return answers
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:

@@ -205,14 +205,67 @@ def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[St
     return _new_state(owners, changed.index, changed.count, changed.rows, changed.clues), set_size(owner.value)
 
 
-def with_many(state: State, several: list[tuple[Any, ...]]) -> tuple[State, int]:
-    """Return the state with several subscriptions, and how many were not there."""
-    added = 0
-    for criteria, delivery, owner_hash in several:
+def with_many(state: State, several: list[tuple[Any, ...]], made: list[Any]) -> tuple[State, int]:
+    """Return the state with several subscriptions, and how many were not there.
+
+    What is made is written down in `made`: the state that it was made of, the one that was made, and how many of each
+    subscriber were not there, by the subscriber's hash. If another state came first, only what has to do with
+    subscribers that others have changed is made again: each of these is as the others have left it, and gets its
+    subscriptions once more. So a round costs what others have changed since the round before, and no more than to make
+    all anew."""
+    changed = _owners_changed(made[0], state, len(several)) if made else None
+    if changed is None:
+        made[:] = state, state, {}
+        again = several
+    else:
+        hashes = {owner_hash for _, owner_hash in changed}
+        again = [each for each in several if each[2] in hashes]
+        changed += [(delivery[0], owner_hash) for _, delivery, owner_hash in again]
+        for subscriber, owner_hash in changed:
+            check_signals()
+            made[1] = _with_owner_of(made[1], state, subscriber, owner_hash)
+            made[2].pop(owner_hash, None)
+        made[0] = state
+    after, added = made[1], made[2]
+    for criteria, delivery, owner_hash in again:
         check_signals()
-        state, is_new = with_subscription(state, criteria, delivery, owner_hash)
-        added += is_new
-    return state, added
+        after, is_new = with_subscription(after, criteria, delivery, owner_hash)
+        added[owner_hash] = added.get(owner_hash, 0) + is_new
+    made[1] = after
+    return after, sum(added.values())
+
+
+def _owners_changed(older: State, newer: State, most: int) -> list[tuple[Any, int]] | None:
+    """Return each subscriber whose subscriptions are not the same in two states, with its hash. None if those are more
+    than so many, or if only one of the states has rows."""
+    if newer.count == 0 or (older.clues is None) != (newer.clues is None):
+        return None
+    changed: list[tuple[Any, int]] = []
+    for old, new in changed_keyed(older.owners, newer.owners):
+        check_signals()
+        if len(changed) == most:
+            return None
+        owner = old if new is None else new
+        changed.append((owner.key, owner.hash))
+    return changed
+
+
+def _with_owner_of(state: State, other: State, subscriber: object, owner_hash: int) -> State:
+    """Return the state with the subscriptions of a subscriber in another state in the place of its own."""
+    there: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
+    wanted: Owner | None = find_keyed(other.owners, subscriber, owner_hash)
+    if there is wanted:
+        return state
+    known = state.owners
+    owners = without_keyed(known, there) if wanted is None else with_keyed(known, wanted, there)  # type: ignore[arg-type]
+    before = None if there is None else there.value
+    after = None if wanted is None else wanted.value
+    for old, new in changed_keyed(before, after, _same_subscription):
+        if old is not None:
+            state = _refiled(state, owners, old, None)
+        if new is not None:
+            state = _refiled(state, owners, None, new)
+    return state
 
 
 def with_nothing(state: State) -> tuple[State, None]:

@@ -6,6 +6,7 @@ The explorer itself tries the rest (`fields` and `routes` of its matrix, with th
 
 from __future__ import annotations
 
+import random
 from typing import Any, cast
 
 import pytest
@@ -20,7 +21,15 @@ from subtrie.fields import Equals, FieldMatcher, Present, Within
 from subtrie.fields.delivery import delivery_for
 from subtrie.fields.matcher import state_of
 from subtrie.fields.search import answers_for
-from subtrie.fields.state import check_state, new_draft, with_subscription
+from subtrie.fields.state import (
+    check_state,
+    criteria_of,
+    find_in,
+    new_draft,
+    subscriptions_in,
+    with_many,
+    with_subscription,
+)
 from tests.every_schedule import explored, scenarios_of
 
 
@@ -117,3 +126,70 @@ def test_what_came_too_late_is_filed_where_it_was_to_be() -> None:
     check_state(among)
     assert "ann" in answers_for(among, {"f": 1, "g": 2}, False)
     assert "ann" not in answers_for(among, {"f": 1, "g": 3}, False)
+
+
+class _OfOneHash:
+    """A subscriber whose hash is that of all others of its kind."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OfOneHash) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def _parts_of_many(many: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [(frozenset(asked), delivery_for(who, {}, {}), subscriber_hash(who)) for asked, who in many]
+
+
+def _content_of(state: Any) -> dict[Any, Any]:
+    return {(each.key, frozenset(criteria_of(each))): each.delivery[1] for each in subscriptions_in(state)}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_others_change_meanwhile_is_added_to_what_many_have_made(seed: int) -> None:
+    """Round after round, several subscriptions made on what was there before are those made anew on what is there."""
+    rng = random.Random(seed)
+    names: list[Any] = ["ann", "bob", "cid", "dan", *map(_OfOneHash, "xyz")]
+    asked = [[Equals("f", i % 3), Equals("g", i)] for i in range(6)] + [[Within("f", i, 9)] for i in range(3)]
+    others = cast(Any, FieldMatcher())
+    for _ in range(rng.randrange(40)):
+        others.subscribe(rng.choice(asked), rng.choice(names), qos=rng.randrange(2))
+    many = _parts_of_many([(rng.choice(asked), rng.choice(names)) for _ in range(rng.randrange(1, 12))])
+    made: list[Any] = []
+    for _ in range(5):
+        now = state_of(others)
+        again, added = with_many(now, many, made)
+        anew, wanted = with_many(now, many, [])
+        assert added == wanted
+        assert _content_of(again) == _content_of(anew)
+        check_state(again)
+        for _ in range(rng.randrange(5)):
+            change = rng.randrange(12)
+            if change == 0:
+                others.clear()
+            elif change == 1:
+                others.hits({"f": 1})
+            elif change < 4:
+                others.unsubscribe_all(rng.choice(names))
+            elif change < 7:
+                others.unsubscribe(rng.choice(asked), rng.choice(names))
+            else:
+                others.subscribe(rng.choice(asked), rng.choice(names), qos=rng.randrange(2))
+
+
+def test_what_many_have_made_is_not_made_again() -> None:
+    """Of a lost round all is kept but what is for a subscriber that others have changed."""
+    others = cast(Any, FieldMatcher())
+    many = _parts_of_many([([Equals("f", i)], f"one {i % 10}") for i in range(100)])
+    made: list[Any] = []
+    first, added = with_many(state_of(others), many, made)
+    others.subscribe([Equals("f", 3)], "one 3")
+    second, again = with_many(state_of(others), many, made)
+    assert (added, again) == (100, 99)
+    for criteria, delivery, owner_hash in many:
+        before, after = (find_in(state, criteria, delivery[0], owner_hash) for state in (first, second))
+        assert (before is after) == (delivery[0] != "one 3")

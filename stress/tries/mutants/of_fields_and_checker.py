@@ -57,9 +57,16 @@ FIELDS: Final = (
     ),
     _of_fields(
         "several subscriptions are made one by one",
-        "        added: int = self._change(with_many, (several,))\n",
+        "        added: int = self._change(with_many, (several, []))\n",
         "        added = sum(self._change(with_subscription, each) for each in several)\n",
         shown_by=("empty", ((("subscribe_many", ((("f=1", "x"), ("f=1", "z")),)),), (("match", ("f=1",)),))),
+    ),
+    _of_fields(
+        "what others change while several are made is lost",
+        "            made[1] = _with_owner_of(made[1], state, subscriber, owner_hash)\n",
+        "            pass\n",
+        "state",
+        shown_by=("empty", ((("subscribe_many", ((("f=1", "x"), ("f=1", "z")),)),), (("subscribe", ("f=1", "y")),))),
     ),
     _of_fields(
         "criteria of one hash are one criterion",
