@@ -1,9 +1,13 @@
 # C types for delivery.py.
+cimport cython
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_SET_ITEM
 
-from subtrie._trie.subscribers cimport is_held
+cdef object _DELIVERY, _HELD
 
-cdef object _DELIVERY
+cdef extern from "interpreter.h":
+    PyObject *referred_to(PyObject *reference)
 
 cdef extern from *:
     """
@@ -28,12 +32,42 @@ cdef extern from *:
     """
     object filled(PyObject *type, PyObject *subscriber, PyObject *options, bint leads_nowhere)
     bint is_tracked "PyObject_GC_IsTracked" (object thing) noexcept
+    PyObject *item_of "PyTuple_GET_ITEM" (object several, Py_ssize_t i) noexcept
+    void DECREF "Py_DECREF" (PyObject *thing) noexcept
 
 
 cdef inline tuple new_delivery(object subscriber, object options, bint leads_nowhere):
     return <tuple>filled(<PyObject *>_DELIVERY, <PyObject *>subscriber, <PyObject *>options, leads_nowhere)
 
 
+cdef inline object referred_by(object reference):
+    cdef PyObject *alive
+    if type(reference) is not _HELD:
+        return reference()
+    alive = referred_to(<PyObject *>reference)
+    if alive == NULL:
+        return None
+    subscriber = <object>alive
+    DECREF(alive)
+    return subscriber
+
+
+cdef inline object part_of(object delivery, Py_ssize_t i):
+    return <object>item_of(delivery, i)
+
+
+cdef inline tuple changeable(tuple found):
+    return found    # nobody else has it yet
+
+
+cdef inline void put(tuple several, Py_ssize_t i, object thing) noexcept:
+    cdef PyObject *before = item_of(several, i)
+    Py_INCREF(thing)
+    PyTuple_SET_ITEM(several, i, thing)
+    DECREF(before)
+
+
 cpdef tuple delivery_for(object subscriber, dict options, object view)
 cpdef tuple with_subscriber(object delivery, object subscriber)
-cpdef tuple living(tuple deliveries)
+@cython.locals(several=tuple, gone=Py_ssize_t, i=Py_ssize_t)
+cdef tuple living(tuple found, bint delivers)

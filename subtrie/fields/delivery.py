@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-if not cython.compiled:
-    from subtrie._trie.subscribers import is_held
+from subtrie._trie.weak_subscribers import Held
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
@@ -31,7 +30,7 @@ class FieldDelivery(NamedTuple):
     group: None = None
 
 
-_DELIVERY = FieldDelivery  # for delivery.pxd, which knows no classes of Python
+_DELIVERY, _HELD = FieldDelivery, Held  # for delivery.pxd, which knows no classes of Python
 
 
 if not cython.compiled:  # the C body, which fills a tuple without a call of Python, is in delivery.pxd
@@ -40,6 +39,22 @@ if not cython.compiled:  # the C body, which fills a tuple without a call of Pyt
         """Return a delivery. The collector need not look at it if `leads_nowhere`: if neither subscriber nor options
         can be part of a cycle."""
         return FieldDelivery(subscriber, options)
+
+    def referred_by(reference: Any) -> Any:
+        """Return what a reference refers to, None if it is gone."""
+        return reference()
+
+    def part_of(delivery: Any, i: int) -> Any:
+        """Return an item of a delivery, which is a tuple of a class of its own."""
+        return delivery[i]
+
+    def changeable(found: tuple[Any, ...]) -> list[Any]:
+        """Return answers that were just made, for `put`."""
+        return list(found)
+
+    def put(several: list[Any], i: int, thing: Any) -> None:
+        """Put something in the place of one of them."""
+        several[i] = thing
 
     def is_tracked(thing: Any) -> bool:
         """Return whether the collector looks at an object. For the compiled twin."""
@@ -56,10 +71,18 @@ def with_subscriber(delivery: FieldDelivery, subscriber: Any) -> FieldDelivery:
     return new_delivery(subscriber, delivery[1], not is_tracked(delivery) and not is_tracked(subscriber))
 
 
-def living(deliveries: tuple[FieldDelivery, ...]) -> tuple[FieldDelivery, ...]:
-    """Return the deliveries themselves, or, if they have references to subscribers, those to subscribers that are
-    alive."""
-    if not deliveries or not is_held(deliveries[0][0]):
-        return deliveries
-    alive = [(delivery[0](), delivery) for delivery in deliveries]
-    return tuple([with_subscriber(delivery, subscriber) for subscriber, delivery in alive if subscriber is not None])
+def living(found: tuple[Any, ...], delivers: bool) -> tuple[Any, ...]:
+    """Return answers that were just made, references to subscribers or deliveries that have such, with what is alive in
+    their places, in the very tuple if it can be."""
+    several = changeable(found)
+    gone = 0
+    for i in range(len(several)):
+        subscriber = referred_by(part_of(several[i], 0) if delivers else several[i])
+        if subscriber is None:
+            gone += 1
+            put(several, i, None)  # nobody refers weakly to None
+        elif delivers:
+            put(several, i, new_delivery(subscriber, part_of(several[i], 1), False))
+        else:
+            put(several, i, subscriber)
+    return tuple([one for one in several if one is not None]) if gone else tuple(several)

@@ -1,9 +1,12 @@
 # C types for intervals.py, and the C bodies of what a search of a tree asks.
 cimport cython
 from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
+from libc.math cimport INFINITY
+from libc.stdint cimport uint32_t
 
 from ctrie._arrays cimport inserted, removed, replaced, settle
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
+from subtrie._trie.match.walk cimport lowest_bit
 from subtrie.fields.criteria cimport BOUNDS, HEADS, NOTHING_NOTED, Within, exact_double, head_of
 from subtrie.fields.maps cimport crowd_size
 
@@ -32,6 +35,31 @@ cdef struct Point:              # a value to search for
 
 
 cdef extern from *:
+    """
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    #endif
+    /* Which of 16 pairs are around a number, a bit for each. All are compared: a loop that ends early is guessed wrong
+     * where it ends, which takes longer. */
+    static inline uint32_t pairs_around(const double *lows, const double *highs, double number)
+    {
+        uint32_t found = 0;
+    #ifdef __SSE2__
+        const __m128d both = _mm_set1_pd(number);
+        #pragma GCC unroll 8
+        for (int i = 0; i < 16; i += 2) {
+            __m128d low = _mm_cmple_pd(_mm_loadu_pd(lows + i), both), high = _mm_cmple_pd(both, _mm_loadu_pd(highs + i));
+            found |= (uint32_t)_mm_movemask_pd(_mm_and_pd(low, high)) << i;
+        }
+    #else
+        for (int i = 0; i < 16; i++) {
+            found |= (uint32_t)((lows[i] <= number) & (number <= highs[i])) << i;
+        }
+    #endif
+        return found;
+    }
+    """
+    uint32_t pairs_around(const double *lows, const double *highs, double number) noexcept
     void prefetch "__builtin_prefetch" (const void *place) noexcept
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
 
@@ -42,6 +70,8 @@ cdef inline void note_entries(Ranges node) noexcept:
     cdef int known, noted = NOTHING_NOTED
     node.size = len(node.below)
     node.noted = NOTHING_NOTED
+    for i in range(node.size, MOST):    # around no number
+        node.lows[i], node.highs[i] = INFINITY, -INFINITY
     for i in range(node.size):
         node.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
     for i in range(node.size):
@@ -103,24 +133,30 @@ cdef inline void prefetch_node(Borrowed node) noexcept:
     prefetch(&(<Ranges>node).entries[MOST - 1])
 
 
-cdef inline Py_ssize_t next_around(Borrowed node, Py_ssize_t i, const Point *point) except -1:
-    cdef double number = point.number
+cdef inline uint32_t entries_around(Borrowed node, const Point *point) except? 0xFFFFFFFF:
+    cdef const double *lows = (<Ranges>node).lows
+    cdef const double *highs = (<Ranges>node).highs
+    cdef uint32_t found, left
+    cdef int i = 0
     if not point.noted or point.noted != (<Ranges>node).noted:
+        found = 0
         while i < (<Ranges>node).size and begins_at(node, i, point):
             if lasts_at(node, i, point):
-                return i
+                found |= <uint32_t>1 << i
             i += 1
-        return MOST
-    while i < (<Ranges>node).size and (<Ranges>node).lows[i] <= number:
-        if (<Ranges>node).highs[i] >= number:
-            if point.noted == BOUNDS or ((<Ranges>node).lows[i] < number and number < (<Ranges>node).highs[i]):
-                return i
-            if (<Ranges>node).lows[i] == number and not begins_at(node, i, point):  # the same heads tell nothing
-                return MOST
-            if (<Ranges>node).highs[i] > number or lasts_at(node, i, point):
-                return i
-        i += 1
-    return MOST
+        return found
+    found = pairs_around(lows, highs, point.number)
+    if point.noted == BOUNDS:
+        return found
+    left = found
+    while left:     # the same heads tell nothing
+        i = lowest_bit(left)
+        left &= left - 1
+        if lows[i] == point.number and not begins_at(node, i, point):
+            return found & ((<uint32_t>1 << i) - 1)     # and no later one begins
+        if highs[i] == point.number and not lasts_at(node, i, point):
+            found &= ~(<uint32_t>1 << i)
+    return found
 
 
 cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
@@ -178,7 +214,7 @@ cdef Ranges _without(Ranges node, Within span)
 cdef tuple _joined(Ranges one, Ranges other)
 @cython.locals(point=Point)
 cpdef Py_ssize_t crowd_around(Ranges tree, object value, Py_ssize_t most) except -1
-@cython.locals(crowd=Py_ssize_t, i=Py_ssize_t)
+@cython.locals(crowd=Py_ssize_t, i=int, found=uint32_t)
 cdef Py_ssize_t _crowd_around(Borrowed node, const Point *point, Py_ssize_t most) except -1
 @cython.locals(node=Ranges)
 cdef object _check_node(Ranges node)

@@ -32,6 +32,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._arrays import inserted, removed, replaced, settle
     from ctrie._slot import borrow
+    from subtrie._trie.match.walk import lowest_bit
     from subtrie.fields.criteria import Within
     from subtrie.fields.maps import crowd_size
 else:
@@ -87,14 +88,15 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
     def prefetch_node(node: Ranges) -> None:
         """Have a node's bounds fetched into the processor's caches. For the compiled twin."""
 
-    def next_around(node: Ranges, i: int, point: Any) -> int:
-        """Return which entry, from `i` on, is the first whose ranges, those below it, may be around a value of the
-        tree's order: it begins no later and ends no earlier. MOST: there is none."""
+    def entries_around(node: Ranges, point: Any) -> int:
+        """Return the entries whose ranges, those below them, may be around a value of the tree's order, a bit for each:
+        they begin no later and end no earlier."""
+        found = i = 0
         while i < len(node.below) and _begins_at(node, i, point):
             if _lasts_at(node, i, point):
-                return i
+                found |= 1 << i
             i += 1
-        return MOST
+        return found
 
     def _begins_at(node: Ranges, i: int, point: Any) -> bool:
         span = _first_at(node, i)
@@ -296,13 +298,14 @@ def crowd_around(tree: Ranges | None, value: Any, most: int) -> int:
 
 def _crowd_around(node: Any, point: Any, most: int) -> int:
     crowd = 0
-    i = next_around(node, 0, point)
-    while i < MOST and crowd < most:
+    found = entries_around(node, point)
+    while found and crowd < most:
+        i = lowest_bit(found)
+        found &= found - 1
         if is_leaf(node):
             crowd += crowd_size(cython.cast(object, below_at(node, i)))
         else:
             crowd += _crowd_around(below_at(node, i), point, most - crowd)
-        i = next_around(node, i + 1, point)
     return crowd
 
 

@@ -1,6 +1,6 @@
 # C types for search.py.
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._stack cimport check_stack
 from ctrie._arrays cimport W, flag_at, popcount
@@ -9,24 +9,25 @@ from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.match.plan cimport Plan
 from subtrie._trie.match.scratch cimport enter, leave
-from subtrie._trie.match.walk cimport as_node, item_of, prefetch_to_count, size_of
+from subtrie._trie.match.walk cimport as_node, item_of, lowest_bit, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport (
     Spot, box_at, count_at, entry_below, is_around, is_last, prefetch_boxes, spot_on
 )
-from subtrie.fields.criteria cimport PIECES, order_of, plain
+from subtrie.fields.criteria cimport PIECES, TEXTS, order_of, plain
 from subtrie.fields.delivery cimport living
 from subtrie.fields.index cimport Index
-from subtrie.fields.intervals cimport MOST, Point, below_at, is_leaf, next_around, point_at, prefetch_node
+from subtrie.fields.intervals cimport Point, below_at, entries_around, is_leaf, point_at, prefetch_node
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State, Subscribed, criteria_of, has_owners_of_several, index_of
 from subtrie.fields.texts cimport pieces_of, viewed
 from subtrie.fields.topics cimport hash_of_all, stand_there
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field, has_topic,
+    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_all_bits, has_field, has_topic,
     hash_at,
-    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, name_at, name_hash_at, needs_in, node_at, note, note_bits, note_node, note_value,
+    is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, may_refer, name_at, name_hash_at, needs_in, node_at, note, note_bits,
+    note_bits_of_values, note_node, note_plain, note_value,
     note_way, number_at,
     prefetch, ranges_of, rest_of, see, start_over, topics_of, unsee, value_at, value_hash_at, value_of,
     values_known, values_of, views_of, whole_of, whole_value, words_of,
@@ -48,13 +49,16 @@ cpdef list entries_for(Index index, dict message)
 cpdef tuple answers_for(State state, dict message, bint delivers)
 @cython.locals(words=Words)
 cdef tuple answers_on_topic(State state, dict message, bint delivers, Plan plan, object dialect, object topic)
-@cython.locals(search=Search)
+@cython.locals(search=Search, found=tuple)
 cdef tuple _answers(State state, dict message, Words *words, bint delivers)
-cdef tuple _living(tuple subscribers)
 @cython.locals(seen=Seen, items=entries_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_first(Search *search, bint of_subscriber) except -1
-@cython.locals(flat=dict, value_hash=uint64_t, words="Words *", i=Py_ssize_t)
-cdef int _search(Search *search, Borrowed index, dict message, bint is_flat) except -1
+@cython.locals(own=dict)
+cdef int _search(Search *search, Borrowed index, dict message) except -1
+@cython.locals(value_hash=uint64_t)
+cdef bint _note_values(Search *search, dict message, bint is_flat) except -1
+@cython.locals(words="Words *", i=Py_ssize_t)
+cdef int _search_noted(Search *search, Borrowed index, dict message) except -1
 @cython.locals(words="Words *", i=Py_ssize_t)
 cdef int _note_topic(Search *search, Borrowed topics) except -1
 @cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t)
@@ -82,7 +86,7 @@ cdef int _note_beside_values(Search *search, Borrowed field, object value) excep
 cdef int _note_in_boxes(Search *search, Borrowed boxes, object value) except -1
 @cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
 cdef int _note_boxes(Search *search, Borrowed tree, const Spot *spot) except -1
-@cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
+@cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, found=uint32_t, i=int)
 cdef int _note_around(Search *search, Borrowed tree, const Point *point) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_absent(Search *search, Borrowed cells) except -1
@@ -90,7 +94,7 @@ cdef int _note_absent(Search *search, Borrowed cells) except -1
 cdef int _note_below(Search *search, Borrowed cell) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_all(Search *search, Borrowed filed) except -1
-@cython.locals(items=entries_noted, count=Py_ssize_t, kept=Py_ssize_t, i=Py_ssize_t, entry=Borrowed)
+@cython.locals(items=entries_noted, count=Py_ssize_t, kept=Py_ssize_t, ahead=Py_ssize_t, i=Py_ssize_t, entry=Borrowed)
 cdef int _keep_met(Search *search) except -1
 @cython.locals(items=entries_noted, lacks=uint64_t, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_possible(Search *search) except -1

@@ -31,13 +31,13 @@ if not cython.compiled:
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.plan import Plan
     from subtrie._trie.match.scratch import enter, leave
-    from subtrie._trie.match.walk import address, as_node, item_of, prefetch_to_count, size_of
+    from subtrie._trie.match.walk import address, as_node, item_of, lowest_bit, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import box_at, count_at, entry_below, is_around, is_last, prefetch_boxes
-    from subtrie.fields.criteria import PIECES, order_of, plain
+    from subtrie.fields.criteria import PIECES, TEXTS, order_of, plain
     from subtrie.fields.delivery import living
     from subtrie.fields.index import Index
-    from subtrie.fields.intervals import MOST, below_at, is_leaf, next_around, point_at, prefetch_node
+    from subtrie.fields.intervals import below_at, entries_around, is_leaf, point_at, prefetch_node
     from subtrie.fields.maps import Cell
     from subtrie.fields.state import State, Subscribed, criteria_of, has_owners_of_several, index_of
     from subtrie.fields.texts import pieces_of, viewed
@@ -61,6 +61,7 @@ if not cython.compiled:
         fields_of,
         forget_nodes,
         go_on,
+        has_all_bits,
         has_field,
         has_topic,
         hash_at,
@@ -70,13 +71,16 @@ if not cython.compiled:
         is_new,
         is_repeated,
         keep,
+        may_refer,
         name_at,
         name_hash_at,
         needs_in,
         node_at,
         note,
         note_bits,
+        note_bits_of_values,
         note_node,
+        note_plain,
         note_value,
         note_way,
         number_at,
@@ -138,11 +142,10 @@ def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
     with those filed by `==`: users' code may run and raise."""
     if not cython.compiled:
         search = Search()
-    message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, NO_WORDS, False)
     try:
-        _search(address(search), borrow(index), message, False)
+        _search(address(search), borrow(index), message)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
@@ -172,27 +175,19 @@ def answers_on_topic(
 def _answers(state: State, message: dict[Any, Any], words: Any, delivers: bool) -> tuple[Any, ...]:
     if not cython.compiled:
         search = Search()
-    message = message.copy()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, words, delivers)
     try:
-        _search(address(search), index_of(state), message, False)
-        if delivers:
-            return living(answers_noted(address(search)))
-        if search.noted.count > 1 and has_owners_of_several(state):
+        _search(address(search), index_of(state), message)
+        if not delivers and search.noted.count > 1 and has_owners_of_several(state):
             _keep_first(address(search), True)
-        return _living(answers_noted(address(search)))
+        found = answers_noted(address(search))
+        if may_refer(address(search)) and is_held(borrowed(key_in(as_node(search.noted.items[0])))):
+            return living(found, delivers)
+        return found
     finally:
         end(address(search))
         leave()
-
-
-def _living(subscribers: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the subscribers themselves if these are references to them, without those that are gone."""
-    if not subscribers or not is_held(subscribers[0]):
-        return subscribers
-    living = [reference() for reference in subscribers]
-    return tuple([subscriber for subscriber in living if subscriber is not None])
 
 
 def _keep_first(search: Any, of_subscriber: bool) -> int:
@@ -215,9 +210,22 @@ def _keep_first(search: Any, of_subscriber: bool) -> int:
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Any, message: dict[Any, Any], is_flat: bool) -> int:
-    """Note what holds. Nobody else has the message, which holds what is noted of it. One with lists, with objects, or
-    with other values that have no hash is looked at as its flat form (events.py); `is_flat` if it is that already."""
+def _search(search: Any, index: Any, message: dict[Any, Any]) -> int:
+    """Note what holds. The message is the caller's. If it has other values than plain ones, it is copied, and the copy
+    holds what is noted. If some have no hash, as lists and objects, it is looked at as its flat form (events.py)."""
+    if note_plain(search):
+        return _search_noted(search, index, message)
+    own = message.copy()
+    start_over(search, own)
+    if not _note_values(search, own, False):
+        own = flattened(own)
+        start_over(search, own)
+        _note_values(search, own, True)
+    return _search_noted(search, index, own)
+
+
+def _note_values(search: Any, message: dict[Any, Any], is_flat: bool) -> bool:
+    """Note the values of a message that nobody else has; False if one has no hash."""
     for name, value in message.items():
         if type(value) is Elements:
             search.repeated = True
@@ -230,10 +238,13 @@ def _search(search: Any, index: Any, message: dict[Any, Any], is_flat: bool) -> 
             except TypeError:
                 if is_flat:
                     raise
-                flat = flattened(message)
-                start_over(search, flat)
-                return _search(search, index, flat, True)
+                return False
             note_value(search, borrow(name), mix(hash(name)), value, value_hash)
+    return True
+
+
+def _search_noted(search: Any, index: Any, message: dict[Any, Any]) -> int:
+    """Note what holds for the values noted."""
     if has_topic(search):
         words = words_of(search)
         for i in range(min(count_of(words), MOST_PLACES)):
@@ -287,6 +298,8 @@ def _note_at_ends(search: Any, first: int) -> int:
     """Follow the ways noted to their ends, and note what is filed there. They go side by side, level by level: so the
     nodes of a level are fetched together, and a search waits for memory once a level and not once a node."""
     last = search.nodes.count
+    if last == first:
+        return 0
     _follow(search, first, last)
     at = first
     while at < last:
@@ -411,7 +424,7 @@ def _note_beside_values(search: Any, field: Any, value: Any) -> int:
     """Note what is filed under the ranges around a value of a field, under the field alone, and under what its views
     make of the value."""
     if ranges_of(field) is not borrow(None):
-        order = order_of(value)
+        order = TEXTS if type(value) is str else order_of(value)
         if order < ORDERS:
             tree = item_of(ranges_of(field), order)
             if tree is not borrow(None):
@@ -428,19 +441,25 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
     """Note what is filed under each range around a value, which is of the ranges' order. It goes breadth first, so that
     nodes side by side are fetched together."""
     first = search.nodes.count  # what stands before is of a search that has met this place
-    note_node(search, tree)
     at = first
-    while at < search.nodes.count:
-        node = as_node(search.nodes.items[at])
-        at += 1
-        i = next_around(node, 0, point)
-        while i < MOST:
+    node = tree
+    while True:
+        found = entries_around(node, point)
+        if found and not found & (found - 1) and at == search.nodes.count and not is_leaf(node):
+            node = below_at(node, lowest_bit(found))  # the only way
+            continue
+        while found:
+            i = lowest_bit(found)
+            found &= found - 1
             if is_leaf(node):
                 _note_all(search, below_at(node, i))
             else:
                 prefetch_node(below_at(node, i))
                 note_node(search, below_at(node, i))
-            i = next_around(node, i + 1, point)
+        if at == search.nodes.count:
+            break
+        node = as_node(search.nodes.items[at])
+        at += 1
     forget_nodes(search, first)
     return 0
 
@@ -522,18 +541,19 @@ def _keep_met(search: Any) -> int:
     items = search.noted.items
     count = search.noted.count
     kept = 0
-    for i in range(count + AHEAD):
-        if i < count:
-            prefetch(rest_of(as_node(items[i])))
-            if count <= FEW:
-                prefetch_to_count(answer_of(search, as_node(items[i])))
-        if i < AHEAD:
-            continue
-        entry = as_node(items[i - AHEAD])
+    ahead = min(count, AHEAD if count > FEW else FEW)
+    for i in range(ahead):
+        prefetch(rest_of(as_node(items[i])))
+        if count <= FEW:
+            prefetch_to_count(answer_of(search, as_node(items[i])))
+    for i in range(count):
+        if i + ahead < count:
+            prefetch(rest_of(as_node(items[i + ahead])))
+        entry = as_node(items[i])
         if _all_hold(search, rest_of(entry)):
             if count > FEW:
                 prefetch_to_count(answer_of(search, entry))
-            items[kept] = items[i - AHEAD]
+            items[kept] = items[i]
             kept += 1
     keep(search, kept)
     return 0
@@ -545,6 +565,9 @@ def _keep_possible(search: Any) -> int:
     lacks = ~search.has
     kept = 0
     for i in range(search.noted.count):
+        if needs_in(as_node(items[i])) & lacks and not has_all_bits(search):
+            note_bits_of_values(search)
+            lacks = ~search.has
         if not needs_in(as_node(items[i])) & lacks:
             search.repeated |= is_repeated(as_node(items[i]))
             items[kept] = items[i]

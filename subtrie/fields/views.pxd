@@ -19,6 +19,17 @@ from subtrie.fields.words cimport Words
 
 cdef extern from *:
     """
+    /* On free-threaded builds another thread may change a dict at any time. */
+    #ifdef Py_GIL_DISABLED
+    #define FIELDS_MAY_CHANGE 1
+    #else
+    #define FIELDS_MAY_CHANGE 0
+    #endif
+    /* Whether to hash or to free a value calls nothing of users. */
+    #define FIELDS_IS_PLAIN(o) \
+        (PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || (o) == Py_None)
+    /* Whether it may be a reference: the class of one was made by Python, as are those of users. */
+    #define FIELDS_MAY_REFER(o) PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE)
     /* What is looked at in an object, with its head, may lie in two lines of a cache. */
     #define FIELDS_PREFETCH(o) (__builtin_prefetch(o), __builtin_prefetch((const char *)(o) + 64))
     /* A method of a borrowed criterion, which is not counted for the call. */
@@ -27,11 +38,19 @@ cdef extern from *:
         (((struct __pyx_vtabstruct_7subtrie_6fields_8criteria_Criterion *)FIELDS_CRITERION(c)->__pyx_vtab) \
              ->met_by(FIELDS_CRITERION(c), message, 0))
     """
+    const bint FIELDS_MAY_CHANGE
+    bint is_plain "FIELDS_IS_PLAIN" (PyObject *value) noexcept
+    bint is_text "PyUnicode_CheckExact" (PyObject *name) noexcept
+    bint FIELDS_MAY_REFER(PyObject *subscriber) noexcept
     void prefetch "FIELDS_PREFETCH" (PyObject *thing) noexcept
     int FIELDS_MET_BY(PyObject *criterion, PyObject *message) except -1
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
     int DictContains "PyDict_Contains" (PyObject *dict, PyObject *key) except -1
+    bint DictNext "PyDict_Next" (PyObject *dict, Py_ssize_t *at, PyObject **key, PyObject **value) noexcept
+    Py_hash_t hash_of_plain "PyObject_Hash" (PyObject *value) noexcept
     void INCREF "Py_INCREF" (PyObject *thing) noexcept
+    void DECREF "Py_DECREF" (PyObject *thing) noexcept
+    void XDECREF "Py_XDECREF" (PyObject *thing) noexcept
 
 cdef enum:
     AHEAD = 4           # how many entries ahead of the one that is asked a search asks for memory
@@ -41,11 +60,14 @@ cdef enum:
 
 cdef struct Search:
     PyObject *message   # a dict
+    PyObject *copy      # a copy of the caller's message, counted; NULL: none was made yet
+    bint is_callers     # whether the message is the caller's, who may change it: what is noted of it is counted
     Words *words        # those of its topic; NULL: it has none
     buffer noted        # entries
     buffer nodes        # those to be looked at: of trees, and on ways
     buffer values       # those of the message: the name, its hash, a value, its hash
-    uint64_t has        # the bits of its fields and values (needs.py)
+    uint64_t has        # the bits of its fields (needs.py), and of its values
+    bint has_all        # whether it has those of values
     bint repeated       # whether an entry may be noted several times
     bint delivers       # whether deliveries are asked for, and not subscribers
     bint together       # whether values of several fields may belong together, or not
@@ -61,7 +83,10 @@ cdef struct Seen:       # an open hash table of addresses, at most half full; 0:
 cdef inline void begin(Search *search, dict message, Words *words, bint delivers) noexcept:
     search.words = words
     search.message = <PyObject *>message
+    search.copy = NULL
+    search.is_callers = False
     search.has = 0
+    search.has_all = True
     search.delivers = delivers
     search.repeated = search.together = False
     buffer_start(&search.noted)
@@ -69,16 +94,74 @@ cdef inline void begin(Search *search, dict message, Words *words, bint delivers
     buffer_start(&search.values)
 
 
+cdef inline void let_go_of_values(Search *search) noexcept:
+    cdef Py_ssize_t i
+    for i in range(values_known(search)):
+        DECREF(name_at(search, i))
+        DECREF(value_at(search, i))
+
+
 cdef inline void end(Search *search) noexcept:
+    if search.is_callers:
+        let_go_of_values(search)
+        XDECREF(search.copy)
     buffer_free(&search.noted)
     buffer_free(&search.nodes)
     buffer_free(&search.values)
 
 
 cdef inline void start_over(Search *search, dict message) noexcept:
+    if search.is_callers:
+        let_go_of_values(search)
+        search.is_callers = False
     search.message = <PyObject *>message
     search.has = 0
+    search.has_all = True
     search.values.count = 0
+
+
+cdef inline bint note_plain(Search *search) except -1:
+    cdef Py_ssize_t at = 0
+    cdef PyObject *name
+    cdef PyObject *value
+    cdef uint64_t hash
+    if FIELDS_MAY_CHANGE:
+        return False
+    search.is_callers = True
+    search.has_all = False
+    while DictNext(search.message, &at, &name, &value):
+        if not is_text(name) or not is_plain(value):
+            return False
+        hash = mix(<uint64_t>hash_of_plain(name))
+        search.has |= bit_of_field(hash)
+        if not buffer_push_pair(&search.values, <uint64_t>name, hash):
+            raise MemoryError()
+        if not buffer_push_pair(&search.values, <uint64_t>value, 0):
+            raise MemoryError()
+        INCREF(name)
+        INCREF(value)
+    return True
+
+
+cdef inline int own_message(Search *search) except -1:
+    cdef dict copy
+    cdef Py_ssize_t at = 0, i = 0, known = values_known(search)
+    cdef PyObject *name
+    cdef PyObject *value
+    if not search.is_callers or search.copy != NULL:
+        return 0
+    copy = (<dict>search.message).copy()
+    while i < known and DictNext(<PyObject *>copy, &at, &name, &value):
+        if name != name_at(search, i) or value != value_at(search, i):
+            break
+        i += 1
+    if i < known or len(copy) > known:  # users' code has been called since, and has changed the caller's
+        copy = {}
+        for i in range(known):
+            copy[<object>name_at(search, i)] = <object>value_at(search, i)
+    search.copy = search.message = <PyObject *>copy
+    INCREF(search.copy)
+    return 0
 
 
 cdef inline int note_value(
@@ -109,7 +192,21 @@ cdef inline Borrowed value_at(Search *search, Py_ssize_t i) noexcept:
 
 
 cdef inline uint64_t value_hash_at(Search *search, Py_ssize_t i) noexcept:
-    return search.values.items[4 * i + 3]
+    cdef uint64_t hash = search.values.items[4 * i + 3]
+    if hash == 0 and not search.has_all:    # not asked for yet, of a plain value
+        hash = search.values.items[4 * i + 3] = mix(<uint64_t>hash_of_plain(value_at(search, i)))
+    return hash
+
+
+cdef inline void note_bits_of_values(Search *search) noexcept:
+    cdef Py_ssize_t i
+    for i in range(values_known(search)):
+        search.has |= bit_of_value(name_hash_at(search, i), value_hash_at(search, i))
+    search.has_all = True
+
+
+cdef inline bint has_all_bits(Search *search) noexcept:
+    return search.has_all
 
 
 cdef inline bint is_first_of_name(Search *search, Py_ssize_t i) noexcept:
@@ -180,6 +277,10 @@ cdef inline Borrowed answer_of(Search *search, Borrowed entry) noexcept:
     return <PyObject *>(<Subscribed>entry).delivery if search.delivers else key_in(entry)
 
 
+cdef inline bint may_refer(Search *search) noexcept:
+    return search.noted.count > 0 and FIELDS_MAY_REFER(key_in(<PyObject *>search.noted.items[0]))
+
+
 cdef inline tuple answers_noted(Search *search):
     cdef tuple answers = PyTuple_New(search.noted.count)
     cdef PyObject *answer
@@ -192,6 +293,7 @@ cdef inline tuple answers_noted(Search *search):
 
 
 cdef inline bint has_field(Search *search, Borrowed name) except -1:
+    own_message(search)
     if search.together:
         return is_for_certain(<dict>search.message, <object>name)
     return DictContains(search.message, name)
@@ -200,6 +302,7 @@ cdef inline bint has_field(Search *search, Borrowed name) except -1:
 cdef inline bint is_met(Search *search, Borrowed criterion) except -1:
     if is_exactly(criterion, Topic):
         return topic_holds(<Topic>criterion, search.words)
+    own_message(search)
     if search.together:
         return (<Criterion>criterion).may_be_met_by(<dict>search.message)
     return FIELDS_MET_BY(criterion, search.message)

@@ -23,7 +23,11 @@ ORDERS = 7  # of the orders of values, each of these has a tree
 
 class Search:
     """A message with its bits (needs.py), the entries noted, and the nodes that are to be looked at: of trees, and on
-    ways through maps."""
+    ways through maps.
+
+    The compiled one works with the caller's own dict as long as it has plain values, whose hashes call nothing of
+    users: it holds what it has noted, and makes a copy when a criterion is first asked, if one is. Such values are
+    hashed where that is needed."""
 
     __slots__ = ("delivers", "has", "message", "nodes", "noted", "repeated", "together", "values", "words")
     words: Words | None  # those of its topic, if it has one
@@ -56,6 +60,11 @@ def start_over(search: Search, message: dict[Any, Any]) -> None:
     """Begin again, for another message."""
     search.message, search.has = message, 0
     search.values.clear()
+
+
+def note_plain(search: Search) -> bool:
+    """Note names and values of the caller's message, if all of these are plain. For the compiled twin."""
+    return False
 
 
 def note_value(search: Search, name: Any, name_hash: int, value: Any, value_hash: int) -> None:
@@ -97,6 +106,16 @@ def is_first_of_name(search: Search, i: int) -> bool:
 def whole_value(search: Search, i: int) -> Any:
     """Return all that the message has in the field of a value that is noted: the value, or `Elements`."""
     return search.message[search.values[i][0]]
+
+
+def has_all_bits(search: Search) -> bool:
+    """Return whether the search has the bits of all values, as always here."""
+    return True
+
+
+def note_bits_of_values(search: Search) -> None:
+    """Note these bits."""
+    raise AssertionError("this twin has noted them")
 
 
 def end(search: Search) -> None:
@@ -165,6 +184,11 @@ def keep(search: Search, count: int) -> None:
 def answer_of(search: Search, entry: Any) -> Any:
     """Return what is asked for of an entry: its subscriber, or its delivery."""
     return entry.delivery if search.delivers else entry.key
+
+
+def may_refer(search: Search) -> bool:
+    """Return whether there are entries noted, which may have references to their subscribers."""
+    return search.noted.count > 0
 
 
 def answers_noted(search: Search) -> tuple[Any, ...]:

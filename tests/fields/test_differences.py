@@ -117,6 +117,14 @@ LINES: dict[str, Callable[[], None]] = {
         lambda: wants({"a": {"d": [1], "c": [{"exists": False}]}}, {"a": [{"d": 1}, {"c": 1}]}),
         lambda: not wants({"a": {"c": [{"exists": False}]}}, {"a": [{"b": 1}, {"c": 1}]}),
     ),
+    "`exists` false beside `exists` true of a name that comes before its own": all_of(
+        lambda: wants({"a": [{"exists": True}], "b": [{"exists": False}]}, {"a": 1}),
+        lambda: not wants({"a": [{"exists": True}], "b": [{"exists": False}]}, {"a": 1, "b": 1}),
+    ),
+    "a value beside an object in a list": all_of(
+        lambda: wants({"a": [300], "a.b": [0]}, {"a": [300, {"b": 0}]}),
+        lambda: wants('{"c": {"a": [300], "a": {"b": [0]}}}', {"c": {"a": [300, {"b": 0}]}}),
+    ),
     "an empty list": all_of(
         lambda: not wants({"a": [{"exists": True}]}, {"a": []}), lambda: wants({"a": [{"exists": False}]}, {"a": []})
     ),

@@ -77,7 +77,9 @@ def compare(matcher: Any, present: Any, message: dict[str, int], counted: bool) 
     found = matcher.match_all(message)
     assert sorted(found) == sorted(complete)
     wanted = sum(count == len(criteria) for (criteria, _), count in counts.items())
-    assert len(matcher.deliveries(message)) == wanted
+    delivered = [delivery.subscriber for delivery in matcher.deliveries(message)]
+    assert len(delivered) == wanted
+    assert set(delivered) == complete
     if counted:
         hits = {(s.criteria, s.subscriber): count for s, count in matcher.hits(message).items()}
         assert hits == {subscription: count for subscription, count in counts.items() if count}

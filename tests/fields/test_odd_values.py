@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from subtrie.fields import (
+    Absent,
     AnyOf,
     AtLeast,
     AtMost,
@@ -306,3 +307,46 @@ def test_bounds_without_an_order_are_refused(made: Any) -> None:
         AnyOf(made("x", 1j), Equals("x", 1))
     assert matcher.match_all({"x": 2}) == ("ann",)
     matcher.check()
+
+
+class Meddling:
+    """A value that changes a message when it is compared: what has been asked about does not change with it."""
+
+    def __init__(self, change: Callable[[], object]) -> None:
+        self.change = change
+
+    def __hash__(self) -> int:
+        return hash("open")
+
+    def __eq__(self, other: object) -> bool:
+        self.change()
+        return other == "open"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda message: message.clear(),
+        lambda message: message.update(kind=2, other=1),
+        lambda message: message.update(state="shut", name=None),
+        lambda message: message.pop("kind", None),
+        lambda message: [message.update({str(i): "x" * i for i in range(100)}), message.pop("state", None)],
+    ],
+)
+@pytest.mark.parametrize("rest", [[], [Equals("kind", 1)], [Absent("other")], [Equals("kind", 1), Absent("other")]])
+@pytest.mark.parametrize("more", [{}, {"b": (1, 2)}, {"c": ["x"]}])
+def test_users_code_that_changes_the_message_changes_no_answer(
+    change: Callable[[dict[str, Any]], object], rest: list[Any], more: dict[str, Any]
+) -> None:
+    message: dict[str, Any] = {}
+    matcher: FieldMatcher[str] = FieldMatcher()
+    matcher.subscribe([Equals("state", Meddling(lambda: change(message))), *rest], "ann")
+    matcher.subscribe([GreaterThan("name", "a"), *rest], "bob")
+    for found in (
+        matcher.match_all,
+        matcher.match_any,
+        lambda asked: [each.subscriber for each in matcher.deliveries(asked)],
+    ):
+        message.clear()
+        message.update({"state": "op" + "en", "kind": 1, "name": "".join(["b", "c"]), **more})
+        assert sorted(found(message)) == ["ann", "bob"]
