@@ -96,7 +96,7 @@ class _Reduction(Strategy):
             return to
         if at < len(self.path):  # the step was given to a thread that began to wait instead
             del self.path[at:]
-        asleep = self._asleep(machine.execution) if at else {}
+        asleep = self._asleep(machine.execution) if at and self.path[-1].asleep else {}
         slept = 0
         for thread in asleep:
             slept |= 1 << thread
@@ -116,8 +116,6 @@ class _Reduction(Strategy):
     def _asleep(self, execution: Execution) -> dict[int, Step]:
         """The threads asleep after the last step: those asleep before, except the ones that depend on the step."""
         node = self.path[-1]
-        if not node.asleep:
-            return {}
         step = step_of(execution, len(self.path) - 1)
         return {
             thread: other

@@ -146,6 +146,14 @@ def is_of_c(of: type) -> bool:
     """
     if not of.__flags__ & _HEAP_TYPE:
         return True
+    known = _of_c.get(id(of))
+    return known[1] if known is not None else remember(_of_c, of, _is_of_c(of))
+
+
+_of_c: Final[ByIdentity[bool]] = {}
+
+
+def _is_of_c(of: type) -> bool:
     return any(
         (type(value) in _C_DESCRIPTORS and value.__objclass__ is of and name not in ("__dict__", "__weakref__"))
         or (

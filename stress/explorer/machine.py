@@ -21,7 +21,7 @@ from stress.answers import as_it_is
 from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.outside import Outside
-from stress.explorer.places import meet
+from stress.explorer.places import Place, meet
 from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
@@ -362,9 +362,15 @@ class Machine:
         if expected is not LOAD and slot._value is expected:
             execution.wrote.add(step)
             if self.fair:
-                self._note_change(me, slot, expected)
-            if self._waiting:
-                self._let_on_after_change_of(slot if slot._name is None else slot._name)
+                if type(slot) is Place:
+                    for read in self._read:
+                        read.clear()
+                else:
+                    self._note_change(me, slot, expected)
+            for awaited in self._waiting.values():
+                if type(awaited) is _Circle:
+                    self._let_on_after_change_of(slot if slot._name is None else slot._name)
+                    break
         if self._begun[me] == -2:
             self._begun[me] = 2 * step
             execution.called.add(step)

@@ -48,8 +48,9 @@ from stress.explorer.outliving import Snapshot
 from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, words_of
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
-from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, Sharing, behind_proxy
+from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, behind_proxy
 from stress.explorer.slots import Seam
+from stress.explorer.stand_ins import StandIns
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import Primitive, refuse_private
 from stress.explorer.undo import MAIN
@@ -57,7 +58,7 @@ from stress.explorer.undo import MAIN
 __all__ = ["PlainState"]
 
 
-class PlainState(Sharing):
+class PlainState(StandIns):
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
     object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
     modules for real ones.
@@ -70,13 +71,13 @@ class PlainState(Sharing):
         modules: Mapping[ModuleType, ModuleType],
         outside: Outside,
     ) -> None:
-        super().__init__(seam)
+        super().__init__(seam, make_twin)
         self.stepped = Stepped()
         self.call_backs = CallBacks(__file__)
         self._places: dict[Any, Place] = {}
-        self._make_twin, self._modules = make_twin, modules
-        self._twins: dict[int, tuple[Any, Any]] = {}
-        self._locals: dict[int, list[Any]] = {}
+        self._quick: dict[tuple[int, str | None, bool], Place] = {}
+        """The places of what the factory made, after the first step of an execution that reads or changes them."""
+        self._modules = modules
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
         self.entered = Entered(self._has_entered)
@@ -169,13 +170,9 @@ class PlainState(Sharing):
         if not self.knowledge.names.isdisjoint(OF_ALL_NAMES):
             self.names = EVERYTHING
         self._last_step, self._rounds = -1, 0
-        for local, last, of in self._locals.values():
-            if last != MAIN:
-                names = _thread._local.__getattribute__(local, "__dict__")
-                names.clear()
-                names.update(of[MAIN])
-        self._locals.clear()
+        self.reset_locals()
         self._lying.clear()
+        self._quick.clear()
         self._touched.clear()
         self.new.clear()
         self._calling.clear()
@@ -186,6 +183,7 @@ class PlainState(Sharing):
     def alone_begins(self) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution."""
         self.put_back()
+        self._quick.clear()
         self.listens, self._last_step, self._rounds = True, MAIN, 0
 
     def alone_ends(self) -> None:
@@ -214,6 +212,25 @@ class PlainState(Sharing):
         else:
             before(Attempt(name, place.what, succeeds), None, "write")
         return place
+
+    def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
+        """Make a step like one that was made before in this execution, if there was one."""
+        place = self._quick.get((id(owner), name, changes))
+        if place is None:
+            return False
+        if self._counts() and (before := self._seam.before) is not None:
+            if changes:
+                before(place, None, "write")
+            else:
+                before(place)
+        return True
+
+    def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
+        """Later steps like this one are quick, since what the factory made lies where it does for the whole execution.
+        But who exchanges dictionaries or classes of objects moves their attributes.
+        """
+        if place is not None and id(owner) in self._lying and self.names is not EVERYTHING:
+            self._quick[id(owner), name, changes] = place
 
     def use_clock(self, sleeps: bool) -> None:
         """A thread is about to sleep, which matters if any looks at the clock, or to look at it."""
@@ -253,10 +270,12 @@ class PlainState(Sharing):
 
     def _counts(self) -> bool:
         """Whether a thread of the scenario runs. If another one does, its step is only counted."""
-        if self._seam.before is None or not self.listens:
+        before = self._seam.before
+        if before is None or not self.listens:
             return False
-        if self._me() == MAIN:
-            self._seam.before(_PASSED)
+        scheduler = self._seam.scheduler
+        if scheduler is None or scheduler.identity() == MAIN:
+            before(_PASSED)
             return False
         return True
 
@@ -269,8 +288,10 @@ class PlainState(Sharing):
 
     def read_attribute(self, owner: Any, name: str) -> None:
         """An attribute of a Python object, whose name is known to change, is about to be read."""
+        if self._has_quickly(owner, name, False):
+            return
         if self._counts():
-            self._step(self._keys_of_attribute(owner, name), False)
+            self._keep(owner, name, False, self._step(self._keys_of_attribute(owner, name), False))
 
     def load(self, site: Any, kind: Kind, owner: Any) -> Any:
         """An attribute of something else is about to be read; answers what to read it of."""
@@ -320,6 +341,8 @@ class PlainState(Sharing):
 
     def change_attribute(self, owner: Any, name: str, kind: Kind | None = None) -> None:
         """An attribute is about to be changed."""
+        if self._has_quickly(owner, name, True):
+            return
         kind = kind_of(type(owner)) if kind is None else kind
         if kind is Kind.PROXY:
             owner = behind_proxy(owner)
@@ -352,7 +375,8 @@ class PlainState(Sharing):
             knowledge.learn(knowledge.names, name)
             where = self._whose(self._holder(owner, name))
             keys = [] if where is None else [(where, name)]
-            self._step([*keys, *self._keys_of_what_holds(owner, name)], True)
+            place = self._step([*keys, *self._keys_of_what_holds(owner, name)], True)
+            self._keep(owner, name, True, place)
 
     def read_attributes(self, site: Any, owner: Any) -> None:
         """Some attributes are about to be read."""
@@ -422,7 +446,8 @@ class PlainState(Sharing):
 
     def read_item(self, _: Any, kind: Kind, owner: Any, key: Any) -> None:
         """An item is about to be read."""
-        if not self._counts():
+        is_one = type(owner) is list and type(key) is int
+        if (is_one and self._has_quickly(owner, None, False)) or not self._counts():
             return
         if kind is Kind.PROXY:
             owner = behind_proxy(owner)
@@ -437,6 +462,9 @@ class PlainState(Sharing):
                 if key in self.knowledge.variables:
                     self._step([(owner.get("__name__"), key)], False)
                 return
+            if is_one:  # nothing is called back
+                self._keep(owner, None, False, self._step(self._keys_of_items(owner), False))
+                return
             changes = isinstance(owner, dict) and getattr(type(owner), "__missing__", None) is not None
             if changes:
                 self._save_items(owner)
@@ -448,6 +476,9 @@ class PlainState(Sharing):
 
     def change_item(self, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
         """An item is about to be changed or removed. Several at once take the items of the value that is given."""
+        is_one = type(owner) is list and type(key) is int and bool(values)
+        if is_one and self._has_quickly(owner, None, True):
+            return
         if kind is Kind.PROXY:
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
@@ -468,7 +499,10 @@ class PlainState(Sharing):
                 if values and type(key) is slice:
                     keys += [each for each in self._keys_of_each(values, False) if each not in keys]
                 succeeds = None if values or len(keys) != 1 else attempt(owner, "__delitem__", (key,))
-                self.call_backs.add(self._me(), self._step(keys, True, succeeds), True)
+                place = self._step(keys, True, succeeds)
+                if is_one:
+                    self._keep(owner, None, True, place)
+                self.call_backs.add(self._me(), place, True)
         elif kind is Kind.FOREIGN and not has_python(owner, "__setitem__") and self._counts():
             keys = self._keys_of_each(values, False)
             if self._is_met(owner) and FOREIGN not in keys:
@@ -487,7 +521,7 @@ class PlainState(Sharing):
             return
         where = self._whose(iterator)
         keys = [] if where is None else [(where, "next")]
-        if kind is Kind.ITERATOR:
+        if kind is Kind.ITERATOR and type(iterator) not in _OF_NUMBERS:
             keys += [key for key in self._keys_of(iterator, False) if key not in keys]
         self.call_backs.add(self._me(), self._step(keys, where is not None), where is not None)
 
@@ -714,47 +748,6 @@ class PlainState(Sharing):
             if module == name or module.startswith(name + "."):
                 raise Refused(f"{told} ({site})")
 
-    def _localise(self, site: Any, local: Any) -> None:
-        """Give an object derived from `threading.local` the attributes that it has in the thread that runs."""
-        if self._seam.before is None:
-            return
-        me = self._me()
-        known = self._locals.get(id(local))
-        if known is None:
-            known = self._locals[id(local)] = [local, MAIN, {}]
-        names = _thread._local.__getattribute__(local, "__dict__")
-        if known[1] == me:
-            return
-        known[2][known[1]] = dict(names)
-        known[1] = me
-        names.clear()
-        if me in known[2]:
-            names.update(known[2][me])
-        elif type(local).__init__ is not object.__init__:
-            try:
-                type(local).__init__(local)
-            except TypeError:
-                raise Refused(
-                    f"a {type(local).__name__}, derived from threading.local, takes arguments, and cannot be explored "
-                    f"({site})"
-                ) from None
-
-    def _twin(self, lock: Any) -> Any:
-        """The explored lock that stands for a real one."""
-        if self._seam.before is None:
-            return lock
-        known = self._twins.get(id(lock))
-        if known is None or known[0] is not lock:
-            made = self._make_twin(lock)
-            lying = self._lying.get(id(lock))
-            made._name = ("a lock", "made before" if lying is None else lying[1])
-            known = self._twins[id(lock)] = (lock, made)
-        return known[1]
-
-    def reset_twins(self) -> None:
-        """Restore the initial state of locks that outlive an execution."""
-        self._twins.clear()
-
     def expect(self, factory: Any, first: Any, second: Any) -> None:
         """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
         outlive an execution.
@@ -776,6 +769,8 @@ _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
+_OF_NUMBERS: Final = (type(iter(range(1))), type(iter(range(1 << 70))))
+"""Iterators that read no container."""
 _PASSED: Final = Place(None, "")
 _TYPE: Final = type
 _METHODS: Final = (type(list.append), type(object.__setattr__))

@@ -225,8 +225,13 @@ def _picture(subject: Any, shared: Collection[int]) -> Parts:
 
 
 def _is_outside(part: Any) -> bool:
-    """Whether something is no part of an object; nor are locks and the like, which lose nothing."""
-    return issubclass(type(part), (type, ModuleType, CodeType, FrameType)) or type(part).__module__ in _OF_THREADS
+    """Whether something is no part of an object; nor are locks and caches of functions, which lose nothing."""
+    of = type(part)
+    return (
+        issubclass(of, (type, ModuleType, CodeType, FrameType))
+        or of.__module__ in _OF_THREADS
+        or kind_of(of) is Kind.CACHE
+    )
 
 
 _OF_THREADS: Final = frozenset({"threading", "_thread"})
@@ -264,17 +269,19 @@ def _changes(before: Parts, now: Parts) -> Iterator[Callable[[], object]]:
 
 
 def _undoing(each: Any, old: Any, new: Any) -> Iterator[Callable[[], object]]:
-    """Functions each of which takes one change back."""
+    """Functions each of which takes one change back, or half of it where one value takes the place of another."""
     if issubclass(type(each), dict):
         for key in (*old, *(key for key in new if key not in old)):
-            if old.get(key, _ABSENT) is not new.get(key, _ABSENT):
-                yield partial(_put, each, key, old.get(key, _ABSENT))
+            values = old.get(key, _ABSENT), new.get(key, _ABSENT)
+            if values[0] is not values[1]:
+                yield from (partial(_put, each, key, value) for value in _lost(*values))
     elif issubclass(type(each), (list, deque)):
         kind: Any = list if issubclass(type(each), list) else deque
         differing = [at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one is not other]
         if differing or len(old) != len(new):
             yield partial(_fill, each, kind.clear, kind.extend, old)
-        yield from (partial(kind.__setitem__, each, at, old[at]) for at in differing)
+        for at in differing:
+            yield from (partial(kind.__setitem__, each, at, value) for value in _lost(old[at], new[at]))
     elif issubclass(type(each), set):
         if old != new:
             yield partial(_fill, each, set.clear, set.update, old)
@@ -283,15 +290,31 @@ def _undoing(each: Any, old: Any, new: Any) -> Iterator[Callable[[], object]]:
             yield partial(each.__setitem__, slice(None), old)
     elif type(each) is CellType:
         if old is not new and old is not _ABSENT:
-            yield partial(setattr, each, "cell_contents", old)
+            yield from (partial(setattr, each, "cell_contents", value) for value in _lost(old, new))
     elif hasattr(type(each), "compare_and_set"):
         if old is not new:
-            yield partial(each.compare_and_set, new, old)
+            yield from (partial(each.compare_and_set, new, value) for value in _lost(old, new))
     else:
         for name in {} if new is _ABSENT else new:
             before = old.get(name, _ABSENT)
             if before is not new[name]:
-                yield partial(_set, each, name, before)
+                yield from (partial(_set, each, name, value) for value in _lost(before, new[name]))
+
+
+def _lost(old: Any, new: Any) -> Iterator[Any]:
+    """What is there if a change is lost: the old value, or a new one with an item of the old one."""
+    yield old
+    kind = type(new)
+    if type(old) is not kind or kind not in (tuple, list, dict) or len(old) != len(new):
+        return
+    if kind is dict:
+        differing = [key for key in new if key in old and old[key] is not new[key]]
+        if len(differing) > 1:
+            yield {**new, differing[0]: old[differing[0]]}
+        return
+    at = next((at for at, (one, other) in enumerate(zip(old, new, strict=True)) if one is not other), len(new))
+    if at < len(new) - 1:
+        yield kind((*new[:at], old[at], *new[at + 1 :]))
 
 
 def _put(owner: dict[Any, Any], key: Any, value: Any) -> None:

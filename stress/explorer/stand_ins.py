@@ -1,0 +1,76 @@
+"""What stands in for real things while threads of an exploration run: for locks that were made before, and for the
+attributes of objects derived from `threading.local`, of which each thread has its own.
+"""
+
+from __future__ import annotations
+
+import _thread
+from collections.abc import Callable
+from typing import Any
+
+from stress.explorer.policy import Refused
+from stress.explorer.sharing import Sharing
+from stress.explorer.slots import Seam
+from stress.explorer.undo import MAIN
+
+__all__ = ["StandIns"]
+
+
+class StandIns(Sharing):
+    """Knows what stands in for what. `make_twin` gives the explored primitive for a real lock."""
+
+    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
+        super().__init__(seam)
+        self._make_twin = make_twin
+        self._twins: dict[int, tuple[Any, Any]] = {}
+        self._locals: dict[int, list[Any]] = {}
+
+    def reset_locals(self) -> None:
+        """Give objects derived from `threading.local` the attributes of before."""
+        for local, last, of in self._locals.values():
+            if last != MAIN:
+                names = _thread._local.__getattribute__(local, "__dict__")
+                names.clear()
+                names.update(of[MAIN])
+        self._locals.clear()
+
+    def _localise(self, site: Any, local: Any) -> None:
+        """Give an object derived from `threading.local` the attributes that it has in the thread that runs."""
+        if self._seam.before is None:
+            return
+        me = self._me()
+        known = self._locals.get(id(local))
+        if known is None:
+            known = self._locals[id(local)] = [local, MAIN, {}]
+        names = _thread._local.__getattribute__(local, "__dict__")
+        if known[1] == me:
+            return
+        known[2][known[1]] = dict(names)
+        known[1] = me
+        names.clear()
+        if me in known[2]:
+            names.update(known[2][me])
+        elif type(local).__init__ is not object.__init__:
+            try:
+                type(local).__init__(local)
+            except TypeError:
+                raise Refused(
+                    f"a {type(local).__name__}, derived from threading.local, takes arguments, and cannot be explored "
+                    f"({site})"
+                ) from None
+
+    def _twin(self, lock: Any) -> Any:
+        """The explored lock that stands for a real one."""
+        if self._seam.before is None:
+            return lock
+        known = self._twins.get(id(lock))
+        if known is None or known[0] is not lock:
+            made = self._make_twin(lock)
+            lying = self._lying.get(id(lock))
+            made._name = ("a lock", "made before" if lying is None else lying[1])
+            known = self._twins[id(lock)] = (lock, made)
+        return known[1]
+
+    def reset_twins(self) -> None:
+        """Restore the initial state of locks that outlive an execution."""
+        self._twins.clear()
