@@ -269,3 +269,47 @@ class OfFunctionAttribute:
 
     def increment(self) -> int:
         return self.work()
+
+
+@is_wrong
+class OfExchangedSpaceAfterAStep:
+    """Changes an attribute, exchanges the dictionary that has it, and changes it again."""
+
+    def __init__(self):
+        self.n = 0
+
+    def increment(self):
+        self.n = self.n
+        self.__dict__ = dict(self.__dict__)
+        self.n = self.n + 1
+        return self.n
+
+
+@is_wrong
+class OfAttributeThatComesAgain:
+    """Deletes an attribute between two of its changes."""
+
+    def __init__(self):
+        self.n = 0
+
+    def increment(self):
+        n = self.n
+        self.n = n
+        del self.n
+        self.n = n + 1
+        return n + 1
+
+
+@is_wrong
+class OfTwoWrites:
+    """The second of two changes of an attribute is the one that counts."""
+
+    def __init__(self):
+        self.both = 0, 0
+
+    def put(self, n):
+        self.both = n, 0
+        self.both = n, n
+
+    def read(self):
+        return self.both

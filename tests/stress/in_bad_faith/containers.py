@@ -269,3 +269,35 @@ class OfUserList(collections.UserList[int]):
 
     def take(self) -> int:
         return self.pop() if len(self) else 0
+
+
+@is_wrong
+class OfListThatGrows:
+    """An item is changed before and after the list."""
+
+    def __init__(self):
+        self.items = [0]
+
+    def increment(self):
+        self.items[0] = self.items[0]
+        self.items.append(0)
+        n = self.items[0]
+        self.items[0] = n + 1
+        return n + 1
+
+
+@is_wrong
+class OfIndexThatCounts:
+    """An index is an object of its own, and counts."""
+
+    def __init__(self):
+        self.items, self.n = [0], 0
+
+    def __index__(self):
+        self.n += 1
+        return 0
+
+    def increment(self):
+        self.items[0] = 0
+        self.items[self] = 0
+        return self.n
