@@ -1,7 +1,8 @@
 """How Cython translates the modules where its own way would let a call end the process. setup.py applies it.
 
-Two are faults without memory (`append_of_comprehensions`, `return_from_except`). The others are about internal
-functions and classes, which nobody calls so on purpose, but a pickle that names only our modules can.
+Two are faults without memory (`append_of_comprehensions`, `return_from_except`). Most others are about internal
+functions and classes, which nobody calls so on purpose, but a pickle that names only our modules can. The last one is
+for those who forget an argument (`names_of_missing_arguments`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def apply() -> None:
     arguments_of_our_classes()
     objects_that_only_we_make()
     indices_of_anything()
+    names_of_missing_arguments()
 
 
 # Cython's own body of this helper gives the item's reference back even if the append fails, and the code that calls it
@@ -179,3 +181,55 @@ def indices_of_anything() -> None:
             code.globalstate.directives = given
 
     ExprNodes.IndexNode.extra_index_params = checked
+
+
+# Cython's own body tells only how many were given. Here the C text of a function's name goes on with those of its
+# arguments, which whoever takes it for a name does not see.
+WRONG_NUMBER = ("RaiseArgTupleInvalid", "FunctionArguments.c")
+WRONG_NUMBER_BODY = """
+static void __Pyx_RaiseArgtupleInvalid(
+    const char* names, int exact, Py_ssize_t num_min, Py_ssize_t num_max, Py_ssize_t num_found)
+{
+    if (num_found < num_min) {
+        const char *missing = names;
+        for (Py_ssize_t i = 0; i <= num_found; i++) missing += strlen(missing) + 1;
+        PyErr_Format(PyExc_TypeError,
+                     "%.200s() missing required argument '%.200s' (pos %" CYTHON_FORMAT_SSIZE_T "d)",
+                     names, missing, num_found + 1);
+    } else {
+        PyErr_Format(PyExc_TypeError,
+                     "%.200s() takes %.8s %" CYTHON_FORMAT_SSIZE_T "d positional argument%.1s (%"
+                     CYTHON_FORMAT_SSIZE_T "d given)",
+                     names, exact ? "exactly" : "at most", num_max, (num_max == 1) ? "" : "s", num_found);
+    }
+}
+"""
+
+
+class Names(str):
+    """The name of a function, whose C text goes on with the names of its arguments."""
+
+    __slots__ = ("more",)
+    more: tuple[str, ...]
+
+    def as_c_string_literal(self) -> str:
+        """Return the C text."""
+        return '"' + r"\0".join((self, *self.more)) + '"'
+
+
+def names_of_missing_arguments() -> None:
+    """A call without an argument that it needs is told which, as CPython's own functions tell it."""
+    Code.UtilityCode.load_cached(*WRONG_NUMBER).impl = WRONG_NUMBER_BODY
+    generate = Nodes.DefNodeWrapper.generate_tuple_and_keyword_parsing_code
+
+    def with_names(self: Any, args: Any, *code: Any) -> None:
+        plain, self.name = self.name, Names(self.name)
+        self.name.more = tuple(
+            arg.name for arg in args if arg.is_generic and not (arg.is_self_arg or arg.is_type_arg or arg.kw_only)
+        )
+        try:
+            generate(self, args, *code)
+        finally:
+            self.name = plain
+
+    Nodes.DefNodeWrapper.generate_tuple_and_keyword_parsing_code = with_names

@@ -149,3 +149,23 @@ def test_help_shows_them() -> None:
     assert "subscribe(self, /, filter, subscriber, **options)" in shown
     assert "    Subscribe `subscriber` to `filter`" in shown
     assert "$self" not in shown
+
+
+@pytest.mark.parametrize("kind", [ctrie.Ctrie, ctrie.CtrieSet, subtrie.SubscriptionTrie, subtrie.TopicStore])
+def test_who_forgets_an_argument_is_told_which(kind: type) -> None:
+    one, told = kind(), 0
+    for name in (each for each in dir(kind) if not each.startswith("_")):
+        method = getattr(one, name)
+        if not callable(method):
+            continue
+        takes = inspect.signature(method).parameters.values()
+        needs = [
+            each for each in takes if each.default is each.empty and each.kind.description.startswith("positional")
+        ]
+        if needs:
+            with pytest.raises(TypeError) as raised:
+                method()
+            # Cython leaves a method of one argument to CPython, which names the method alone.
+            assert f"'{needs[0].name}'" in str(raised.value) or (len(takes) == 1 and name in str(raised.value)), name
+            told += 1
+    assert told > 3
