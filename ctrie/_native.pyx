@@ -3,7 +3,6 @@
 import atexit
 from types import GenericAlias
 
-cimport cython
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 
 from ctrie._signatures import LazySignature
@@ -65,7 +64,6 @@ cdef int _check_of_python(Slot slot) except -1:
         raise TypeError(f"{type(slot).__name__} objects are changed by the package alone")
 
 
-@cython.trashcan(True)      # releasing a chain of references does not recurse on the C stack
 cdef class AtomicReference:
     """A reference to any object that threads read and replace atomically.
 

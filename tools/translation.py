@@ -18,10 +18,11 @@ Naming: Any
 Nodes: Any
 Optimize: Any
 PyrexTypes: Any
+Symtab: Any
 TypeSlots: Any
-Code, ExprNodes, ModuleNode, Naming, Nodes, Optimize, PyrexTypes, TypeSlots = (
+Code, ExprNodes, ModuleNode, Naming, Nodes, Optimize, PyrexTypes, Symtab, TypeSlots = (
     import_module(f"Cython.Compiler.{name}")
-    for name in ("Code", "ExprNodes", "ModuleNode", "Naming", "Nodes", "Optimize", "PyrexTypes", "TypeSlots")
+    for name in ("Code", "ExprNodes", "ModuleNode", "Naming", "Nodes", "Optimize", "PyrexTypes", "Symtab", "TypeSlots")
 )
 
 
@@ -32,6 +33,7 @@ def apply() -> None:
     arguments_of_our_classes()
     objects_that_only_we_make()
     indices_of_anything()
+    objects_in_a_row()
     names_of_missing_arguments()
 
 
@@ -181,6 +183,23 @@ def indices_of_anything() -> None:
             code.globalstate.directives = given
 
     ExprNodes.IndexNode.extra_index_params = checked
+
+
+def objects_in_a_row() -> None:
+    """Objects that hold one another in a long row are dropped without recursion on the C stack, as CPython's own are.
+
+    Two kinds need not, and each write drops some. In every row of slots, which the nodes of tries are, too, there are
+    C-nodes (`ctrie/c/cnode.h`) or holders of slots. An edit belongs to one call, and nothing holds it.
+    """
+    given = Symtab.CClassScope.needs_trashcan
+
+    def needs(scope: Any) -> bool:
+        kind = scope.parent_type
+        while kind is not None and kind.name not in ("Slot", "Edit"):
+            kind = kind.base_type
+        return bool(given(scope) or (kind is None and scope.has_cyclic_pyobject_attrs and scope.needs_gc()))
+
+    Symtab.CClassScope.needs_trashcan = needs
 
 
 # Cython's own body tells only how many were given. Here the C text of a function's name goes on with those of its

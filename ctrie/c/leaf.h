@@ -102,11 +102,8 @@ static inline leaf_kind *leaf_kind_above(PyTypeObject *type)
     }
 }
 
-static void leaf_drop(PyObject *node)
+static void leaf_clear(leaf_kind *kind, PyObject *node, int plain)
 {
-    leaf_kind *kind = leaf_kind_above(Py_TYPE(node));
-    int plain = is_plain(node);
-    PyObject_GC_UnTrack(node);
     for (int i = 0; i < kind->references; i++) {
         Py_DECREF(LEAF_REFERENCE(node, kind, i));
     }
@@ -116,6 +113,27 @@ static void leaf_drop(PyObject *node)
     else {
         Py_TYPE(node)->tp_free(node);
     }
+}
+
+/* A leaf that is tracked may lead to another of its kind, and so on. The trashcan drops nested ones without recursion on the
+ * C stack: it calls this again, for a leaf that is no longer tracked then. What tells is a bit in its first reference. */
+enum { LEAF_WAITS = 1 };
+
+static void leaf_drop(PyObject *node)
+{
+    leaf_kind *kind = leaf_kind_above(Py_TYPE(node));
+    PyObject **first = &LEAF_REFERENCE(node, kind, 0);
+    int waited = (uintptr_t)*first & LEAF_WAITS;
+    if (!waited && !PyObject_GC_IsTracked(node)) {
+        leaf_clear(kind, node, is_plain(node));
+        return;
+    }
+    PyObject_GC_UnTrack(node);
+    *first = (PyObject *)((uintptr_t)*first | LEAF_WAITS);
+    Py_TRASHCAN_BEGIN(node, leaf_drop)
+    *first = (PyObject *)((uintptr_t)*first & ~(uintptr_t)LEAF_WAITS);
+    leaf_clear(kind, node, 0);
+    Py_TRASHCAN_END
 }
 
 /* Register the type of `first`, all of whose references are to None, as a kind of leaves. A subclass is another kind. */
