@@ -36,8 +36,8 @@ collect_ignore_glob = [
     *([] if INTERPRETED else [f"*/{name}" for name in STAND_INS]),
 ]
 
-# A test that uses one of these names starts threads.
-THREADS = {"Barrier", "Thread", "ThreadPoolExecutor", "campaign", "meanwhile", "run_together", "stress"}
+# A test that uses one of these names starts threads, or an event loop, whose callbacks meet as threads do.
+THREADS = {"asyncio", "Barrier", "Thread", "ThreadPoolExecutor", "campaign", "meanwhile", "run_together", "stress"}
 
 # Spark's Python workers must run in this environment, not in whichever python3 comes first.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -99,7 +99,7 @@ def uses_spark(item: pytest.Item) -> bool:
 
 
 def starts_threads(function: Any) -> bool:
-    """Return whether a function starts threads, or calls a function of its module which does."""
+    """Return whether a function starts threads or an event loop, or calls a function of its module which does."""
     codes, seen = [getattr(function, "__code__", None)], set()
     while codes:
         code = codes.pop()
