@@ -24,7 +24,7 @@ TREE: Final = (
 EXTRAS: Final = "EXTRAS=stress,test"
 SANITIZED: Final = (
     ("tests/subtrie",), ("tests/ctrie", "tests/fields"), ("tests/whole/test_no_memory.py",),
-    ("tests/whole/test_internals.py", "tests/whole/test_stack_and_state.py", "tests/whole/test_long_chains.py"),
+    ("tests/whole/test_internals.py", "tests/whole/test_stack_and_state.py"),
     ("tests/whole/test_failing_comparisons.py", "tests/whole/test_subclasses.py", "tests/whole/test_tally.py"),
 )  # fmt: skip
 NO_SUCH_PYTHON: Final = """\

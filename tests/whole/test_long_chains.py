@@ -17,9 +17,9 @@ import subtrie
 import subtrie.fields
 from tests.scripts import run_script
 
-PYTHONS_OWN: Final = (
-    1 << 9
-)  # a class that a `class` statement made, of which Python drops the instances (Py_TPFLAGS_HEAPTYPE)
+pytestmark = pytest.mark.compiled  # for the interpreted twin Python sees to it
+
+PYTHONS_OWN: Final = 1 << 9  # the flag of a class that a `class` statement made; Python drops its instances itself
 ROW: Final = """
 import sys
 from ctrie import AtomicReference, Ctrie, CtrieSet
@@ -91,12 +91,12 @@ for name, hold in HOLDERS.items():
 """
 
 
+@pytest.mark.slow
 def test_the_stack_does_not_grow_with_the_row() -> None:
     status, output, errors = run_script(ROW + DROPPED)
     assert status == 0, (output.splitlines()[-1:], errors[-1000:])
 
 
-@pytest.mark.compiled
 def test_nothing_public_is_left_out() -> None:
     rows: dict[str, Any] = {}
     exec(ROW, rows)
