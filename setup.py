@@ -148,7 +148,6 @@ _SMALL = (
     "subtrie._trie.match.own_first",
     "subtrie._trie.match.reading",
     "subtrie._trie.match.topic_rules",
-    "subtrie._trie.queries.overlapping",
     "subtrie.fields.boxes",
     "subtrie.fields.combined",
     "subtrie.fields.criteria",

@@ -142,10 +142,6 @@ cdef MainNode two_snodes(SNode x, SNode y, int lev, Gen gen)
 @cython.locals(tn=TNode, cn=CNode, ln=LNode, main=MainNode)
 cdef tuple branches(Root root, INode inode)
 cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
-@cython.locals(inode=INode, lev=int, main=MainNode, flag=uint64_t, cn=CNode)
-cdef SNode find_below(Root root, INode level, object key, uint64_t hash, object equal)
-
-
 cdef bint is_empty(Root root) except -1
 @cython.locals(here=tuple)
 cdef SNode first_snode(Root root)

@@ -446,31 +446,6 @@ def same_key(sn: SNode, key: object, hash: int, equal: Callable[[Any, Any], Any]
     return sn.hash == hash and sn.is_for(key, equal)
 
 
-def find_below(
-    root: Root, level: INode, key: object, hash: int, equal: Callable[[Any, Any], Any] | None
-) -> SNode | None:
-    """Return the S-node of `key` in the level that begins at I-node `level`, or None. Linearizes as `find`."""
-    inode = level
-    lev = 0
-    while True:
-        main = gcas_read(root, inode)
-        if isinstance(main, CNode):
-            cn: CNode = main
-            flag = flag_at(hash, lev)
-            if not cn.bitmap & flag:
-                return None
-            child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
-            if isinstance(child, INode):
-                inode = child
-                lev += W
-                continue
-            return child if same_key(child, key, hash, equal) else None
-        for sn in branches(root, inode):
-            if same_key(sn, key, hash, equal):
-                return sn  # type: ignore[no-any-return]
-        return None
-
-
 def is_empty(root: Root) -> bool:
     """Tell whether there is no S-node. O(1), because by I5 every branch leads to an S-node. Linearizes at the read of
     the root's main node."""

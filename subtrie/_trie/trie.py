@@ -18,7 +18,7 @@ from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
-    from ctrie._nodes import Root, empty_root, fork_root, freeze_root, rdcss_read_root
+    from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._slot import borrow
     from ctrie._tally import Tally, known, read, taken_over
     from subtrie._trie.branch import Branch, is_wanted, subscribers_of
@@ -73,7 +73,7 @@ from subtrie._trie.queries.listing import (
     subscription_count,
     walk,
 )
-from subtrie._trie.queries.overlapping import Given, overlapping_paths
+from subtrie._trie.queries.overlapping import has_wildcard, overlapping
 from subtrie._trie.signatures import subscription_trie
 
 
@@ -360,8 +360,9 @@ class SubscriptionTrie(Changeable):
         `dialect.overlaps` tells whether two filters share a topic. A subscription with exclusions is among them if one
         of these topics is outside of them. (If there are so many wildcards in its exclusions that this takes more than
         20,000 steps, it is among them, too.) TopicError for a text that is not a filter. The trie is walked along
-        `filter`: O(levels whose path shares the beginning of a topic with it); a filter without a wildcard costs about
-        what `entries` does. Lock-free; linearizes as `snapshot`, or without a wildcard as `match`.
+        `filter`: O(levels whose path shares the beginning of a topic with it), or O(n) for one of more than 62 words; a
+        filter without a wildcard costs about what `entries` does. Lock-free; linearizes as `snapshot`, or without a
+        wildcard as `match`.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("*.stock", 1), t.subscribe("eur.#", 2), t.subscribe("usd.bond", 3)
@@ -370,17 +371,20 @@ class SubscriptionTrie(Changeable):
         ['*.stock', 'eur.#']
         """
         dialect = self.dialect
-        words = dialect.split_filter(filter) if self._plan.exact or not filter else filter_path(self, filter)[0]
-        given_words = dialect.unshare(words)[1]
-        if self._plan.splits and not any(map(dialect.is_wild, given_words)):
+        if self._plan.exact or not filter:
+            words = dialect.split_filter(filter)
+            hashes = tuple(hash_in_filter(dialect, word) for word in words)
+        else:
+            words, hashes = filter_path(self, filter)
+        given = dialect.unshare(words)[1]
+        hashes = hashes[len(words) - len(given) :]
+        if self._plan.splits and not has_wildcard(hashes):
             try:  # it has one topic, itself; and what matches that is found quicker
-                return SubscriptionTrie.entries(self, dialect.join(given_words))
+                return SubscriptionTrie.entries(self, dialect.join(given))
             except TopicError:
                 pass  # what is a filter need not be a topic
-        given = Given(dialect, given_words, hash_in_filter)
-        root = freeze_root(self._root)
-        found = overlapping_paths(root, rdcss_read_root(root), self._plan.exact, given)
-        return shown_all(found, dialect, given_words)
+        found = overlapping(freeze_root(self._root), dialect, self._plan.exact, given, hashes)
+        return shown_all(found, dialect, given)
 
     # ------------------------------------------------------------------------------------------------------- to list
 

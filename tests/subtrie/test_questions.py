@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -92,6 +93,20 @@ class TestOverlapping:
         filters = sorted({text for text in filters if is_filter(dialect, text)})
         trie = filled(dialect, filters, exact)
         for filter in filters:
+            assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
+        trie.check()
+
+    @pytest.mark.parametrize("dialect", [AMQP, NATS], ids=lambda dialect: dialect.name)
+    @pytest.mark.parametrize("size", [31, 61, 62, 63])
+    def test_long_filters(self, dialect: Dialect, size: int) -> None:
+        """Up to the most words for which a set of positions has bits, and beyond."""
+        draw = Random(size)
+        words = ["a", "b", dialect.one_word, *([dialect.many_words] if dialect.many_words else [])]
+        drawn = [dialect.join(draw.choices(words, [20, 1, 3, 1], k=size)) for _ in range(12)]
+        ends = [dialect.join(("a",) * (size - 1) + (word,)) for word in words] + words
+        filters = sorted({text for text in drawn + ends if is_filter(dialect, text)})
+        trie = filled(dialect, filters)
+        for filter in filters[::3]:
             assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
         trie.check()
 

@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
 from ctrie._native cimport load
-from ctrie._nodes cimport INode, Root, SNode, TNode, branches, find_below, freeze_root, gcas_read, mix, rdcss_read_root
+from ctrie._nodes cimport INode, Root, SNode, TNode, branches, freeze_root, gcas_read, mix, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
 from subtrie._trie.packed_key cimport key_begins
 from subtrie._trie.subscribers cimport Excepting
@@ -71,5 +71,5 @@ cdef Reading new_reading(Root root, Query query)
 cdef CNode _alone(TNode tomb)
 cpdef tuple words_of(object path)
 cpdef object extended(object path, Branch branch)
-cpdef Branch branch_by(Root root, INode level, tuple key)
+@cython.locals(inode=INode, lev=int, main=MainNode, cn=CNode, flag=uint64_t, sn=Branch, found=Branch)
 cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash, str separator)

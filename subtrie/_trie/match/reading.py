@@ -25,7 +25,6 @@ if not cython.compiled:
         Root,
         TNode,
         branches,
-        find_below,
         freeze_root,
         gcas_read,
         mix,
@@ -334,21 +333,25 @@ def words_of(path: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
-def begun_with(word: str, hash: int, separator: str) -> tuple[Any, ...]:
-    """Return by what `branch_by` finds the branch that begins with a word."""
-    return hash, (word, word + separator)
-
-
-def branch_by(root: Root, level: INode, key: tuple[Any, ...]) -> Branch | None:
-    """The same as `branch_in`."""
-    return find_below(root, level, key[1], key[0], _begins_so)  # type: ignore[return-value]
-
-
 def branch_in(root: Root, level: INode, word: str, hash: int, separator: str) -> Branch | None:
-    """Return the branch that begins with `word` in a level, or None."""
-    return find_below(root, level, (word, word + separator), hash, _begins_so)  # type: ignore[return-value]
-
-
-def _begins_so(text: str, word: tuple[str, str]) -> bool:
-    """Return whether the words in `text` begin with a certain one, given also with the separator after it."""
-    return text == word[0] or text.startswith(word[1])
+    """Return the branch that begins with `word` in a level, or None. Linearizes as `find` in ctrie/_descent.py."""
+    inode = level
+    lev = 0
+    while True:
+        main = gcas_read(root, inode)
+        if not isinstance(main, CNode):
+            break
+        cn: CNode = main
+        flag = flag_at(hash, lev)
+        if not cn.bitmap & flag:
+            return None
+        child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
+        if not isinstance(child, INode):
+            found: Branch = child
+            return found if found.hash == hash and key_begins(found, word, separator) else None
+        inode = child
+        lev += W
+    for sn in branches(root, inode):
+        if sn.hash == hash and key_begins(sn, word, separator):
+            return sn  # type: ignore[no-any-return]
+    return None

@@ -1,8 +1,18 @@
 # C types for overlapping.py.
 cimport cython
+from libc.stdint cimport uint64_t
 
-from subtrie._trie.branch cimport Branch, is_wanted
-from subtrie._trie.match.reading cimport branch_by, branch_in, extended
+from ctrie._arrays cimport flag_at, popcount
+from ctrie._cnode cimport CNode, MainNode, branch_at
+from ctrie._nodes cimport INode, Root, branches, gcas_read, rdcss_read_root
+from ctrie._signals cimport check_signals
+from subtrie._trie.branch cimport Branch, Chain, is_wanted
+from subtrie._trie.match.plan cimport word_hash
+from subtrie._trie.match.reading cimport branch_in, extended
+from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD
+
+cdef enum:
+    MOST = 62
 
 
 cdef class Given:
@@ -12,34 +22,81 @@ cdef class Given:
     cdef int many_min
     cdef bint zero_words
     cdef str prefix
-    cdef str whole
     cdef bint starts_wild
-    cdef object one
-    cdef object many
-    cdef object reserved
-    cdef Py_ssize_t size
-    cdef dict literal
-    cdef dict keys
-    cdef object fresh
-    cdef object after
+    cdef uint64_t one
+    cdef uint64_t many
+    cdef uint64_t reserved
+    cdef int size
+    cdef list names
+    cdef uint64_t hashes[MOST]
+    cdef uint64_t bits[MOST]
+    cdef str whole
+    cdef uint64_t whole_hash
+    cdef bint is_wide
+    cdef uint64_t fresh
+    cdef uint64_t after
 
-    cdef object _add(self, str word)
+    @cython.locals(i=Py_ssize_t)
+    cdef object begin(self, object dialect, tuple words, tuple hashes)
+    cdef object _add(self, str word, uint64_t hash)
+    @cython.locals(place=int)
+    cdef object _add_name(self, str word, uint64_t hash)
+    @cython.locals(place=int, name=str)
+    cdef int _place_of(self, str word) except -2
     cdef bint is_wild(self, str word) except -1
     cdef bint _reserves(self, str word) except -1
-    cdef object _closed(self, object positions)
-    cdef bint ends(self) except -1
-    cdef bint takes_any_word(self) except -1
+    cdef uint64_t _closed(self, uint64_t positions) noexcept
+    @cython.locals(end=uint64_t)
+    cdef bint ends(self) noexcept
+    cdef bint takes_any_word(self) noexcept
+    @cython.locals(place=int, fitting=uint64_t, after=uint64_t)
     cdef object take(self, str word, bint wild_before)
-    cdef object _take_many(self)
-    cdef object _any_word(self)
-    cdef object _stepped(self, object positions, object fitting)
+    cdef void _take_one(self) noexcept
+    @cython.locals(after=uint64_t, everything=uint64_t)
+    cdef void _take_many(self) noexcept
+    @cython.locals(fitting=uint64_t)
+    cdef uint64_t _any_word(self) noexcept
+    cdef uint64_t _stepped(self, uint64_t positions, uint64_t fitting) noexcept
 
 
-cdef tuple _reached(Given given)
-cdef object _go_to(Given given, object fresh, object after)
-@cython.locals(no_words=bint, ends=bint, starts_wild=bint)
-cdef bint _goes_on(Given given, Branch branch, object path, bint wild_before, list stack) except -1
-@cython.locals(separator=str, word=str)
-cdef bint _take_words(Given given, Branch branch, bint wild_before) except -1
-@cython.locals(wanted=list, found=list, word=str, key=tuple, branch=Branch)
-cdef object _candidates(object root, object level, bint has_texts, Given given)
+@cython.freelist(8)
+cdef class Step:
+    cdef INode inode
+    cdef bint is_part
+    cdef object path
+    cdef uint64_t fresh
+    cdef uint64_t after
+    cdef bint wild_before
+    cdef Step rest
+
+
+cdef class Overlaps:
+    cdef Root root
+    cdef bint exact
+    cdef Given given
+    cdef Step step
+    cdef Step here
+    cdef object nodes
+    cdef Py_ssize_t count
+    cdef Py_ssize_t steps
+    cdef Py_ssize_t at
+
+    @cython.locals(step=Step)
+    cdef object put(self, INode inode, bint is_part, object path, uint64_t fresh, uint64_t after, bint wild_before)
+    @cython.locals(given=Given, step=Step, has_texts=bint)
+    cdef bint _begin_step(self) except -1
+    @cython.locals(here=Step, given=Given, text=str, no_words=bint, ends=bint, starts_wild=bint, below=INode)
+    cdef object _goes_on(self, Branch branch)
+    @cython.locals(given=Given, wild_before=bint, words=list, word=str, i=Py_ssize_t)
+    cdef bint _take_words(self, Branch branch, str text) except -1
+    @cython.locals(
+        given=Given, main=MainNode, cn=CNode, found=list, wild=uint64_t, flag=uint64_t, at=uint64_t, i=Py_ssize_t
+    )
+    cdef object _candidates(self, INode level, bint has_texts)
+    @cython.locals(branch=Branch)
+    cdef object _find(self, list found, INode level, str word, uint64_t hash)
+
+
+@cython.locals(given=Given, found=Overlaps)
+cpdef object overlapping(object root, object dialect, bint exact, tuple words, tuple hashes)
+cpdef bint has_wildcard(tuple hashes) except -1

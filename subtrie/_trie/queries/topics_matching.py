@@ -107,8 +107,8 @@ def _read_mains(w: Walk, root: Root) -> int:
 
 
 def _visit_own(w: Walk, root: Root) -> bool:
-    """Visit the one branch in each of the group's levels that begins with the filter's next word, like `find_below` in
-    ctrie/_nodes.py."""
+    """Visit the one branch in each of the group's levels that begins with the filter's next word, like `branch_in` in
+    reading.py."""
     aim = aim_at(w, w.depth)
     lev = 0
     while w.count > 0:
