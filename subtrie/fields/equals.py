@@ -6,6 +6,9 @@ in its values and their types, and in how a pattern wrote it. Threads share no s
 another at every subscribe. Criteria with values of other types than PLAIN are not looked at: they may have no hash, may
 compare equal without being the same, or may change. Those with long texts are not kept.
 
+The words of filters are one object, too, where they are the same: a search that compares words of many filters finds
+those that it has met before in the processor's caches.
+
 What is rare, and filed under, is known where it is filed: state.py looks for it there (`is_like`).
 """
 
@@ -48,6 +51,7 @@ class _Own(threading.local):
 
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], Criterion] = {}
+        self.words: dict[str, str] = {}
 
 
 own = _Own()
@@ -70,6 +74,16 @@ def one_of_equals(criterion: Criterion) -> Criterion:
         known.clear()
     known[likeness] = criterion
     return criterion
+
+
+def one_of_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words, each of which is one object with those that this thread has subscribed before. O(words)."""
+    known: dict[str, str] = own.words
+    if len(known) >= KNOWN:
+        known.clear()
+    return tuple(
+        [known.setdefault(word, word) if type(word) is str and len(word) <= LONGEST else word for word in words]
+    )
 
 
 def is_like(found: Criterion, wanted: Equals) -> bool:

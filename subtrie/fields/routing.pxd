@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 
 from ctrie._native cimport Borrowed
 from subtrie._trie.match.plan cimport Plan
+from subtrie.fields.equals cimport one_of_words
 from subtrie.fields.matcher cimport FieldMatcher, as_dict, others_may_run, state_of
 from subtrie.fields.search cimport answers_on_topic
 from subtrie.fields.state cimport State

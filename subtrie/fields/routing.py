@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
     from subtrie._trie.match.plan import Plan
+    from subtrie.fields.equals import one_of_words
     from subtrie.fields.matcher import FieldMatcher, as_dict, others_may_run, state_of
     from subtrie.fields.search import answers_on_topic
     from subtrie.fields.state import State
@@ -291,7 +292,7 @@ class RoutingMatcher:
 
     def _asked(self, filter: str, criteria: Iterable[Criterion]) -> frozenset[Criterion]:
         words = checked_filter(self.dialect, filter, None)
-        return frozenset((Topic(self.dialect, str(filter), words), *listed(criteria)))
+        return frozenset((Topic(self.dialect, str(filter), one_of_words(words)), *listed(criteria)))
 
     def _parts_of(self, subscription: Any) -> tuple[Any, ...]:
         """Return one of many as `FieldMatcher.subscribe_many` takes it."""

@@ -306,6 +306,16 @@ def _note_at_ends(search: Any, first: int) -> int:
         cell = node_at(search, at)
         if is_exactly(cell, Cell) and hash_in(cell) == hash_at(search, at):
             prefetch(key_in(cell))
+            for i in range(few_in(cell)):
+                prefetch(few_at(cell, i))
+        at += WAY
+    at = first
+    while at < last:
+        cell = node_at(search, at)
+        if is_exactly(cell, Cell) and hash_in(cell) == hash_at(search, at):
+            for i in range(few_in(cell)):  # most likely it is the right cell, and these are asked for
+                prefetch(rest_of(few_at(cell, i)))
+                prefetch_to_count(answer_of(search, few_at(cell, i)))
         at += WAY
     at = first
     while at < last:
@@ -353,8 +363,6 @@ def _note_at(search: Any, cell: Any, at: int) -> int:
 
 def _leads_to(search: Any, cell: Any, at: int) -> bool:
     """Return whether a way leads to a cell with its hash: whether the cell's key is the value, or the words."""
-    for i in range(few_in(cell)):
-        prefetch(few_at(cell, i))
     key, number = key_in(cell), number_at(search, at)
     if number >= 0:
         return key is value_at(search, number) or is_equal(key, value_at(search, number))

@@ -111,6 +111,19 @@ def test_equal_criteria_are_one_object() -> None:
     assert len({(found.subscriber, *sorted(map(repr, found.criteria))) for found in fields}) == 2_000
 
 
+def test_equal_words_of_filters_are_one_object() -> None:
+    def words() -> tuple[str, ...]:
+        return tuple("".join(["wo", end]) for end in ("rd", "rm", "x" * equals.LONGEST))
+
+    (one, two, long), (again, other, longer) = equals.one_of_words(words()), equals.one_of_words(words())
+    assert one is again
+    assert two is other
+    assert long is not longer
+    for number in range(2 * equals.KNOWN):  # a part of these is forgotten
+        assert equals.one_of_words((f"w{number}", "word")) == (f"w{number}", "word")
+    assert len(equals.own.words) <= equals.KNOWN + 2
+
+
 LIKE = [
     (Equals("a", 1), Equals("a", True), Equals("a", 1.0)),
     (Equals("a", 0.0), Equals("a", -0.0), Equals("a", 0)),
