@@ -1,6 +1,6 @@
 # C types for index.py.
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._arrays cimport replaced, settle
 from ctrie._nodes cimport mix
@@ -21,6 +21,7 @@ cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 cdef class Filed(Keyed):
     cdef readonly uint64_t needs
     cdef readonly bint is_repeated
+    cdef readonly uint32_t pieces
     cdef readonly object rest
     cdef readonly object access
 

@@ -4,6 +4,10 @@ Most entries that a search finds under one criterion fail at another one. To ask
 in memory that is in no cache. So an entry has a bit for each field that its other criteria need, and for each value. A
 search gathers the bits of what the message has. If an entry has a bit that the message lacks, nobody wants the message
 for it, and nothing more of it is read. It is a Bloom filter: an entry that passes still has to be asked.
+
+Many patterns with `*` have one piece of a text in common that has others, too. So an entry that is found by a piece has
+a bit for each of all pieces of its pattern, in 32 bits more, and a search gathers those of the texts that it takes to
+pieces.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ from typing import Any
 if not cython.compiled:
     from ctrie._nodes import mix
     from subtrie.fields.boxes import Box
-    from subtrie.fields.criteria import Criterion
+    from subtrie.fields.criteria import PIECES, Criterion, Key
+    from subtrie.fields.texts import LONGEST_PIECE, Wildcard
     from subtrie.fields.topics import Topic
 
 from subtrie.fields.combined import Not
@@ -34,7 +39,7 @@ from subtrie.fields.criteria import (
     Present,
     Within,
 )
-from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
+from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix
 
 _OF_VALUES = (Equals, OneOf, NotIn, Present, Within, LessThan, AtMost, GreaterThan, AtLeast, Not)
 _OF_TEXTS = (Prefix, Suffix, Wildcard, EqualsIgnoringCase, InNetwork)
@@ -49,6 +54,10 @@ if not cython.compiled:  # the compiled ones are in needs.pxd
     def bit_of_value(name_hash: int, value_hash: int) -> int:
         """Return the bit of a value of a field."""
         return 1 << ((name_hash ^ value_hash) >> 58)
+
+    def bit_of_piece(piece_hash: int) -> int:
+        """Return the bit of a piece of a text, one of the longest."""
+        return 1 << (piece_hash >> 59)
 
 
 def needs_of(rest: Any) -> int:
@@ -75,3 +84,19 @@ def _bits_of(criterion: Criterion) -> int:
     if type(criterion) is not Equals:
         return bit_of_field(name_hash)
     return bit_of_field(name_hash) | bit_of_value(name_hash, mix(hash(criterion.value)))
+
+
+def pieces_needed(access: Any, rest: Any) -> int:
+    """Return the bits of the pieces that a text of a field has which meets what remains to be asked of an entry, if it
+    is filed under a piece of that text."""
+    if type(access) is not Key or access.view != PIECES:
+        return 0
+    bits = 0
+    for asked in rest if type(rest) is tuple else (rest,):
+        if type(asked) is not Wildcard or asked.name is not access.name:  # its own pattern, at least
+            continue
+        pattern: Wildcard = asked
+        for part in pattern.parts:
+            for i in range(len(part) - LONGEST_PIECE + 1):
+                bits |= bit_of_piece(mix(hash(part[i : i + LONGEST_PIECE])))
+    return bits

@@ -21,13 +21,13 @@ from subtrie.fields.index cimport Index
 from subtrie.fields.intervals cimport Point, below_at, entries_around, is_leaf, point_at, prefetch_node
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State, Subscribed, criteria_of, has_owners_of_several, index_of
-from subtrie.fields.texts cimport pieces_of, viewed
+from subtrie.fields.texts cimport LONGEST_PIECE, pieces_of, viewed
 from subtrie.fields.topics cimport hash_of_all, stand_there
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_all_bits, has_field, has_topic,
+    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_all_bits, has_field, has_pieces, has_topic,
     hash_at,
     is_equal, is_first_of_name, is_met, is_new, is_repeated, keep, may_refer, name_at, name_hash_at, needs_in, node_at, note, note_bits,
-    note_bits_of_values, note_node, note_plain, note_value,
+    note_bits_of_values, note_node, note_piece, note_plain, note_value,
     note_way, number_at,
     prefetch, ranges_of, rest_of, see, start_over, topics_of, unsee, value_at, value_hash_at, value_of,
     values_known, values_of, views_of, whole_of, whole_value, words_of,
@@ -72,7 +72,7 @@ cdef int _follow(Search *search, Py_ssize_t first, Py_ssize_t last) noexcept
 cdef inline int _note_at(Search *search, Borrowed cell, Py_ssize_t at) except -1
 @cython.locals(i=Py_ssize_t, key=Borrowed, number=Py_ssize_t)
 cdef inline bint _leads_to(Search *search, Borrowed cell, Py_ssize_t at) except -1
-@cython.locals(view=int, field=Borrowed)
+@cython.locals(view=int, field=Borrowed, piece=str)
 cdef int _note_in_views(Search *search, Borrowed views, object text) except -1
 @cython.locals(i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL

@@ -40,7 +40,7 @@ if not cython.compiled:
     from subtrie.fields.intervals import below_at, entries_around, is_leaf, point_at, prefetch_node
     from subtrie.fields.maps import Cell
     from subtrie.fields.state import State, Subscribed, criteria_of, has_owners_of_several, index_of
-    from subtrie.fields.texts import pieces_of, viewed
+    from subtrie.fields.texts import LONGEST_PIECE, pieces_of, viewed
     from subtrie.fields.topics import hash_of_all, stand_there
     from subtrie.fields.views import (
         AHEAD,
@@ -63,6 +63,7 @@ if not cython.compiled:
         go_on,
         has_all_bits,
         has_field,
+        has_pieces,
         has_topic,
         hash_at,
         is_equal,
@@ -80,6 +81,7 @@ if not cython.compiled:
         note_bits,
         note_bits_of_values,
         note_node,
+        note_piece,
         note_plain,
         note_value,
         note_way,
@@ -377,6 +379,8 @@ def _note_in_views(search: Any, views: Any, text: Any) -> int:
             continue
         if view == PIECES:
             for piece in pieces_of(plain(text)):
+                if len(piece) == LONGEST_PIECE:
+                    note_piece(search, mix(hash(piece)))
                 _note_in_view(search, field, piece)
             continue
         found = viewed(view, text)
@@ -576,7 +580,7 @@ def _keep_possible(search: Any) -> int:
         if needs_in(as_node(items[i])) & lacks and not has_all_bits(search):
             note_bits_of_values(search)
             lacks = ~search.has
-        if not needs_in(as_node(items[i])) & lacks:
+        if not needs_in(as_node(items[i])) & lacks and has_pieces(search, as_node(items[i])):
             search.repeated |= is_repeated(as_node(items[i]))
             items[kept] = items[i]
             kept += 1

@@ -53,7 +53,7 @@ if not cython.compiled:
         new_index,
         refiled,
     )
-    from subtrie.fields.needs import needs_of
+    from subtrie.fields.needs import needs_of, pieces_needed
 
 from subtrie._trie.keyed import changed_keyed, check_set, check_shape, iter_keyed
 from subtrie.fields.index import all_in_index, check_index, places_of
@@ -153,7 +153,8 @@ def with_subscription(
     else:
         if known.access is None:
             _file(known, state.index, criteria)
-        new.access, new.rest, new.asked, new.needs = known.access, known.rest, known.asked, known.needs
+        new.access, new.rest, new.asked = known.access, known.rest, known.asked
+        new.needs, new.pieces = known.needs, known.pieces
     new.is_repeated = type(new.access) is tuple
     settle(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
@@ -338,7 +339,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.key = criterion
     clue.hash = hash
     clue.rest = None if criterion.is_found_exactly() else criterion
-    clue.needs = 0  # it is filed under the field that it needs
+    clue.needs = clue.pieces = 0  # it is filed under the field that it needs
     clue.access = access_of_clue(criterion)
     clue.is_repeated = type(clue.access) is tuple
     settle(clue)
@@ -483,7 +484,8 @@ def _file(new: Subscribed, index: Index, criteria: frozenset[Criterion]) -> int:
             settle(rest)
         elif rest is not None:
             rest = one_of_equals(rest)
-    new.access, new.rest, new.asked, new.needs = access, rest, asked, needs_of(rest)
+    new.access, new.rest, new.asked = access, rest, asked
+    new.needs, new.pieces = needs_of(rest), pieces_needed(access, rest)
     return 0
 
 
@@ -644,6 +646,7 @@ def check_state(state: State) -> None:
             assert entry.key is owner.key, f"two objects for {owner.key!r}"
             assert entry.delivery[0] is owner.key, f"a delivery to another object than {owner.key!r}"
             assert entry.needs == needs_of(entry.rest), f"the bits of {entry.rest!r} are wrong"
+            assert entry.pieces == pieces_needed(entry.access, entry.rest), f"the pieces of {entry.rest!r} are wrong"
             asked = frozenset(criteria_of(entry))
             assert find_in(state, asked, entry.key, owner.hash) is entry, f"{entry.key!r} is not found"
     check_index(state.index)

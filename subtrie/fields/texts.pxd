@@ -7,6 +7,8 @@ from subtrie.fields.criteria cimport (
 )
 
 
+cdef Py_ssize_t LONGEST_PIECE
+
 
 cdef class EqualsIgnoringCase(Criterion):
     cdef readonly str text

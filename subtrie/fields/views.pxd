@@ -2,7 +2,7 @@
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport Py_EQ, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from ctrie._native cimport Borrowed, is_exactly
@@ -12,7 +12,7 @@ from subtrie._trie.keyed cimport key_in
 from subtrie.fields.criteria cimport Criterion, is_for_certain
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
-from subtrie.fields.needs cimport bit_of_field, bit_of_value
+from subtrie.fields.needs cimport bit_of_field, bit_of_piece, bit_of_value
 from subtrie.fields.state cimport Subscribed
 from subtrie.fields.topics cimport Topic, topic_holds
 from subtrie.fields.words cimport Words
@@ -66,6 +66,7 @@ cdef struct Search:
     buffer noted        # entries
     buffer nodes        # those to be looked at: of trees, and on ways
     buffer values       # those of the message: the name, its hash, a value, its hash
+    uint32_t pieces     # the bits of the pieces of its texts, if any are taken to pieces
     uint64_t has        # the bits of its fields (needs.py), and of its values
     bint has_all        # whether it has those of values
     bint repeated       # whether an entry may be noted several times
@@ -85,6 +86,7 @@ cdef inline void begin(Search *search, dict message, Words *words, bint delivers
     search.message = <PyObject *>message
     search.copy = NULL
     search.is_callers = False
+    search.pieces = 0
     search.has = 0
     search.has_all = True
     search.delivers = delivers
@@ -267,6 +269,14 @@ cdef inline bint has_topic(Search *search) noexcept:
 
 cdef inline void note_bits(Search *search, uint64_t bits) noexcept:
     search.has |= bits
+
+
+cdef inline void note_piece(Search *search, uint64_t piece_hash) noexcept:
+    search.pieces |= bit_of_piece(piece_hash)
+
+
+cdef inline bint has_pieces(Search *search, Borrowed entry) noexcept:
+    return not (<Filed>entry).pieces & ~search.pieces
 
 
 cdef inline void keep(Search *search, Py_ssize_t count) noexcept:

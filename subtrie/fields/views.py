@@ -12,7 +12,7 @@ from typing import Any
 from subtrie._trie.match.walk import Buffer
 from subtrie.fields.boxes import bracket_of
 from subtrie.fields.criteria import is_for_certain
-from subtrie.fields.needs import bit_of_field, bit_of_value
+from subtrie.fields.needs import bit_of_field, bit_of_piece, bit_of_value
 from subtrie.fields.topics import Topic, topic_holds
 from subtrie.fields.words import Words
 
@@ -29,10 +29,11 @@ class Search:
     users: it holds what it has noted, and makes a copy when a criterion is first asked, if one is. Such values are
     hashed where that is needed."""
 
-    __slots__ = ("delivers", "has", "message", "nodes", "noted", "repeated", "together", "values", "words")
+    __slots__ = ("delivers", "has", "message", "nodes", "noted", "pieces", "repeated", "together", "values", "words")
     words: Words | None  # those of its topic, if it has one
     message: dict[Any, Any]
     has: int
+    pieces: int  # the bits of the pieces of its texts, if any are taken to pieces
     noted: Buffer
     nodes: Buffer
     values: list[tuple[Any, int, Any, int]]  # those of the message: the name, its hash, a value, its hash
@@ -51,7 +52,7 @@ class Seen:
 def begin(search: Search, message: dict[Any, Any], words: Any, delivers: bool) -> None:
     """Begin a search for a message, with the words of its topic, if it has one."""
     search.words, search.delivers = words, delivers
-    search.message, search.has, search.noted, search.nodes = message, 0, Buffer(), Buffer()
+    search.message, search.has, search.pieces, search.noted, search.nodes = message, 0, 0, Buffer(), Buffer()
     search.repeated = search.together = False
     search.values = []
 
@@ -174,6 +175,16 @@ def has_topic(search: Search) -> bool:
 def note_bits(search: Search, bits: int) -> None:
     """Note that the message has what these bits stand for."""
     search.has |= bits
+
+
+def note_piece(search: Search, piece_hash: int) -> None:
+    """Note that a text has a piece with this hash."""
+    search.pieces |= bit_of_piece(piece_hash)
+
+
+def has_pieces(search: Search, entry: Any) -> bool:
+    """Return whether the texts that were taken to pieces have those that an entry needs."""
+    return not entry.pieces & ~search.pieces
 
 
 def keep(search: Search, count: int) -> None:

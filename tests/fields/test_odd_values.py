@@ -350,3 +350,31 @@ def test_users_code_that_changes_the_message_changes_no_answer(
         message.clear()
         message.update({"state": "op" + "en", "kind": 1, "name": "".join(["b", "c"]), **more})
         assert sorted(found(message)) == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_patterns_that_have_pieces_in_common(seed: int) -> None:
+    """Each text is met by those whose pieces it has one after the other, and not by those that it has pieces of."""
+    rng = random.Random(seed)
+
+    def word(size: int) -> str:
+        return "".join(rng.choices("ab\xe9", k=size))
+
+    patterns = [
+        (f"*{word(rng.randrange(1, 7))}*{word(rng.randrange(5))}".rstrip("*") + "*", word(4)) for _ in range(80)
+    ]
+    matcher: FieldMatcher[int] = FieldMatcher()
+    for number, (pattern, other) in enumerate(patterns):
+        more: list[Criterion] = [Wildcard("b", f"*{other}*")] if number % 2 else []
+        matcher.subscribe([Wildcard("a", pattern), *more], number)
+    matcher.check()
+    for _ in range(40):
+        texts = [word(rng.randrange(14)) for _ in range(rng.randrange(1, 3))]
+        beside = word(rng.randrange(10))
+        wanted = [
+            number
+            for number, (pattern, other) in enumerate(patterns)
+            if any(re.fullmatch(pattern.replace("*", ".*"), text) for text in texts)
+            and (number % 2 == 0 or other in beside)
+        ]
+        assert sorted(matcher.match_all({"a": texts if len(texts) > 1 else texts[0], "b": beside})) == wanted
