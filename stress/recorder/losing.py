@@ -33,12 +33,16 @@ __all__ = ["make_only_what_is_wanted_first", "would_tell_of_a_lost_change"]
 
 _CALLS: Final = 12
 """Calls that are made on each object."""
-_SECONDS: Final = 1.0
-_PATIENCE: Final = 0.5
+_TRIALS: Final = 150
+_SECONDS: Final = 3.0
+_PATIENCE: Final = 0.2
+"""Seconds after which a call waits if its thread sleeps, ..."""
+_STARVED: Final = 10.0
+"""... and in which a thread that is busy must come to its end."""
 _LOOKS: Final = 4
 _MOST: Final = 2_000
 """Objects that are looked at, as parts of the one under test."""
-_LINES: Final = 20_000
+_LINES: Final = 5_000
 """Lines of Python after which calls count as endless."""
 _BUDGET: Final = Budget(steps=20_000, seconds=0.5)
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
@@ -51,15 +55,16 @@ def would_tell_of_a_lost_change(make: Callable[[], Any], calls: Sequence[Call], 
     """Whether the answers to the first of these calls would be refused if one of their changes were lost. Nothing is
     known, so the answer is False, if they wait or are refused as they are, or take too long.
     """
-    calls, until = calls[:_CALLS], time.monotonic() + _SECONDS
+    calls, until, trials = calls[:_CALLS], time.monotonic() + _SECONDS, 0
     one, other = make(), make()
     trial = _Trial(make, calls, spec, frozenset(_picture(one, ())) & frozenset(_picture(other, ())))
     if trial.is_refused(None) is not False:
         return False
     for at in (None, *range(len(calls))):
         number = 0
-        while time.monotonic() < until:
+        while trials < _TRIALS and time.monotonic() < until:
             lost = _Lost(at, number)
+            trials += 1
             is_refused = trial.is_refused(lost)
             if is_refused is not False:
                 return bool(is_refused)
@@ -161,9 +166,13 @@ class _Trial:
 
         thread = threading.Thread(target=work, daemon=True, name="stress-losing")
         thread.start()
+        until = time.monotonic() + _STARVED
         thread.join(_PATIENCE)
-        if thread.is_alive():
-            return True if _sleeps(thread) else None
+        while thread.is_alive():
+            if _sleeps(thread):
+                return True
+            if time.monotonic() > until:
+                return None
         if raised:
             return True if type(raised[0]) is _Endless else None
         return check(History(tuple(operations)), self.spec, budget=_BUDGET).verdict is Verdict.ILLEGAL
