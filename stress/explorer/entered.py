@@ -91,14 +91,14 @@ class Entered:
 
 def functions_of(codes: Mapping[int, CodeType], roots: Iterable[Any] = ()) -> list[FunctionType]:
     """The functions that have one of these codes. A free-threaded build does not tell of all of them who refers to
-    their code, so all that `roots` and the modules refer to is searched there.
+    their code, nor does any of what `gc.freeze` hides, so all that `roots` and the modules refer to is searched there.
     """
     found = {id(each): each for each in (gc.get_referrers(*codes.values()) if codes else ()) if _is_function(each)}
     missing = _with_functions(codes) - {id(each.__code__) for each in found.values()}
     files = {each.co_filename for each in codes.values()}
     modules = list(sys.modules.values())
     near = [each for each in modules if getattr(each, "__file__", None) in files]
-    for places in ([*roots, *near], modules) if _FORGETS else ():
+    for places in ([*roots, *near], modules) if _FORGETS or gc.get_freeze_count() else ():
         if missing:
             for each in _functions_behind(places):
                 if id(each.__code__) in codes:

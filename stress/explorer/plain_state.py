@@ -558,7 +558,7 @@ class PlainState(StandIns):
             if treatment is Treatment.EXPLORED:
                 copy = self.stepped.alike.get(code) if self.listens else None
                 if copy is not None:  # it was compiled again, or its function was made before the exploration
-                    function.__code__ = copy
+                    self.stepped.give_one(function, copy)
                     return
                 self._has_entered(code)
             elif treatment is Treatment.OPAQUE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from stress.explorer.caller import CALLING
 from stress.explorer.codes import codes_in, copy_of, marks_itself
@@ -30,6 +31,7 @@ class Stepped:
         self.has_marks = False
         """Whether some code marks its steps itself."""
         self._swapped: list[tuple[FunctionType, CodeType]] = []
+        self._met: WeakKeyDictionary[FunctionType, CodeType] = WeakKeyDictionary()
 
     def give(self, knowledge: Knowledge) -> None:
         """Let the codes that are known have steps."""
@@ -51,11 +53,17 @@ class Stepped:
                 self._swapped.append((function, code))
                 function.__code__ = copies[id(code)]
 
+    def give_one(self, function: FunctionType, copy: CodeType) -> None:
+        """Let a function have steps that is met when it is called."""
+        self._met.setdefault(function, function.__code__)
+        function.__code__ = copy
+
     def take_back(self) -> None:
-        """Give the functions their own codes again."""
-        for function, code in reversed(self._swapped):
+        """Give the functions their own codes again. One that has got steps twice would end the process."""
+        for function, code in (*self._met.items(), *reversed(self._swapped)):
             function.__code__ = code
         self._swapped.clear()
+        self._met.clear()
 
     def outliving(self) -> Iterator[tuple[Any, str, Any]]:
         """The variables of modules that code with steps names, as (dictionary, name, value), and the attributes of its
