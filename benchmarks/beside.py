@@ -68,7 +68,7 @@ def _measured(other: Path, operations: list[str], rounds: int) -> tuple[list[dic
 
 def _of_a_process(root: Path, load: Path, operations: list[str]) -> dict[str, float]:
     command = [sys.executable, "-P", __file__, "--in-a-process", str(root), str(load), *operations]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     return dict(zip(operations, map(float, answer), strict=True))
 
 

@@ -12,7 +12,7 @@ from ctrie._nodes cimport (
 )
 from ctrie._release cimport release
 from ctrie._signals cimport EVERY, check_signals
-from ctrie._tally cimport Tally, begin_change, begin_clear, doubt, end_change, end_clear
+from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt
 cdef extern from "watch.h":
     bint is_watching "ctrie_is_watching" ()
     void watch_more "ctrie_watch" (int more)
@@ -54,12 +54,12 @@ cdef class ChangeableMap(Rooted):
     cdef int _put(self, object key, object value) except -1
     @cython.locals(hash=uint64_t, outcome=int)
     cdef object _put_if_absent(self, object key, object value, object default)
-    @cython.locals(outcome=int)
+    @cython.locals(outcome=int, in_doubt=bint)
     cdef int _put_quickly(self, object key, uint64_t hash, object value, bint only_new) except -1
-    @cython.locals(stored=bint, number=Py_ssize_t)
+    @cython.locals(stored=bint, in_doubt=bint, number=Py_ssize_t)
     cdef bint _fill_root(self, list pairs, bint distinct) except -1
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
-    @cython.locals(edit=MapEdit, found=SNode, more=int)
+    @cython.locals(edit=MapEdit, found=SNode, more=int, in_doubt=bint)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
     cdef object _watch_on(self, object watch, str operation, object key, uint64_t hash)
     @cython.locals(edit=MapEdit)

@@ -48,7 +48,7 @@ if not cython.compiled:
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from ctrie._stack import check_stack
-    from ctrie._tally import Tally, begin_change, begin_clear, doubt, end_change, end_clear
+    from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt
 
 from ctrie._nodes import NODES
 from ctrie._own_changes import Watch, note_change
@@ -348,14 +348,15 @@ class ChangeableMap(Rooted):
     def _fill_root(self, pairs: list[Any], distinct: bool) -> bool:
         """Store these pairs, some, at once if the trie is empty; return whether they are stored."""
         begin_change(self._tally)
-        stored = False
+        stored, in_doubt = False, True
         try:
             number = len(pairs)
-            stored = fill_root(self._root, pairs, self._equal)
+            stored, in_doubt = fill_root(self._root, pairs, self._equal), False
         finally:
-            if stored and not distinct:
-                doubt(self._tally)
-            end_change(self._tally, number if stored and distinct else 0, 0)
+            if in_doubt or (stored and not distinct):
+                end_in_doubt(self._tally)
+            else:
+                end_change(self._tally, number if stored else 0, 0)
         return stored
 
     def _put(self, key: Any, value: Any) -> None:
@@ -366,12 +367,15 @@ class ChangeableMap(Rooted):
             note_change(self, key, hash)
 
     def _put_quickly(self, key: Any, hash: int, value: Any, only_new: bool) -> int:
-        outcome = UNDONE
+        outcome, in_doubt = UNDONE, True
         begin_change(self._tally)
         try:
-            outcome = put_quickly(self, key, hash, self._equal, value, only_new)
+            outcome, in_doubt = put_quickly(self, key, hash, self._equal, value, only_new), False
         finally:
-            end_change(self._tally, outcome == ADDED, 0)
+            if in_doubt:
+                end_in_doubt(self._tally)
+            else:
+                end_change(self._tally, outcome == ADDED, 0)
         return outcome
 
     def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
@@ -395,13 +399,16 @@ class ChangeableMap(Rooted):
 
     def _edit_hashed(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> SNode | None:
         edit = self._map_edit(mode, key, hash, value, expected)
-        more = 0
+        more, in_doubt = 0, True
         begin_change(self._tally)
         try:
             found = edit_trie(cython.cast(Root, root_of(self)), edit)
-            more = _more(mode, found, expected)
+            more, in_doubt = _more(mode, found, expected), False
         finally:
-            end_change(self._tally, -1 if edit.settled else more, 0)  # settled: removed, whatever came after that
+            if in_doubt:
+                end_in_doubt(self._tally)
+            else:
+                end_change(self._tally, more, 0)
         if is_watching() and _has_changed(mode, found, expected):
             note_change(self, key, hash)
         return found

@@ -10,7 +10,7 @@ from ctrie._nodes cimport (
 )
 from ctrie._release cimport release_items
 from ctrie._signals cimport EVERY, check_signals
-from ctrie._tally cimport Tally, known, read, taken_over
+from ctrie._tally cimport Tally, exact, known, read, taken_over
 
 
 cdef Py_ssize_t BLOCK

@@ -40,7 +40,7 @@ if not cython.compiled:
     from ctrie._release import release_items
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import borrow
-    from ctrie._tally import Tally, known, read, taken_over
+    from ctrie._tally import Tally, exact, known, read, taken_over
 
 from ctrie._nodes import check_level, differences, parts, shape
 from ctrie._pickled import PickledList
@@ -236,8 +236,10 @@ class Ctrie(ChangeableMap):
     # ------------------------------------------------------------------------------------------------------- all keys
 
     def __len__(self) -> int:
-        """O(n): counts the keys of one instant. `bool(m)` is O(1)."""
-        return _number(self)
+        """The number of keys at one instant. O(1), lock-free; O(n) while another thread changes the map, and for the
+        first call after what leaves `approximate_len` O(n). Linearizes between two readings of how many changes have
+        begun and ended."""
+        return exact(self._tally, lambda: _number(self))
 
     def approximate_len(self) -> int:
         """Return the number of keys without counting them: exact when no change is in progress, otherwise less or more

@@ -14,6 +14,7 @@ cdef extern from "tally.h":
         TALLY_FILTERS
         TALLY_DOUBTS
         TALLY_FILTER_DOUBTS
+        TALLY_TELLS
     void tally_free(tally *t)
     void tally_add(tally *t, int count, int64_t more)
     int64_t tally_sum(tally *t, int count)
@@ -47,9 +48,12 @@ cdef inline void end_change(Tally t, int64_t items, int64_t filters) noexcept:
 
 
 cdef void end_with_doubts(Tally t, int64_t items, int64_t filters, int64_t doubts, int64_t filter_doubts) noexcept
+cdef void end_in_doubt(Tally t) noexcept
 cdef void doubt(Tally t) noexcept
 cpdef Counts read(Tally t)
 cpdef Tally taken_over(Tally t, Counts before)
 cdef Counts begin_clear(Tally t)
 cdef void end_clear(Tally t, Counts before, bint cleared) noexcept
 cpdef object known(Tally t, bint filters, object count)
+cpdef object exact(Tally t, object count)
+cdef object counted(Tally t, bint filters, object count)

@@ -8,7 +8,7 @@ What replaces the whole content (a snapshot, `clear`) takes the counts along. Th
 meanwhile, which the numbers of those begun and done tell. Otherwise the tally is in doubt, and the next one who asks
 counts the content once (`known`).
 
-The counts are no slots: they decide nothing, and no answer but a count depends on them. This is the interpreted text;
+The counts are no slots: they decide nothing, and no answer but a number depends on them. This is the interpreted text;
 the compiled body is `_tally.pyx`.
 """
 
@@ -72,10 +72,15 @@ def end_with_doubts(t: Tally, items: int, filters: int, doubts: int, filter_doub
     t.add(0, 1, items, filters, doubts, filter_doubts)
 
 
+def end_in_doubt(t: Tally) -> None:
+    """A change has raised: nobody knows whether it was made."""
+    end_with_doubts(t, 0, 0, 1, 1)
+
+
 def doubt(t: Tally) -> None:
     """Note that the numbers are not known."""
     begin_change(t)
-    end_with_doubts(t, 0, 0, 1, 1)
+    end_in_doubt(t)
 
 
 def read(t: Tally) -> Counts:
@@ -110,9 +115,9 @@ def begin_clear(t: Tally) -> Counts:
 
 
 def end_clear(t: Tally, before: Counts, cleared: bool) -> None:
-    """It has ended, with or without an effect. O(1)."""
+    """It has ended; if not `cleared`, it has raised. O(1)."""
     if not cleared:
-        end_change(t, 0, 0)
+        end_in_doubt(t)
     elif before.pending > 1 or has_changed(t, before):
         end_with_doubts(t, 0, 0, 1, 1)
     else:
@@ -125,17 +130,34 @@ def known(t: Tally, filters: bool, count: Callable[[], int]) -> int:
     before = read(t)
     if (before.filter_doubts if filters else before.doubts) == 0:
         return before.filters if filters else before.items
+    return counted(t, filters, count)
+
+
+def exact(t: Tally, count: Callable[[], int]) -> int:
+    """Return the number of items of one instant: O(1) while nothing is changed, otherwise `count` tells it.
+
+    Those done are read first, those begun last. If both are as many, then no change was in progress when the last of
+    those done was read, nor has one begun before the first of those begun was: in between the content was the same,
+    and so were the counts. That is the linearization point."""
+    before = read(t)
+    if before.pending == 0 == before.doubts:
+        return before.items
+    return count() if before.pending else counted(t, False, count)
+
+
+def counted(t: Tally, filters: bool, count: Callable[[], int]) -> int:
+    """Return what `count` tells; if no change is in progress meanwhile, it is known from then on."""
     begin_change(t)
     more = less = 0
     try:
         before = read(t)
-        counted = count()
+        number = count()
         if before.pending == 1 and not has_changed(t, before):
-            more = counted - (before.filters if filters else before.items)
+            more = number - (before.filters if filters else before.items)
             less = before.filter_doubts if filters else before.doubts
     finally:
         if filters:
             end_with_doubts(t, 0, more, 0, -less)
         else:
             end_with_doubts(t, more, 0, -less, 0)
-    return counted
+    return number

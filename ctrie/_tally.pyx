@@ -19,10 +19,16 @@ cdef void end_with_doubts(Tally t, int64_t items, int64_t filters, int64_t doubt
     end_change(t, items, filters)
 
 
+cdef void end_in_doubt(Tally t) noexcept:
+    """A change has raised: nobody knows whether it was made."""
+    if <PyObject *>t != Py_None:
+        end_with_doubts(t, 0, 0, 1, 1)
+
+
 cdef void doubt(Tally t) noexcept:
     """Note that the numbers are not known."""
     begin_change(t)
-    end_with_doubts(t, 0, 0, 1, 1)
+    end_in_doubt(t)
 
 
 cpdef Counts read(Tally t):
@@ -66,9 +72,9 @@ cdef Counts begin_clear(Tally t):
 
 
 cdef void end_clear(Tally t, Counts before, bint cleared) noexcept:
-    """It has ended, with or without an effect. O(1)."""
+    """It has ended; if not `cleared`, it has raised. O(1)."""
     if not cleared:
-        end_change(t, 0, 0)
+        end_in_doubt(t)
     elif before.pending > 1 or has_changed(t, before):
         end_with_doubts(t, 0, 0, 1, 1)
     else:
@@ -78,20 +84,40 @@ cdef void end_clear(Tally t, Counts before, bint cleared) noexcept:
 cpdef object known(Tally t, bint filters, object count):
     """Return the number of items, or of filters. O(1), unless it is in doubt: then `count` tells it, and if no change
     is in progress meanwhile, it is known from then on."""
-    cdef int64_t counted, more = 0, less = 0
-    cdef Counts before = read(t)
+    cdef Counts before
+    if <PyObject *>t == Py_None:        # the collector has cleared its trie
+        return count()
+    before = read(t)
     if (before.filter_doubts if filters else before.doubts) == 0:
         return before.filters if filters else before.items
+    return counted(t, filters, count)
+
+
+cpdef object exact(Tally t, object count):
+    """Return the number of items of one instant: O(1) while nothing is changed, otherwise `count` tells it."""
+    cdef Counts before
+    if not TALLY_TELLS or <PyObject *>t == Py_None:     # the collector has cleared its trie
+        return count()
+    before = read(t)
+    if before.pending == 0 and before.doubts == 0:
+        return before.items
+    return count() if before.pending else counted(t, False, count)
+
+
+cdef object counted(Tally t, bint filters, object count):
+    """Return what `count` tells; if no change is in progress meanwhile, it is known from then on."""
+    cdef int64_t number, more = 0, less = 0
+    cdef Counts before
     begin_change(t)
     try:
         before = read(t)
-        counted = count()
+        number = count()
         if before.pending == 1 and not has_changed(t, before):
-            more = counted - (before.filters if filters else before.items)
+            more = number - (before.filters if filters else before.items)
             less = before.filter_doubts if filters else before.doubts
     finally:
         if filters:
             end_with_doubts(t, 0, more, 0, -less)
         else:
             end_with_doubts(t, more, 0, -less, 0)
-    return counted
+    return number

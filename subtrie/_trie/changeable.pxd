@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._nodes cimport Edit, Root, clear_root, empty_root, freeze_root
 from ctrie._release cimport release, release_items
 from ctrie._signals cimport EVERY, check_signals
-from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_with_doubts
+from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
 from subtrie._trie.branch cimport (
     Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in,
 )
@@ -44,11 +44,11 @@ cdef class Changeable(Matchable):
     cdef tuple _checked(self, object subscription)
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
-    @cython.locals(edit=Subscribe, made=bint)
+    @cython.locals(edit=Subscribe, made=bint, in_doubt=bint)
     cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(entry=Entry, filing=Filing, look=bint)
     cdef object _put_filed(self, tuple place, Subscribe edit)
-    @cython.locals(edit=Unsubscribe, made=bint)
+    @cython.locals(edit=Unsubscribe, made=bint, in_doubt=bint)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
     cdef object _notice(self, FilterEdit edit)

@@ -17,7 +17,7 @@ if not cython.compiled:
     from ctrie._nodes import Edit, Root, clear_root, empty_root, freeze_root
     from ctrie._release import release, release_items
     from ctrie._signals import EVERY, check_signals
-    from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_with_doubts
+    from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
     from subtrie._trie.branch import (
         Branch,
         Chain,
@@ -330,14 +330,19 @@ class Changeable(Matchable):
         notice = self._notice(edit)
         try:
             begin_change(self._tally)
+            in_doubt = True
             try:
                 if self._index is None:
                     edit_filter(self, edit)
                 else:
                     self._put_filed(place, edit)
+                in_doubt = False
             finally:  # a subscriber's __eq__ may raise after the change
                 made = edit.applied or edit.settled
-                end_change(self._tally, made and edit.present is None, made and edit.crossed)
+                if in_doubt:
+                    end_in_doubt(self._tally)
+                else:
+                    end_change(self._tally, made and edit.present is None, made and edit.crossed)
                 if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
                     self._after(edit, notice)
         except BaseException as raised:
@@ -351,14 +356,19 @@ class Changeable(Matchable):
         notice = self._notice(edit)
         try:
             begin_change(self._tally)
+            in_doubt = True
             try:
                 if self._index is None:
                     edit_filter(self, edit)
                 else:
                     self._take_filed(place, subscriber, hash, edit)
+                in_doubt = False
             finally:  # as in _put
                 made = edit.applied or edit.settled
-                end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
+                if in_doubt:
+                    end_in_doubt(self._tally)
+                else:
+                    end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
                 if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
                     self._after(edit, notice)
         except BaseException as raised:

@@ -4,7 +4,7 @@ cimport cython
 from ctrie._memory cimport untrack
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport SNode
-from ctrie._tally cimport begin_change, end_change
+from ctrie._tally cimport begin_change, end_change, end_in_doubt
 from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
 from subtrie._trie.editing cimport edit_filter
 from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
@@ -31,9 +31,9 @@ cdef class Take(Unsubscribe):
     cdef SNode change(self, SNode sn)
 
 
-@cython.locals(edit=Put)
+@cython.locals(edit=Put, in_doubt=bint)
 cpdef object put_topic(Matchable store, tuple words, tuple hashes, tuple held, bint only_new)
-@cython.locals(edit=Take)
+@cython.locals(edit=Take, in_doubt=bint)
 cpdef object take_topic(Matchable store, tuple words, tuple hashes, object expected=*)
 @cython.locals(plan=Borrowed)
 cdef int _begin(FilterEdit edit, Matchable store, tuple words, tuple hashes) except -1

@@ -18,7 +18,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._memory import untrack
     from ctrie._nodes import SNode
-    from ctrie._tally import begin_change, end_change
+    from ctrie._tally import begin_change, end_change, end_in_doubt
     from subtrie._trie.branch import Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
     from subtrie._trie.editing import edit_filter
     from subtrie._trie.match.plan import Matchable, Plan, plan_of
@@ -87,11 +87,16 @@ def put_topic(
     untrack(held, held[0], held[1])  # otherwise every node of the store would be on the collector's list
     edit.entry = new_entry(held, _HASH, None)
     edit.only_new = only_new
+    in_doubt = True
     begin_change(store._tally)
     try:
         edit_filter(store, edit)
+        in_doubt = False
     finally:
-        end_change(store._tally, edit.applied and edit.kept is None, 0)
+        if in_doubt:
+            end_in_doubt(store._tally)
+        else:
+            end_change(store._tally, edit.applied and edit.kept is None, 0)
     return edit.kept  # type: ignore[no-any-return]
 
 
@@ -103,11 +108,16 @@ def take_topic(
     edit: Take = Take.__new__(Take)
     _begin(edit, store, words, hashes)
     edit.expected = expected
+    in_doubt = True
     begin_change(store._tally)
     try:
         edit_filter(store, edit)
+        in_doubt = False
     finally:
-        end_change(store._tally, -((edit.applied or edit.settled) and edit.kept is not None), 0)
+        if in_doubt:
+            end_in_doubt(store._tally)
+        else:
+            end_change(store._tally, -((edit.applied or edit.settled) and edit.kept is not None), 0)
     return edit.kept  # type: ignore[no-any-return]
 
 

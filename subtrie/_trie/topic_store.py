@@ -21,7 +21,7 @@ if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._release import release
     from ctrie._signals import EVERY, check_signals
-    from ctrie._tally import Tally, begin_clear, end_clear, known, read, taken_over
+    from ctrie._tally import Tally, begin_clear, end_clear, exact, known, read, taken_over
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.lookup import find_branch
     from subtrie._trie.match.plan import Matchable, Plan, path_by
@@ -459,8 +459,11 @@ class TopicStore(Matchable):
         return entry[2]  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
-        """The number of topics at one instant. O(n)."""
-        return sum(1 for _ in self._there())
+        """The number of topics at one instant. O(1); O(n) with `max_age`, while another thread changes the store, and
+        for the first call after what leaves `approximate_len` O(n)."""
+        if self.max_age is not None:
+            return sum(1 for _ in self._there())
+        return exact(self._tally, lambda: filter_count(_frozen(self)))
 
     def approximate_len(self) -> int:
         """Return the number of topics without counting them: exact when no change is in progress, otherwise less or

@@ -20,7 +20,7 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._slot import borrow
-    from ctrie._tally import Tally, known, read, taken_over
+    from ctrie._tally import Tally, exact, known, read, taken_over
     from subtrie._trie.branch import Branch, is_wanted, subscribers_of
     from subtrie._trie.changeable import Changeable
     from subtrie._trie.choosing import new_choice
@@ -467,8 +467,11 @@ class SubscriptionTrie(Changeable):
         return literal_filters(self._present(), self.dialect)
 
     def __len__(self) -> int:
-        """The number of subscriptions at one instant. O(number of filters); O(n) if subscribers are weakly held."""
-        return subscription_count(self._present())
+        """The number of subscriptions at one instant. O(1); O(number of filters) while another thread changes the trie,
+        and for the first call after what leaves `approximate_len` O(n); O(n) if subscribers are weakly held."""
+        if self._home is not None:
+            return subscription_count(self._present())
+        return exact(self._tally, lambda: subscription_count(_frozen(self)))
 
     def approximate_len(self) -> int:
         """Return the number of subscriptions without counting them: exact when no change is in progress, otherwise less

@@ -93,7 +93,6 @@ class TestMaps:
         m = Ctrie(numbers)
         changed = m.snapshot()
         changed.update({key: -1 for key in numbers})
-        ends_early(len, m)
         ends_early(list, m)
         ends_early(operator.eq, m, Ctrie(numbers))
         ends_early(list, changed.diff(m))

@@ -1,20 +1,29 @@
-"""Numbers that cost nothing: exact at rest, whatever has come and gone."""
+"""Numbers that cost nothing: exact at rest, whatever has come and gone. `len` is exact always."""
 
 from __future__ import annotations
 
 import copy
+import importlib
+import itertools
 import pickle
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from ctrie import Ctrie, CtrieSet
+from ctrie import Ctrie, CtrieSet, twin
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 from subtrie.fields import Equals, FieldMatcher
 from tests.threads import run_together
+
+
+def counted(what: Any) -> int:
+    """The number of things in it, by looking at each."""
+    return sum(1 for _ in what)
 
 
 def test_of_a_map() -> None:
@@ -45,8 +54,8 @@ def test_of_a_map() -> None:
             case 12:
                 copies += [m.snapshot(), m.readonly_snapshot(), copy.copy(m), pickle.loads(pickle.dumps(m))]
                 m.update({1: 2, "x": n})
-        assert m.approximate_len() == len(m)
-    assert all(one.approximate_len() == len(one) for one in copies)
+        assert m.approximate_len() == len(m) == counted(m)
+    assert all(one.approximate_len() == len(one) == counted(one) for one in copies)
     assert Ctrie([(1, 2), (1, 3)]).approximate_len() == 1
 
 
@@ -59,7 +68,7 @@ def test_of_a_set() -> None:
 
 
 def expect_known(trie: SubscriptionTrie[Any]) -> None:
-    assert trie.approximate_len() == len(trie)
+    assert trie.approximate_len() == len(trie) == counted(trie)
     assert trie.approximate_filters() == trie.stats()["filters"]
 
 
@@ -121,9 +130,15 @@ def test_of_a_store() -> None:
             case 7 if random.random() < 0.1:
                 store.clear()
         fork = store.fork()
-        assert fork.approximate_len() == store.snapshot().approximate_len() == len(store) == store.approximate_len()
+        assert (
+            fork.approximate_len()
+            == store.snapshot().approximate_len()
+            == len(store)
+            == store.approximate_len()
+            == counted(store)
+        )
         fork["new"] = 1
-        assert fork.approximate_len() == len(fork)
+        assert fork.approximate_len() == len(fork) == counted(fork)
 
 
 def test_of_criteria() -> None:
@@ -158,5 +173,122 @@ def test_while_threads_change_and_cut() -> None:
     work: list[Callable[[], None]] = [*(partial(change, seed) for seed in range(3)), cut, cut]
     run_together(work)
     for one in (m, trie, *copies):
-        assert one.approximate_len() == len(one)
+        assert one.approximate_len() == len(one) == counted(one)
     expect_known(trie)
+
+
+class Interrupted(BaseException):
+    """What a signal's handler raises in the middle of a change."""
+
+
+def interruptions(call: Callable[[], object]) -> Iterator[None]:
+    """Make the call, each time from the start with one more line of this package that runs before it is interrupted,
+    until it ends by itself. Only the interpreted twin has lines."""
+    for lines in itertools.count(1):
+        left = lines
+
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal left
+            if "/ctrie/_" not in frame.f_code.co_filename and "/subtrie/" not in frame.f_code.co_filename:
+                return None
+            if event == "line":
+                left -= 1
+                if left == 0:
+                    raise Interrupted
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            call()
+        except Interrupted:
+            pass
+        finally:
+            sys.settrace(before)
+        yield
+        if left > 0:
+            return
+
+
+@pytest.mark.skipif(twin == "compiled", reason="a signal does not interrupt the compiled code of a change")
+@pytest.mark.parametrize(
+    "name", ["set", "new", "delete", "update", "clear", "subscribe", "unsubscribe", "store", "drop"]
+)
+def test_is_right_wherever_a_change_is_interrupted(name: str) -> None:
+    m: Ctrie[Any, Any] = Ctrie({key: 0 for key in range(3)})
+    trie: SubscriptionTrie[Any] = SubscriptionTrie(MQTT)
+    store: TopicStore[Any] = TopicStore(MQTT, topics={"a": 1})
+    trie.subscribe("a/b", 0)
+    numbers = itertools.count(10)
+    call: Callable[[], object] = {
+        "set": lambda: m.__setitem__(1, 2),
+        "new": lambda: m.__setitem__(next(numbers), 2),
+        "delete": lambda: m.pop(2, None),
+        "update": lambda: Ctrie.update(m, {next(numbers): 1}),
+        "clear": lambda: m.clear(),
+        "subscribe": lambda: trie.subscribe("a/+", next(numbers)),
+        "unsubscribe": lambda: trie.unsubscribe("a/b", 0),
+        "store": lambda: store.__setitem__(f"b/{next(numbers)}", 1),
+        "drop": lambda: store.pop("a", None),
+    }[name]
+    for _ in interruptions(call):
+        for one in (m, trie, store):
+            assert len(one) == counted(one)
+        m[2] = 1
+        trie.subscribe("a/b", 0)
+        store["a"] = 1
+    assert m.approximate_len() == counted(m)
+
+
+@pytest.mark.skipif(twin == "compiled", reason="in the compiled twin the two are one body")
+@pytest.mark.parametrize("module", ["ctrie._changeable", "subtrie._trie.changeable", "subtrie._trie.topic_edits"])
+def test_len_counts_what_is_committed_but_not_counted_yet(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    end, seen, late = importlib.import_module(module).end_change, [], 0
+    what: Any
+    calls: list[Callable[[], object]]
+    match module:
+        case "ctrie._changeable":
+            what = Ctrie[Any, Any]()
+            calls = [lambda: what.__setitem__(1, 2), lambda: what.pop(1), lambda: what.put_if_absent(3, 4)]
+        case "subtrie._trie.changeable":
+            what = SubscriptionTrie[Any]()
+            calls = [lambda: what.subscribe("a", 1), lambda: what.unsubscribe("a", 1)]
+        case _:
+            what = TopicStore[Any]()
+            calls = [lambda: what.__setitem__("a", 1), lambda: what.pop("a")]
+
+    def look(*arguments: Any) -> None:
+        nonlocal late
+        seen.append(len(what) == counted(what))
+        late += what.approximate_len() != counted(what)
+        end(*arguments)
+
+    monkeypatch.setattr(f"{module}.end_change", look)
+    for call in calls:
+        call()
+    assert len(seen) == late == len(calls)
+    assert all(seen)
+
+
+def test_len_is_at_least_what_was_seen() -> None:
+    """One adds numbers in order. Others look how far it is, and then for the length: not less."""
+    m: Ctrie[int, None] = Ctrie()
+    trie: SubscriptionTrie[int] = SubscriptionTrie()
+    wrong: list[tuple[int, ...]] = []
+
+    def add() -> None:
+        for n in range(4_000):
+            trie.subscribe("a", n)
+            m[n] = None
+
+    def ask() -> None:
+        there = 0
+        while there < 4_000 and not wrong:
+            while there in m:
+                there += 1
+            seen = len(m), len(trie)
+            if min(seen) < there or max(seen) > 4_000:
+                wrong.append((there, *seen))
+
+    run_together([add, ask, ask])
+    assert not wrong
