@@ -103,7 +103,6 @@ def long_calls(size: int) -> dict[str, Callable[[], object]]:
     empty, numbers = Ctrie[int, int](), {number: number for number in range(size)}
     pickled, pickled_store, pickled_map = pickle.dumps(trie), pickle.dumps(store), pickle.dumps(pairs)
     return {
-        "len(trie)": lambda: len(trie),
         "list(trie)": lambda: list(trie),
         "trie.filters, no index": lambda: trie.filters(-1),
         "trie.unsubscribe_all, nothing": lambda: trie.unsubscribe_all(-1),
@@ -117,13 +116,11 @@ def long_calls(size: int) -> dict[str, Callable[[], object]]:
         "trie.subscribe_many, below": lambda: changed.subscribe_many(longer),
         "trie.unsubscribe_many": lambda: changed.unsubscribe_many(rows),
         "trie.clear": changed.clear,
-        "len(store)": lambda: len(store),
         "list(store.items())": lambda: list(store.items()),
         "pickle.dumps(store)": lambda: pickle.dumps(store),
         "pickle.loads(store)": lambda: pickle.loads(pickled_store),
         "store.clear": store.clear,
         "map.update, empty": lambda: empty.update(numbers),
-        "len(map)": lambda: len(pairs),
         "list(map.items())": lambda: list(pairs.items()),
         "pickle.dumps(map)": lambda: pickle.dumps(pairs),
         "pickle.loads(map)": lambda: pickle.loads(pickled_map),
