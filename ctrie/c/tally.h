@@ -5,7 +5,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-/* In a module to explore, slots are taken back after an execution, and counts are not. So no answer asks them. */
+/* TELLS in _tally.py. */
 #ifdef CTRIE_EXPLORED
 #define TALLY_TELLS 0
 #else

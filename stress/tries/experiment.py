@@ -1,8 +1,8 @@
 """An experiment: one scenario on one copy of the tries, executed and judged as `stress.explorer.experiment` says.
 
-The trie is made once; after each execution all its slots are restored, and its counts. In the end its structure must
-not break an invariant. Unless a thread stopped half-way, it must have no more nodes than a trie into which the same
-content was just put.
+The trie is made once; after each execution all its slots are restored. In the end its structure must not break an
+invariant. Unless a thread stopped half-way, it must have no more nodes than a trie into which the same content was just
+put.
 """
 
 from __future__ import annotations
@@ -70,7 +70,6 @@ class TrieExperiment(Experiment):
     def _follow_subject(self) -> None:
         self._trie = self.subject.trie
         self._notices = _Notices(self._trie) if any(map(self.start.has, NOTICES)) else None
-        self._tally = getattr(self._trie, "_tally", None)  # explored, compiled tries do not ask theirs
         self._bound = [[(getattr(self.subject, op), args) for op, args in calls] for calls in self.scenario.threads]
 
     def _made(self) -> Any:
@@ -88,8 +87,6 @@ class TrieExperiment(Experiment):
         self.twin.begin()
         if self._notices is not None:
             self._notices.take_back()
-        if self._tally is not None:
-            self._trie._tally = _copy(self._tally)
         return self._bound
 
     def _look(self, execution: Execution) -> Look:
@@ -168,13 +165,6 @@ def _spec(target: str, start: Start) -> Spec:
     for op, args in start.calls:
         state = model.step(state, KNOWN_AS.get(op, op), args)[0]
     return _SPECS[target](state)
-
-
-def _copy(tally: Any) -> Any:
-    """A tally with the same counts."""
-    copy = type(tally)()
-    copy.add(*(tally.sum(count) for count in range(6)))
-    return copy
 
 
 class _Notices:
