@@ -8,6 +8,7 @@ type that defines the hash.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Hashable, MutableMapping
 from decimal import Decimal
@@ -341,6 +342,7 @@ def seconds_to_set_and_get(make: Callable[[], MutableMapping[int, int]], keys: l
 
 
 @pytest.mark.compiled
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer slows a Ctrie, and no dict")
 def test_integers_of_one_hash_cost_no_more_than_the_page_on_limits_says() -> None:
     """Time as a multiple of a dict's, of which the page gives 13 to 17 and 1. A machine with other work is allowed half
     as much again."""
