@@ -128,8 +128,8 @@ DIRECTIVES = {
 # larger, and nothing is thrown through C.
 COMPILER_FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-asynchronous-unwind-tables"]
 # Vectors of two pointers save no instruction that matters. But what one branch stored as two words, another then
-# loads as one vector, and the processor waits until both words have left its store buffer: a match took an eighth
-# more time so, in as many instructions.
+# loads as one vector, and the processor waits until both words have left its store buffer: the walk of a match took a
+# sixth to a quarter more time so, in as many instructions.
 COMPILER_FLAGS += ["-fno-tree-slp-vectorize"]
 if platform.machine() in ("x86_64", "AMD64"):
     # Counting bits has been one instruction since 2008, but is a call by default. Prefetching memory for a write is an
