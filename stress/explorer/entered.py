@@ -140,9 +140,12 @@ def _functions_behind(places: Iterable[Any]) -> Iterator[FunctionType]:
                         more.append(each.__globals__)
                 elif kind not in _LEAVES:
                     more.append(each)
+                    if not kind.__flags__ & _IS_COLLECTED and kind.__dictoffset__:
+                        more.append(getattr(each, "__dict__", None))  # the collector does not tell of it
         waiting = more
 
 
+_IS_COLLECTED: Final = 1 << 14
 _LEAVES: Final = frozenset({str, bytes, int, float, bool, type(None), CodeType, ModuleType, complex, range})
 
 

@@ -167,8 +167,12 @@ class _Copy:
             before += self._tell(_loop(each)(code, line))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
             before += self._tell(sites.Returns(code, line))
-        elif name in _BUILDS:
+        elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
             each.after += self._look(sites.Made(code, line), 1)
+
+    def _is_named(self, code: Instruction | None) -> bool:
+        """Whether the function of a code has a name, and may have attributes: comprehensions are functions, too."""
+        return code is not None and code.name == "LOAD_CONST" and self._code.co_consts[code.arg].co_name[0] != "<"
 
     def _load_attribute(self, each: Instruction, line: int) -> None:
         """Methods are loaded like other attributes, so that a call has its callable in the same place always."""

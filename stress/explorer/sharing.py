@@ -75,7 +75,7 @@ class Sharing(Undo):
             del self.new[id(owner)]
 
     def note_made(self, site: Any, made: Any) -> None:
-        """A container has been made by an instruction."""
+        """A container or a function has been made by an instruction."""
         if self._seam.before is None:
             self._saved[id(made)] = made
             return

@@ -351,7 +351,7 @@ class Turn(Loop):
 
 
 class Made(Site):
-    """Has made a container."""
+    """Has made a container or a function."""
 
     __slots__ = ()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any
 
 import pytest
 
 import ctrie
 from stress import Counter, Verdict, explore
-from tests.stress.in_bad_faith import CASES, PLACE
+from tests.stress.in_bad_faith import CASES, PLACE, TWICE
 
 pytestmark = [
     pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin"),
@@ -36,6 +37,23 @@ def test_what_is_said_is_true(name: str) -> None:
 def test_a_method_is_looked_up_when_it_is_called() -> None:
     _, factory, spec, _ = CASES["OfSelfReplacing"]
     assert explore(factory, spec, [[("take",), ("take",)]]).verdict is Verdict.LINEARIZABLE
+
+
+@pytest.mark.freethreaded
+def test_a_function_that_only_an_object_of_c_knows_has_steps() -> None:
+    numpy = pytest.importorskip("numpy")
+
+    class OfPut:
+        def __init__(self) -> None:
+            self.lock, self.n = threading.Lock(), numpy.zeros(1, int)
+
+        def increment(self) -> int:
+            with self.lock:
+                n = int(self.n[0]) + 1
+                numpy.put(self.n, 0, n)
+                return n
+
+    assert explore(OfPut, Counter(), TWICE).verdict is Verdict.LINEARIZABLE
 
 
 class OfWaitingRead:

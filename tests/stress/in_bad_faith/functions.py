@@ -293,3 +293,39 @@ class OfMethodCaller:
 
     def take(self) -> int:
         return operator.methodcaller("pop")(self.left) if self.left else 0
+
+
+@is_right
+class OfDispatchUnderLock(Locked):
+    """Every call makes a function that it fills, and calls."""
+
+    @functools.singledispatchmethod
+    def add(self, amount: object) -> int:
+        raise TypeError
+
+    @add.register
+    def _(self, amount: int) -> int:
+        with self.lock:
+            self.n += amount
+            return self.n
+
+    def increment(self) -> int:
+        return self.add(1)
+
+
+@is_wrong
+class OfFunctionsThatAreMade:
+    """Every call makes a function and fills it, and gives it to others."""
+
+    def __init__(self) -> None:
+        self.latest = None
+
+    def increment(self) -> int:
+        def made() -> int:
+            return made.n
+
+        before = self.latest
+        made.n = 0
+        self.latest = made
+        made.n = 1 if before is None else before.n + 1
+        return made()
