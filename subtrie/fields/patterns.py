@@ -109,7 +109,7 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> 
             f"field {short('.'.join(path))}: an empty object asks for nothing" if path else "the pattern is empty"
         )
     names: set[str] = set()
-    below: list[tuple[Path, Iterator[tuple[str, Any]]]] = [(path, _pairs(pattern))]
+    below: list[tuple[Path, Iterator[tuple[str, Any]]]] = [(path, _fields(pattern, path))]
     while below:
         outer, steps = below[-1]
         step, asked = next(steps, (None, None))
@@ -123,7 +123,7 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> 
                 raise ValueError(f"field {short(name)}: nested more than {MOST_NESTED:,} deep")
             if not asked:
                 raise ValueError(f"field {short(name)}: an empty object asks for nothing")
-            below.append((here, _pairs(asked)))
+            below.append((here, _fields(asked, here)))
             continue
         if not isinstance(asked, list) or (step == _OR and not asked):
             wanted = "patterns" if step == _OR else "values and tests"
@@ -135,6 +135,17 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> 
             yield here, asked, _any_of(name, asked, outer, depth + 1)
         else:
             yield here, asked, _criterion(name, asked)
+
+
+def _fields(given: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Any]]:
+    """As `_pairs`. ValueError for a name that stands twice, even if for other fields: a dict, which most readers make
+    of an object, has only one of them."""
+    known: set[str] = set()
+    for step, asked in _pairs(given):
+        if step in known:
+            raise ValueError(f"field {short('.'.join((*path, step)))} is named twice")
+        known.add(step)
+        yield step, asked
 
 
 def _any_of(name: str, patterns: list[Any], path: Path, depth: int) -> Criterion:

@@ -144,6 +144,9 @@ LINES: dict[str, Callable[[], None]] = {
         lambda: not wants({"a": [{"prefix": "b"}], "$or": [{"a": [{"suffix": "c"}]}, {"d": [1]}]}, {"a": "cc"}),
     ),
     "a field that is named twice": all_of(lambda: is_refused('{"a": ["b"], "a": ["b"]}')),
+    "a name that stands twice in one object, for other fields": all_of(
+        lambda: is_refused('{"a": {"b": [1]}, "a": {"c": [1]}}'), lambda: is_refused('{"a": [1], "a": {"b": [1]}}')
+    ),
     "a field that an event names twice": all_of(
         lambda: wants({"a": [2]}, '{"a": 1, "a": 2}'), lambda: not wants({"a": [1]}, '{"a": 1, "a": 2}')
     ),

@@ -258,6 +258,16 @@ def test_names_that_are_no_texts() -> None:
         ('{"detail": {"x": {"y": ["a"], "y": ["a"]}}}', "detail.x.y"),
         ('{"$or": [{"f": [1], "f": [2]}, {"g": [1]}]}', "f"),
         ('{"a": {"$or": [{"f": [1]}], "$or": [{"g": [1]}]}}', r"a.\$or"),
+        ('{"a": [1], "a": {"b": [2]}}', "a"),
+        ('{"a": {"b": [2]}, "a": [1]}', "a"),
+        ('{"a": {"b": [1]}, "a": {"c": [2]}}', "a"),
+        ('{"e": {"a": {"c": {"d": [2]}}, "a": [1]}}', "e.a"),
+        ('{"$or": [{"f": [1], "f": {"g": [2]}}, {"h": [1]}]}', "f"),
+        ('{"a": {"$or": [{"f": {"g": [1]}, "f": {"h": [2]}}]}}', "a.f"),
+        ('{"a": [3], "a": {"$or": [{"b": [1]}, {"c": [1]}]}}', "a"),
+        ('{"$or": [{"a": [1]}], "$or": {"b": [1]}}', r"\$or"),
+        ('{"a": {"b": [1]}, "a.b": [2]}', "a.b"),
+        ('{"$or": [{"a": {"b": [1]}, "a.b": [2]}]}', "a.b"),
     ],
 )
 def test_a_field_that_is_named_twice_is_refused(text: str, field: str) -> None:
@@ -284,12 +294,26 @@ def test_a_test_that_is_named_twice_is_refused_by_name(test: str, message: str) 
         from_pattern(f'{{"f": [{test}]}}')
 
 
-def test_a_name_that_stands_twice_for_different_fields() -> None:
-    assert from_pattern('{"a": {"b": [1]}, "a": {"c": [2]}}') == [Equals("a.b", 1), Equals("a.c", 2)]
-    both = from_pattern('{"e": {"a": {"c": {"d": [2]}}, "a": [1]}}')
-    assert both == [Equals("e.a.c.d", 2), Equals("e.a", 1)]
-    assert to_pattern(both) == to_pattern(set(both)) == {"e": {"a": [1], "a.c.d": [2]}}
-    assert from_pattern(to_pattern(both)) == both[::-1]
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"a": [1], "a.b": [2]},
+        {"a.b": [2], "a": [1]},
+        {"a": [1], "a.b": [2], "$or": [{"a": [1], "a.b": [2]}]},
+        {"$or": [{"a": [1], "a.b": [2]}, {"a": {"b": [2]}, "a.b.c": [3]}]},
+    ],
+)
+def test_a_field_that_has_values_and_fields(pattern: dict[str, Any]) -> None:
+    """Two fields: both are to hold, as in event-ruler, and both are written."""
+    criteria = from_pattern(pattern)
+    assert to_pattern(criteria) == to_pattern(set(criteria)) == pattern
+    assert from_pattern(json.dumps(pattern)) == criteria
+    matcher: FieldMatcher[int] = FieldMatcher()
+    matcher.subscribe(criteria, 1)
+    for event in ({"a": [1, {"b": 2}]}, {"a": [{"b": 2}, 1]}, {"a": 1, "a.b": 2}):
+        assert matcher.match_all(event) == (1,)
+    for event in ({"a": 1}, {"a": {"b": 2}}, {"a": [1, {"b": 3}]}, {"a": [2, {"b": 2}]}, {"a.b": 2}):
+        assert matcher.match_all(event) == ()
     assert to_pattern([Equals("a.b", 2), Equals("a", 1)]) == {"a": [1], "a.b": [2]}
 
 
