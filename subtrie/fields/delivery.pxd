@@ -4,6 +4,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 
+from ctrie._arrays cimport settle
+
 cdef object _DELIVERY, _HELD
 
 cdef extern from "interpreter.h":
@@ -24,6 +26,9 @@ cdef extern from *:
         delivery->ob_item[0] = Py_NewRef(subscriber);
         delivery->ob_item[1] = Py_NewRef(options);
         delivery->ob_item[2] = Py_NewRef(Py_None);
+    #ifdef Py_GIL_DISABLED
+        leads_nowhere = 0;  /* as settle_entry in maps.pxd */
+    #endif
         if (!leads_nowhere) {
             PyObject_GC_Track(delivery);
         }

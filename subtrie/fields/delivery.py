@@ -16,6 +16,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+if not cython.compiled:
+    from ctrie._arrays import settle
+
 from subtrie._trie.weak_subscribers import Held
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -63,6 +66,8 @@ if not cython.compiled:  # the C body, which fills a tuple without a call of Pyt
 
 def delivery_for(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:
     """Return the delivery of a subscription, given its options and a view of them."""
+    if type(subscriber) is tuple or type(subscriber) is frozenset:
+        settle(subscriber)  # the collector would do so, too, when it next meets the tuple, but not for the delivery
     return new_delivery(subscriber, view, not is_tracked(subscriber) and (options is None or not is_tracked(options)))
 
 

@@ -8,6 +8,19 @@ from ctrie._cnode cimport CNode, branch_at, branches_of, new_cnode, with_branch,
 from ctrie._native cimport PyTuple_GET_ITEM_PTR
 from subtrie._trie.keyed cimport Keyed, set_size
 
+cdef extern from *:
+    """
+    /* As settle, for what each subscription has. On free-threaded builds a collection visits whatever was allocated for
+     * it, tracked or not, and comes when a quarter more has been allocated than is tracked. So what is visited anyway stays
+     * tracked there: the matcher's own entries would otherwise have all of them visited for every few hundred new ones. */
+    #ifdef Py_GIL_DISABLED
+    #define settle_entry(entry) ((void)(entry))
+    #else
+    #define settle_entry(entry) ctrie_settle(entry)
+    #endif
+    """
+    void settle_entry(object entry) noexcept
+
 cdef int _HASH_BITS
 
 

@@ -20,7 +20,7 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced, settle
+    from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from ctrie._cnode import CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
     from subtrie._trie.keyed import Keyed, set_size
 
@@ -33,6 +33,10 @@ if not cython.compiled:  # the C body is in maps.pxd
 
     def note_few(cell: Cell) -> None:
         """Write down in the cell the few entries that it leads to. For the compiled twin."""
+
+    def settle_entry(entry: object) -> None:
+        """Take what a subscription has off the collector's list, as `settle` does, but on builds without a GIL. For the
+        compiled twin."""
 
 
 class Crowd:
@@ -64,7 +68,7 @@ def new_cell(key: object, hash: int, value: Any) -> Cell:
     cell.hash = hash
     cell.value = value
     note_few(cell)
-    settle(cell)
+    settle_entry(cell)
     return cell
 
 

@@ -4,7 +4,6 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport settle
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from ctrie._signals cimport check_signals
 from subtrie._trie.keyed cimport find_keyed
@@ -13,10 +12,12 @@ from subtrie._trie.subscribers cimport is_held, subscriber_hash
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.delivery cimport delivery_for
 from subtrie.fields.index cimport Filed
+from subtrie.fields.maps cimport settle_entry
 from subtrie.fields.search cimport answers_for, enter_search, entries_for
 from subtrie.fields.state cimport (
     NOTHING, NO_ROWS, Row, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, new_draft, with_rows
 )
+from subtrie.fields.turns cimport Turn, begin_turn, others_may_run
 
 cdef Slot _UNMADE
 
@@ -47,7 +48,7 @@ cdef inline Borrowed slot_of(FieldMatcher matcher) noexcept:
 cdef Slot _new_slot(State state)
 cpdef State state_of(FieldMatcher matcher)
 cpdef dict as_dict(object message)
-@cython.locals(last=tuple)
-cpdef Py_ssize_t others_may_run(Py_ssize_t done, list answers) except -1
+@cython.locals(turn=Turn, answers=list)
+cdef list _answers_to_many(State state, object messages, bint delivers)
 @cython.locals(clue=Filed, row=Row, counts=dict)
 cdef dict _hits_of(State state, dict message)

@@ -20,14 +20,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
-    from ctrie._arrays import settle
     from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.scratch import leave
+    from subtrie._trie.match.walk import address
     from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.delivery import delivery_for
+    from subtrie.fields.maps import settle_entry
     from subtrie.fields.search import answers_for, enter_search, entries_for
     from subtrie.fields.state import (
         NO_ROWS,
@@ -41,6 +42,9 @@ if not cython.compiled:
         new_draft,
         with_rows,
     )
+    from subtrie.fields.turns import Turn, begin_turn, others_may_run
+else:
+    from cython import address
 
 from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
@@ -274,13 +278,7 @@ class FieldMatcher:
         """
         if isinstance(messages, Mapping):
             raise TypeError("match_many() takes several messages; match_all() takes one")
-        state: State = load(self._slot)
-        answers: list[tuple[Any, ...]] = []
-        done = 0
-        for message in messages:
-            answers.append(answers_for(state, as_dict(message), False))
-            done = others_may_run(done, answers)
-        return answers
+        return _answers_to_many(state_of(self), messages, False)
 
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
         """Return the distinct subscribers with a subscription of which some criterion holds, in no particular order.
@@ -324,13 +322,7 @@ class FieldMatcher:
         """Return `deliveries` of each message, all of one instant."""
         if isinstance(messages, Mapping):
             raise TypeError("deliveries_many() takes several messages; deliveries() takes one")
-        state: State = load(self._slot)
-        answers: list[tuple[Any, ...]] = []
-        done = 0
-        for message in messages:
-            answers.append(answers_for(state, as_dict(message), True))
-            done = others_may_run(done, answers)
-        return answers
+        return _answers_to_many(state_of(self), messages, True)
 
     def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
         """Iterate over the subscriptions that some message could meet that also meets all of `criteria`, at one instant
@@ -485,13 +477,13 @@ class FieldMatcher:
         if not 1 <= len(checked) <= self._max_criteria:
             raise ValueError(f"a subscription has 1 to {self._max_criteria} criteria, not {len(checked)}")
         for criterion in checked:
-            settle(criterion)
+            settle_entry(criterion)
         values, ways = values_named(checked), ways_to_meet(checked)
         if values > self._max_values:
             raise ValueError(f"the criteria of a subscription name up to {self._max_values} values, not {values}")
         if ways > max(1, self._max_values):
             raise ValueError(f"the alternatives of a subscription make up to {self._max_values} ways, not {ways}")
-        settle(checked)
+        settle_entry(checked)
         return checked
 
     def _let_go(self, held: Held) -> None:
@@ -519,15 +511,15 @@ def as_dict(message: Any) -> dict[Any, Any]:
     return dict(message)
 
 
-def others_may_run(done: int, answers: list[tuple[Any, ...]]) -> int:
-    """Let signals and other threads in after some answers, more rarely after short ones; return how much has been done
-    since that. To look at the clock after each would take a tenth of a match."""
-    last = answers[len(answers) - 1]
-    done += 1 + len(last)
-    if done < 16:
-        return done
-    check_signals()
-    return 0
+def _answers_to_many(state: State, messages: Iterable[Message], delivers: bool) -> list[tuple[Any, ...]]:
+    if not cython.compiled:
+        turn = Turn()
+    answers: list[tuple[Any, ...]] = []
+    begin_turn(address(turn))
+    for message in messages:
+        answers.append(answers_for(state, as_dict(message), delivers))
+        others_may_run(address(turn), answers)
+    return answers
 
 
 def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:

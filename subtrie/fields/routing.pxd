@@ -5,10 +5,11 @@ from cpython.object cimport PyObject
 from ctrie._native cimport Borrowed
 from subtrie._trie.match.plan cimport Plan
 from subtrie.fields.equals cimport one_of_words
-from subtrie.fields.matcher cimport FieldMatcher, as_dict, others_may_run, state_of
+from subtrie.fields.matcher cimport FieldMatcher, as_dict, state_of
 from subtrie.fields.search cimport answers_on_topic
 from subtrie.fields.state cimport State
 from subtrie.fields.topics cimport Topic
+from subtrie.fields.turns cimport Turn, begin_turn, others_may_run
 
 cdef FieldMatcher _UNMADE
 
@@ -21,6 +22,8 @@ cdef class RoutingMatcher:
 
     cdef object _begin(self, object dialect, FieldMatcher fields)
     cdef tuple _answers(self, State state, object topic, object message, bint delivers)
+    @cython.locals(turn=Turn, answers=list)
+    cdef list _answers_to_many(self, object messages, bint delivers)
     cdef RoutingMatcher _with(self, FieldMatcher fields)
 
 

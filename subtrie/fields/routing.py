@@ -21,11 +21,15 @@ from typing import Any, NamedTuple, Protocol
 
 if not cython.compiled:
     from subtrie._trie.match.plan import Plan
+    from subtrie._trie.match.walk import address
     from subtrie.fields.equals import one_of_words
-    from subtrie.fields.matcher import FieldMatcher, as_dict, others_may_run, state_of
+    from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
     from subtrie.fields.search import answers_on_topic
     from subtrie.fields.state import State
     from subtrie.fields.topics import Topic
+    from subtrie.fields.turns import Turn, begin_turn, others_may_run
+else:
+    from cython import address
 
 from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
@@ -174,13 +178,7 @@ class RoutingMatcher:
         >>> RoutingMatcher().match_many([("a", {}), ("b", {"f": 1})])
         [(), ()]
         """
-        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        answers: list[tuple[Any, ...]] = []
-        done = 0
-        for topic, message in messages:
-            answers.append(self._answers(state, topic, message, False))
-            done = others_may_run(done, answers)
-        return answers
+        return self._answers_to_many(messages, False)
 
     def deliveries(self, topic: str, message: Message) -> tuple[Any, ...]:
         """Return a `FieldDelivery`, subscriber and options, for each subscription that wants a message under a topic.
@@ -196,13 +194,7 @@ class RoutingMatcher:
 
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
-        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
-        answers: list[tuple[Any, ...]] = []
-        done = 0
-        for topic, message in messages:
-            answers.append(self._answers(state, topic, message, True))
-            done = others_may_run(done, answers)
-        return answers
+        return self._answers_to_many(messages, True)
 
     def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:
         """Iterate over the subscriptions that could want a message that this filter and these criteria want, at one
@@ -329,6 +321,17 @@ class RoutingMatcher:
             cython.cast(object, dialect_of(self)),
             topic,
         )
+
+    def _answers_to_many(self, messages: Iterable[tuple[str, Message]], delivers: bool) -> list[tuple[Any, ...]]:
+        if not cython.compiled:
+            turn = Turn()
+        state = state_of(cython.cast(FieldMatcher, fields_of(self)))
+        answers: list[tuple[Any, ...]] = []
+        begin_turn(address(turn))
+        for topic, message in messages:
+            answers.append(self._answers(state, topic, message, delivers))
+            others_may_run(address(turn), answers)
+        return answers
 
     def _with(self, fields: FieldMatcher) -> RoutingMatcher:
         other = _rebuilt(type(self), self.dialect, fields)

@@ -15,6 +15,7 @@ from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS
 from subtrie.fields.delivery cimport with_subscriber
 from subtrie.fields.equals cimport is_like, one_of_equals
 from subtrie.fields.index cimport Filed, Index, crowd_under, first_in, first_under, kind_of_cost, new_index, refiled
+from subtrie.fields.maps cimport settle_entry
 from subtrie.fields.needs cimport needs_of, pieces_needed
 
 cdef int _BITS

@@ -53,6 +53,7 @@ if not cython.compiled:
         new_index,
         refiled,
     )
+    from subtrie.fields.maps import settle_entry
     from subtrie.fields.needs import needs_of, pieces_needed
 
 from subtrie._trie.keyed import changed_keyed, check_set, check_shape, iter_keyed
@@ -156,7 +157,7 @@ def with_subscription(
         new.access, new.rest, new.asked = known.access, known.rest, known.asked
         new.needs, new.pieces = known.needs, known.pieces
     new.is_repeated = type(new.access) is tuple
-    settle(new)
+    settle_entry(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
     return _refiled(state, owners, old, new), old is None
 
@@ -320,7 +321,7 @@ def _new_owner(subscriber: object, hash: int, subscriptions: Any) -> Owner:
     owner.key = subscriber
     owner.hash = hash
     owner.value = subscriptions
-    settle(owner)
+    settle_entry(owner)
     return owner
 
 
@@ -330,7 +331,7 @@ def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> Row:
     row.hash = hash
     row.value = among
     row.clue = clue
-    settle(row)
+    settle_entry(row)
     return row
 
 
@@ -342,7 +343,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.needs = clue.pieces = 0  # it is filed under the field that it needs
     clue.access = access_of_clue(criterion)
     clue.is_repeated = type(clue.access) is tuple
-    settle(clue)
+    settle_entry(clue)
     return clue
 
 
