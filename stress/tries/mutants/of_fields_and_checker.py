@@ -46,8 +46,8 @@ FIELDS: Final = (
     ),
     _of_fields(
         "several messages are matched at several instants",
-        "            answers.append(answers_for(state, as_dict(message), False))\n",
-        "            answers.append(answers_for(load(self._slot), as_dict(message), False))\n",
+        "        return _answers_to_many(state_of(self), messages, False)\n",
+        "        return [self.match_all(message) for message in messages]\n",
         shown_by=("empty", ((("match_many", ("f=1",)),), (("subscribe", ("f=1", "x")),))),
     ),
     _of_fields(
