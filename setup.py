@@ -80,6 +80,7 @@ MODULES = {
     "subtrie._trie.queries.growing": "subtrie/_trie/queries/growing.pyx",
     "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.py",
     "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
+    "subtrie._trie.filed": "subtrie/_trie/filed.py",
     "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
     "subtrie._trie.pickled_rows": "subtrie/_trie/pickled_rows.py",
     "subtrie._trie.changeable": "subtrie/_trie/changeable.py",

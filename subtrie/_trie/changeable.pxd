@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._nodes cimport Edit, Root, clear_root, empty_root, freeze_root
+from ctrie._nodes cimport Edit, Pair, Root, clear_root, empty_root, freeze_root
 from ctrie._release cimport release, release_items
 from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
@@ -14,7 +14,8 @@ from subtrie._trie.groups cimport members_of
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.answer_cache cimport forget
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
-from subtrie._trie.reverse_index cimport Filing, Index
+from subtrie._trie.filed cimport Filing
+from subtrie._trie.reverse_index cimport Index
 from subtrie._trie.subscribers cimport Entry, checked_entry, subscriber_hash
 
 cdef Root _UNMADE
@@ -36,6 +37,7 @@ cdef class Changeable(Matchable):
     cdef object _writable(self)
     cdef tuple _path(self, object filter)
     cdef tuple _place(self, object filter, object queue)
+    cdef tuple _place_filed(self, object key)
     cdef bint _is_plain(self) except -1
     @cython.locals(changed=Py_ssize_t, doubts=int)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint takes) except -1
@@ -58,7 +60,7 @@ cdef class Changeable(Matchable):
     cdef object _tell(self, object notice)
     cdef object _note(self, FilterEdit edit, object notice, object raised)
     cdef object _count_retries(self, Py_ssize_t number)
-    @cython.locals(filing=Filing)
+    @cython.locals(pair=Pair)
     cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, Edit edit)
     @cython.locals(index=Index)
     cdef object _withdraw_all(self)
@@ -66,9 +68,11 @@ cdef class Changeable(Matchable):
     cdef object _catch_up(self)
     @cython.locals(hash=uint64_t, root=Root)
     cdef object _spelled_for(self, object subscriber)
+    @cython.locals(pair=Pair)
     cdef object _filed(self, object subscriber, uint64_t hash)
     cdef object _check_index(self)
 
 
 cdef Entry _entry_at(Root root, str separator, tuple place, object subscriber, uint64_t hash, Edit edit)
-cdef tuple _filing_key(tuple place)
+cdef tuple _plain_place(tuple place)
+cdef object _filing_key(tuple place)

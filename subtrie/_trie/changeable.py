@@ -29,25 +29,26 @@ if not cython.compiled:
         words_in,
     )
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
+    from subtrie._trie.filed import Filing
     from subtrie._trie.groups import members_of
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.answer_cache import forget
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
-    from subtrie._trie.reverse_index import Filing, Index
+    from subtrie._trie.reverse_index import Index
     from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
-from ctrie._nodes import check_level
+from ctrie._nodes import NODES, check_level
 from ctrie._subclasses import not_to_be_changed
 from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
+from subtrie._trie.filed import Wide, iter_filed, key_filed
 from subtrie._trie.groups import PARTS, check_value
 from subtrie._trie.interest import Watched
-from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import words_of
 from subtrie._trie.merging import change_rows
@@ -262,6 +263,10 @@ class Changeable(Matchable):
             words, hashes = exact_path(self.dialect, words, hashes, word_hash)
         return (filter, queue), words, hashes, group
 
+    def _place_filed(self, key: Any) -> Place:
+        """Return the place of a key of the index."""
+        return self._place(key[0], key[1]) if isinstance(key, tuple) else self._place(key, None)
+
     def _is_plain(self) -> bool:
         """Return whether a change needs nothing besides the change itself."""
         return self._index is None and self._notices is None and self._home is None
@@ -321,7 +326,7 @@ class Changeable(Matchable):
 
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
         if self._home is not None:
-            subscriber = hold(subscriber, hash, _filing_key(place), self._home)
+            subscriber = hold(subscriber, hash, _plain_place(place), self._home)
         return checked_entry(subscriber, hash, one_of_equals(options), self.dialect)
 
     def _put(self, place: Place, entry: Entry) -> bool:
@@ -476,13 +481,18 @@ class Changeable(Matchable):
                 raise
 
     def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
-        """Strike the filing of a subscription if it is not in the trie. Users' `__eq__` is not called if the filings
+        """Strike a subscription from the index if it is not in the trie. Users' `__eq__` is not called if the filings
         are stored under `subscriber` itself, nor for comparisons that `edit` has made before."""
         index: Index = self._index  # type: ignore[assignment]
         owner = index.owner_of(subscriber, hash)
-        filing = index.to_strike(owner, hash, _filing_key(place))
-        if filing is not None and _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is None:
-            index.strike(owner, hash, filing)
+        key = _filing_key(place)
+        # Progress: a round that does not return found that another thread has changed this subscriber's filters.
+        while True:
+            pair = index.to_strike(owner, hash, key)
+            if pair is None or _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is not None:
+                return
+            if index.strike(owner, hash, key, pair):
+                return
 
     def _withdraw_all(self) -> None:
         """Withdraw every filing whose subscription is not in the trie. The subscribers are those that the filings are
@@ -490,15 +500,15 @@ class Changeable(Matchable):
         index: Index = self._index  # type: ignore[assignment]
         raised: Exception | None = None
         before: list[Any] = [freeze_root(index._root)]
-        for subscriber, hash, (filter, queue) in filed_in(before[0]):
+        for subscriber, hash, key in filed_in(before[0]):
             check_signals()
             try:
-                self._withdraw(self._place(filter, queue), subscriber, hash, None)
+                self._withdraw(self._place_filed(key), subscriber, hash, None)
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 (raised after all others have been withdrawn)
                 raised = raised or error
-        release(before, PARTS)
+        release(before, (*NODES, Wide, tuple))
         if raised is not None:
             raise raised
 
@@ -535,11 +545,11 @@ class Changeable(Matchable):
             return spelled_for(walk(freeze_root(self._root)), self.dialect, subscriber, hash)
         root, keys = self._filed(subscriber, hash)
         found = []
-        for filter, queue in keys:
-            place = self._place(filter, queue)
+        for key in keys:
+            place = self._place_filed(key)
             entry = _entry_at(root, self._plan.separator, place, subscriber, hash, None)
             if entry is not None:
-                found.append((filter, place[3], entry))
+                found.append((place[0][0], place[3], entry))
         return found
 
     def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
@@ -547,10 +557,10 @@ class Changeable(Matchable):
         index: Index = self._index  # type: ignore[assignment]
         # Progress: a round that does not return found that another thread has changed this subscriber's filters.
         while True:
-            filings = index.filings(subscriber, hash)
+            pair = index.pair_of(subscriber, hash)
             root = freeze_root(self._root)
-            if index.filings(subscriber, hash) is filings:
-                return root, [filing.key for filing in iter_keyed(filings)]
+            if index.pair_of(subscriber, hash) is pair:
+                return root, [] if pair is None else [key_filed(member) for member in iter_filed(pair.value)]
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -589,9 +599,9 @@ class Changeable(Matchable):
         index.check()
         filed = {(hash, key) for _, hash, key in index.everything()}
         for filter, group, entry in spelled(walk(freeze_root(self._root)), self.dialect):
-            key = filter, group if self.dialect.queue_groups else None
+            key = filter if group is None or not self.dialect.queue_groups else (filter, group)
             owner = index.owner_of(entry.key, entry.hash)
-            assert index.find_filing(owner, entry.hash, key) is not None, f"{filter!r} is not filed"
+            assert index.find_member(owner, entry.hash, key) is not None, f"{filter!r} is not filed"
             filed.discard((entry.hash, key))
         assert not filed, f"filed but not subscribed: {filed}"
 
@@ -602,10 +612,16 @@ def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: i
     return None if branch is None else find_keyed(members_of(subscribers_of(branch), group), subscriber, hash, edit)
 
 
-def _filing_key(place: Place) -> tuple[str, str | None]:
-    """Return filter and queue group as plain strings, since no methods of users may compare keys of the index."""
+def _plain_place(place: Place) -> tuple[str, str | None]:
+    """Return filter and queue group as plain strings, since no methods of users may compare them."""
     filter, queue = place[0]
     return str.__str__(filter), None if queue is None else str.__str__(queue)
+
+
+def _filing_key(place: Place) -> Any:
+    """Return filter and queue group as they are filed (filed.py)."""
+    plain = _plain_place(place)
+    return plain[0] if plain[1] is None else plain
 
 
 def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any]]:

@@ -1,30 +1,32 @@
 """The reverse index: from a subscriber to its filters.
 
-It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set (keyed.py) of *filings*. A
-filing records one subscription: its key is the filter's text, and it has a state.
+It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set of filters (filed.py). Every change
+of a subscriber's set puts a new pair into the Ctrie, so a pair that is there at two instants was there in between.
 
 The trie decides which subscriptions exist. The index must contain every filter of a subscriber. For a while it may
 contain one too many; a look at the trie shows that. No compare-and-set changes both, so they are kept consistent like
 this:
 
-* To subscribe: file (a fresh filing, PENDING, replaces any present one), change the trie, settle, and look at the
-  index. If another thread has replaced or struck the filing, file again.
-* To unsubscribe: change the trie, then strike the filing.
+* To subscribe: file (a fresh Filing, PENDING, takes the place of the filter), change the trie, and settle: mark the
+  filing SETTLED, and put the filter itself in its place again, if it is still there and no other thread needs it.
+* To unsubscribe: change the trie, then strike the filter: find the pair that holds it, look at the trie, and, if the
+  subscription is not there, take the filter out of exactly this pair. If the pair has changed meanwhile, start over.
 
-PENDING means that the thread that filed it, its owner, has yet to look at the trie a last time. No thread strikes such
-a filing. A thread that would do so marks it TOUCHED instead, and the owner will settle it and then look. A SETTLED
-filing is struck by any thread that finds that the trie lacks the subscription, but only if it is still the same filing
-that this thread found SETTLED before its look at the trie.
+PENDING means that the thread that filed it, its owner, may not have changed the trie yet. No thread strikes a filter
+with such a filing. A thread that would do so marks the filing TOUCHED instead, and the owner will look at the trie
+after it has settled. If several threads file the same filter, the filing in the index names the PENDING ones of the
+others.
 
 Invariants
-  N1  Every subscription in the trie by a subscribe that has returned is filed. Suppose a filing is struck. After it was
-      found SETTLED, the subscription was not in the trie. A thread that put it there again did so later, and then
-      looked at the index. If it found another thread's SETTLED filing, it replaced that, so the strike failed. If the
-      filing was gone, it filed again.
-  N2  A filing whose subscription is not in the trie belongs to an operation in progress: each operation ends with a
-      look at the trie after its own change, or leaves that look to the owner of a PENDING filing. Or the rest of an
-      operation had no memory, or a user's `__eq__` raised there: it is on the list `left` (duties.py), for the next
-      change to finish.
+  N1  Every subscription in the trie is filed. Its thread had filed it before, and it is not struck as long as this
+      filing is PENDING. Suppose that it is struck later. The pair that it was taken out of was there since before a
+      look at the trie that did not find the subscription. A thread that put it there again after this look had filed
+      it before: if before that pair was found, the filing was PENDING in it, and it was not struck; if later, another
+      pair was there, and the strike failed.
+  N2  A filter in the index whose subscription is not in the trie belongs to an operation in progress: each operation
+      ends with a look at the trie after its own change, or leaves that look to the owner of a PENDING filing. Or the
+      rest of an operation had no memory, or a user's `__eq__` raised there: it is on the list `left` (duties.py), for
+      the next change to finish.
 """
 
 from __future__ import annotations
@@ -44,33 +46,25 @@ if not cython.compiled:
     from ctrie._memory import untrack
     from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from subtrie._trie.keyed import Keyed, find_keyed, with_keyed, without_keyed
-    from subtrie._trie.subscribers import subscriber_hash
+    from subtrie._trie.filed import Filing, find_filed, with_filed, without_filed
 
 from ctrie._nodes import check_level, snodes
 from subtrie._trie.duties import Duties
-from subtrie._trie.keyed import check_set, iter_keyed
+from subtrie._trie.filed import check_filed, iter_filed, key_filed
 
 PENDING = "pending"
 TOUCHED = "touched"
 SETTLED = "settled"
 
 
-class Filing(Keyed):
-    """A record that a subscriber is on a filter. Its key is that of the filter."""
-
-    __slots__ = ("state",)
-    state: Slot
-
-
 class IndexEdit(Edit):
-    """One change of a subscriber's filings: add `filing`, or remove exactly this filing."""
+    """One change of a subscriber's set."""
 
-    __slots__ = ("equal", "filing", "strike", "subscriber")
+    __slots__ = ("done", "equal", "key", "subscriber")
     subscriber: Any
     equal: Any  # how subscribers are compared; None: by their own equality
-    filing: Filing
-    strike: bool
+    key: Any  # what is filed
+    done: bool  # afterwards: whether it found what it is about
 
     def same(self, sn: SNode) -> bool:
         if self.settled:
@@ -79,17 +73,54 @@ class IndexEdit(Edit):
         return pair.key is self.subscriber or self.agree(pair.key, self.subscriber, self.equal)
 
     def create(self) -> SNode | None:
-        return None if self.strike else new_pair(self.subscriber, self.hash, self.filing)
+        self.done = False
+        return None
+
+
+class File(IndexEdit):
+    """Put `filing` there, and name the others that are PENDING in it."""
+
+    __slots__ = ("filing",)
+    filing: Filing
+
+    def create(self) -> SNode | None:
+        self.filing.others = ()
+        return new_pair(self.subscriber, self.hash, self.filing)
 
     def change(self, sn: SNode) -> SNode | None:
-        filing = self.filing
         pair: Pair = sn  # type: ignore[assignment]
-        present = find_keyed(pair.value, filing.key, filing.hash)
-        if not self.strike:
-            return new_pair(pair.key, self.hash, with_keyed(pair.value, filing, present))
-        if present is not filing:
+        self.filing.others = tuple(
+            [one for one in filings_of(find_filed(pair.value, self.key)) if not _is_settled(one)]
+        )
+        return new_pair(pair.key, self.hash, with_filed(pair.value, self.filing))
+
+
+class Settle(IndexEdit):
+    """Put the key in the place of filings that are all settled."""
+
+    __slots__ = ()
+
+    def change(self, sn: SNode) -> SNode | None:
+        self.done = True
+        pair: Pair = sn  # type: ignore[assignment]
+        filings = filings_of(find_filed(pair.value, self.key))
+        if not filings or [one for one in filings if not _is_settled(one)]:
             return sn
-        left = without_keyed(pair.value, filing)
+        return new_pair(pair.key, self.hash, with_filed(pair.value, self.key))
+
+
+class Strike(IndexEdit):
+    """Take the key out of exactly the pair `expected`."""
+
+    __slots__ = ("expected",)
+    expected: Pair
+
+    def change(self, sn: SNode) -> SNode | None:
+        pair: Pair = sn  # type: ignore[assignment]
+        self.done = pair is self.expected
+        if not self.done:
+            return sn
+        left = without_filed(pair.value, self.key)
         return None if left is None else new_pair(pair.key, self.hash, left)
 
 
@@ -117,48 +148,66 @@ class Index(Rooted):
         return subscriber if sn is None else sn.key
 
     def file(self, subscriber: Any, hash: int, key: Any) -> Filing:
-        """Add a PENDING filing, in place of any present one."""
+        """Add a PENDING filing of the key."""
         filing = _new_filing(key)
-        self._edit(subscriber, hash, filing, False, None)
+        edit: File = File.__new__(File)
+        edit.filing = filing
+        self._edit(edit, subscriber, hash, key, None)
         return filing
 
-    def find_filing(self, owner: Any, hash: int, key: Any) -> Filing | None:
+    def find_member(self, owner: Any, hash: int, key: Any) -> Any:
+        """Return what is filed under a key: the key itself, or a filing; None if there is nothing."""
         sn = find(self, owner, hash, is_)
-        return None if sn is None else find_keyed(sn.value, key, subscriber_hash(key))
+        return None if sn is None else find_filed(sn.value, key)
 
-    def filings(self, subscriber: Any, hash: int) -> Any:
-        """Return the set of a subscriber's filings, of one instant."""
-        sn = find(self, subscriber, hash, None)
-        return None if sn is None else sn.value
+    def pair_of(self, subscriber: Any, hash: int) -> Pair | None:
+        """Return the pair with a subscriber's set of one instant, or None. No other set has the same pair."""
+        sn: Any = find(self, subscriber, hash, None)
+        return sn  # type: ignore[no-any-return]
 
     def settle(self, subscriber: Any, hash: int, filing: Filing) -> bool:
         """Settle `filing` after the change of the trie. Return whether its owner has to look at the trie once more."""
-        look = _settle(filing)
-        present = self.find_filing(self.owner_of(subscriber, hash), hash, filing.key)
-        if present is filing or (present is not None and load(present.state) is not SETTLED):
-            return look  # the owner of another thread's filing has yet to look
-        _settle(self.file(subscriber, hash, filing.key))
-        return True
+        # Order: it is settled before the key takes its place, as long as the index has it. Success: no thread has
+        # unsubscribed meanwhile, and from now on one that does so looks for itself.
+        untouched = compare_and_set(filing.state, PENDING, SETTLED)
+        if not untouched:
+            # Success: from now on other threads look for themselves, as above, and we look for the one that touched it.
+            # Failure: a call that ended early had settled it.
+            compare_and_set(filing.state, TOUCHED, SETTLED)
+        if not self._put_key(subscriber, hash, filing.key):
+            # All of the subscriber's filters were struck, and perhaps an equal one has been filed since.
+            self._put_key(self.owner_of(subscriber, hash), hash, filing.key)
+        return not untouched
 
-    def to_strike(self, owner: Any, hash: int, key: Any) -> Filing | None:
-        """Return the filing to strike if a later look at the trie finds no such subscription; None if there is none."""
-        filing = self.find_filing(owner, hash, key)
-        if filing is None:
-            return None
-        # Success: the owner will look at the trie. Failure: it has settled the filing, or another thread touched it.
-        if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:
-            return None
-        return filing
+    def _put_key(self, owner: Any, hash: int, key: Any) -> bool:
+        """Put the key in the place of its filings, if all are settled; return whether anything is filed for `owner`."""
+        edit: Settle = Settle.__new__(Settle)
+        self._edit(edit, owner, hash, key, is_)
+        return edit.done
 
-    def strike(self, owner: Any, hash: int, filing: Filing) -> None:
-        self._edit(owner, hash, filing, True, is_)
+    def to_strike(self, owner: Any, hash: int, key: Any) -> Pair | None:
+        """Return the pair to strike the key from if a later look at the trie finds no such subscription; None if there
+        is none."""
+        sn: Any = find(self, owner, hash, is_)
+        member = None if sn is None else find_filed(sn.value, key)
+        for filing in filings_of(member):
+            # Success: the owner will look at the trie. Failure: another thread touched it, so the owner will, too; or
+            # the owner has settled it.
+            if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:
+                return None
+        return None if member is None else sn
 
-    def _edit(self, subscriber: Any, hash: int, filing: Filing, strike: bool, equal: Any) -> None:
-        edit: IndexEdit = IndexEdit.__new__(IndexEdit)
+    def strike(self, owner: Any, hash: int, key: Any, expected: Pair) -> bool:
+        """Take a key out of a pair; return whether the pair was still there."""
+        edit: Strike = Strike.__new__(Strike)
+        edit.expected = expected
+        self._edit(edit, owner, hash, key, is_)
+        return edit.done
+
+    def _edit(self, edit: IndexEdit, subscriber: Any, hash: int, key: Any, equal: Any) -> None:
         edit.subscriber = subscriber
         edit.hash = hash
-        edit.filing = filing
-        edit.strike = strike
+        edit.key = key
         edit.equal = equal
         edit_trie(cython.cast(Root, root_of(self)), edit)
 
@@ -169,17 +218,18 @@ class Index(Rooted):
     def check(self) -> None:
         """Raise AssertionError if an invariant is broken that the index alone can check. At rest only."""
         for sn in check_level(self._root):
-            assert sn.value is not None, f"{sn.key!r} is filed without a filter"
-            check_set(sn.value)
-            for filing in iter_keyed(sn.value):
-                assert _is_settled(filing), f"the filing of {sn.key!r} for {filing.key!r} was not settled"
+            check_filed(sn.value)
+            for member in iter_filed(sn.value):
+                assert not isinstance(member, Filing), (
+                    f"the filing of {sn.key!r} for {key_filed(member)!r} was not settled"
+                )
 
 
 def filed_in(root: Root) -> Iterator[tuple[Any, int, Any]]:
     """Yield what `Index.everything` does, of a read-only root."""
     for sn in snodes(root):
-        for filing in iter_keyed(sn.value):
-            yield sn.key, sn.hash, filing.key
+        for member in iter_filed(sn.value):
+            yield sn.key, sn.hash, key_filed(member)
 
 
 def new_index() -> Index:
@@ -190,28 +240,24 @@ def new_index() -> Index:
     return index
 
 
+def filings_of(member: Any) -> tuple[Filing, ...]:
+    """Return the filings that stand for a key in the index."""
+    if not isinstance(member, Filing):
+        return ()
+    filing: Filing = member
+    return (filing, *filing.others)
+
+
 def _new_filing(key: Any) -> Filing:
     filing: Filing = Filing.__new__(Filing)
     filing.key = key
-    filing.hash = subscriber_hash(key)
+    filing.others = ()
     state: Slot = Slot.__new__(Slot)
     initialise(state, PENDING)
     filing.state = state
     untrack(state, PENDING, None)
-    untrack(filing, key, None)
     return filing
 
 
-def _settle(filing: Filing) -> bool:
-    """Settle a filing; return whether another thread has left it to the owner to look at the trie."""
-    # Success: no thread has unsubscribed meanwhile, and from now on one that does so strikes the filing itself.
-    # Failure: a thread has, and has left the look to us.
-    if compare_and_set(filing.state, PENDING, SETTLED):
-        return False
-    # Success: from now on other threads strike it, as above. There is no failure: only the owner takes this step.
-    compare_and_set(filing.state, TOUCHED, SETTLED)
-    return True
-
-
-def _is_settled(filing: Any) -> bool:
+def _is_settled(filing: Filing) -> bool:
     return load(filing.state) is SETTLED

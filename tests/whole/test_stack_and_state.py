@@ -72,7 +72,7 @@ from subtrie.fields import Not
 index, rows = Index.__new__(Index), Rows.__new__(Rows)
 CALLS = [
     lambda: Not.__new__(Not).holds(1), lambda: SetColumns.__new__(SetColumns).fill(10, 100), lambda: index.check(None),
-    lambda: list(index.everything()), lambda: index.find_filing("s", 1, "k"), lambda: index.owner_of("s", 1),
+    lambda: list(index.everything()), lambda: index.find_member("s", 1, "k"), lambda: index.owner_of("s", 1),
     lambda: rows.text("t"), lambda: rows.spell_text("t"), lambda: rows.text(None),
 ]
 for call in CALLS:

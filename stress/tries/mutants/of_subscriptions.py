@@ -264,6 +264,15 @@ _COMES_AND_GOES: Final = (
     ((("subscribe", ("a.b", "x")),), (("unsubscribe", ("a.b", "x")),)),
 )
 
+_COMES_AND_IS_SOUGHT: Final = (
+    "indexed, one filter",
+    ((("subscribe", ("a.b", "x")),), (("unsubscribe", ("a.b", "x")), ("match", ("a.b",)), ("filters", ("x",)))),
+)
+_TWO_COME_AND_ONE_IS_SOUGHT: Final = (
+    "indexed, one filter",
+    ((("subscribe", ("a.b", "x")),), (("subscribe", ("a.b", "x")),), *_COMES_AND_IS_SOUGHT[1][1:]),
+)
+
 _TWO_COME: Final = ("listened to, empty", ((("subscribe", ("a.b", "x")),), (("subscribe", ("a.c", "x")),)))
 
 OBSERVERS: Final = (
@@ -310,32 +319,56 @@ OBSERVERS: Final = (
     _of_subscriptions(
         "a filing that is pending is struck",
         INDEX,
-        "        if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:\n",
-        "        if False:\n",
+        "            if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:\n",
+        "            if False:\n",
         starts=_INDEXED,
-        shown_by=_COMES_AND_GOES,
+        shown_by=_COMES_AND_IS_SOUGHT,
     ),
     _of_subscriptions(
         "a filing is settled although it was touched",
         INDEX,
-        "    if compare_and_set(filing.state, PENDING, SETTLED):\n",
-        "    if compare_and_set(filing.state, load(filing.state), SETTLED):\n",
+        "        untouched = compare_and_set(filing.state, PENDING, SETTLED)\n",
+        "        untouched = compare_and_set(filing.state, load(filing.state), SETTLED)\n",
         starts=_INDEXED,
         shown_by=_COMES_AND_GOES,
     ),
     _of_subscriptions(
         "a filing that was touched is never settled",
         INDEX,
-        "    compare_and_set(filing.state, TOUCHED, SETTLED)\n",
-        "",
+        "            compare_and_set(filing.state, TOUCHED, SETTLED)\n",
+        "            compare_and_set(filing.state, TOUCHED, TOUCHED)\n",
         starts=_INDEXED,
         shown_by=_COMES_AND_GOES,
     ),
     _of_subscriptions(
-        "a strike takes out any filing",
+        "the filing of another thread is forgotten",
         INDEX,
-        "        if present is not filing:\n",
-        "        if present is None:\n",
+        " for one in filings_of(find_filed(pair.value, self.key)) if ",
+        " for one in () if ",
+        starts=_INDEXED,
+        shown_by=_TWO_COME_AND_ONE_IS_SOUGHT,
+    ),
+    _of_subscriptions(
+        "a filing is replaced that is pending",
+        INDEX,
+        "        if not filings or [one for one in filings if not _is_settled(one)]:\n",
+        "        if not filings:\n",
+        starts=_INDEXED,
+        shown_by=_TWO_COME_AND_ONE_IS_SOUGHT,
+    ),
+    _of_subscriptions(
+        "a strike takes out of any pair",
+        INDEX,
+        "        self.done = pair is self.expected\n",
+        "        self.done = True\n",
+        starts=_INDEXED,
+        shown_by=_COMES_AND_GOES,
+    ),
+    _of_subscriptions(
+        "a strike that finds another pair is the last",
+        "subtrie._trie.changeable",
+        "            if index.strike(owner, hash, key, pair):\n",
+        "            if index.strike(owner, hash, key, pair) or True:\n",
         starts=_INDEXED,
         shown_by=_COMES_AND_GOES,
     ),

@@ -1,0 +1,58 @@
+"""The sets of filters that an index keeps (subtrie/_trie/filed.py), against a dict."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from subtrie._trie.filed import check_filed, find_filed, iter_filed, with_filed, without_filed
+
+KEYS: list[Any] = [f"a.{n}" for n in range(60)] + [(f"a.{n}", "queue") for n in range(20)] + [("a.1", "other")]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_set_has_what_was_put_into_it(seed: int) -> None:
+    rng = random.Random(seed)
+    filed: Any = None
+    there: set[Any] = set()
+    versions: list[tuple[Any, frozenset[Any]]] = []
+    for _ in range(400):
+        key = rng.choice(KEYS[: rng.choice([2, 20, len(KEYS)])])
+        if rng.random() < rng.choice([0.3, 0.7]):
+            filed = with_filed(filed, key)
+            there.add(key)
+        elif key in there:
+            filed = without_filed(filed, key)
+            there.discard(key)
+        versions.append((filed, frozenset(there)))
+        assert (find_filed(filed, key) is not None) is (key in there)
+    for version, members in versions:
+        if members:
+            check_filed(version)
+        assert sorted(map(str, iter_filed(version))) == sorted(map(str, members))
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 17, 300, 3_000])
+def test_a_set_grows_and_goes(count: int) -> None:
+    filed: Any = None
+    for number in range(count):
+        filed = with_filed(filed, f"plant/{number}")
+        assert find_filed(filed, f"plant/{number}") == f"plant/{number}"
+    check_filed(filed)
+    assert find_filed(filed, "plant/none") is None
+    assert find_filed(filed, ("plant/0", "queue")) is None
+    for number in range(count):
+        assert find_filed(filed, f"plant/{number}") is not None
+        filed = without_filed(filed, f"plant/{number}")
+        if number % 100 == 99 and filed is not None:
+            check_filed(filed)
+    assert filed is None
+
+
+def test_the_set_of_one_text_is_the_text_itself() -> None:
+    text = "a.b"
+    assert with_filed(None, text) is text
+    assert with_filed(None, ("a", "q")) == (("a", "q"),)
+    assert without_filed(with_filed(with_filed(None, "x"), text), "x") is text
