@@ -2,8 +2,9 @@
 
 Batches differ, so that faults of different kinds have their chance. In every other batch threads yield between
 instructions of the Python source (few operations, much overlap). The other batches run at full speed in longer rounds.
-In every fourth batch the garbage collector may run. Where something is reset for each object, what happens first may be
-what matters: a batch has one round. The seed and the batch's number determine its kind and its calls.
+In every fourth batch the garbage collector may run. In another fourth each round has an object of its own, since what
+happens first may be what matters: who takes the only item, or makes what is missing. Where something is reset for each
+object, a batch has one round. The seed and the batch's number determine its kind and its calls.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from stress.checker.waiting import wait_as_they_should
 from stress.history import UNSEEN, Call, History, Operation
 from stress.processes import gil_enabled
 from stress.recorder.call_log import CallLog
-from stress.recorder.record import CLOCKS, Stuck, record
+from stress.recorder.record import CLOCKS, Stuck, record, threads_yielding
 from stress.recorder.workload import MOST_ALONE, Workload, as_calls, refuse_misfits
 from stress.reference import name_of
 from stress.sequential import Sequential
@@ -114,9 +115,11 @@ class Batch:
         self.history: History | None = None
         """What was recorded, judged, and counted."""
         begins_anew = self.workload.reset is not None
+        self.is_divided = self.workload.is_sequential or (turn % 4 == 2 and not begins_anew)
+        """Whether each round has an object of its own."""
         in_short = begins_anew or (self.workload.is_sequential and gil_enabled())  # no time to overlap at full speed
         gives_way = (turn % 2 == 0 or in_short) and settings.yields > 0
-        often = _OFTEN if begins_anew else _SELDOM
+        often = _OFTEN if begins_anew or (self.is_divided and not self.workload.is_sequential) else _SELDOM
         self.yields = min(0.5, settings.yields * often[turn // 2 % len(often)]) if gives_way else 0.0
         self.collect = turn % 4 == 3
         self.length = settings.length if gives_way else settings.length * _FULL_SPEED
@@ -136,7 +139,8 @@ class Batch:
 
     def plans(self) -> list[list[list[Call]]]:
         """The calls of each thread, round by round. With fewer rounds they are the first ones of these."""
-        plans = self.workload.plans(Random(self.seed), self.settings.threads, self._planned, self.length)
+        random, threads = Random(self.seed), self.settings.threads
+        plans = self.workload.plans(random, threads, self._planned, self.length, anew=self.is_divided)
         return [plan[: self._most] for plan in plans]
 
     def run(self, count: Callable[[str, int], None], until: float | None, log: CallLog | None) -> Found | None:
@@ -146,9 +150,10 @@ class Batch:
             log.begin(self.number)
         plans = self.plans()
         enter("making the object")
-        subject = self._make(self.workload)
-        refuse_misfits(subject, as_calls(self.workload.everything))
-        more = [self._make(self.workload) for _ in plans[0][1:]] if self.workload.is_sequential else []
+        with threads_yielding(self.yields, self.seed):
+            subject = self._make(self.workload)
+            refuse_misfits(subject, as_calls(self.workload.everything))
+            more = [self._make(self.workload) for _ in plans[0][1:]] if self.is_divided else []
         enter("calling it")
         settings, spec, may_wait = self.settings, self.workload.spec, False
         try:
@@ -176,16 +181,16 @@ class Batch:
         return self.trouble("invariant", history, told, "", judgement) if broken else None
 
     def _judged(self, history: History, budget: Budget) -> tuple[History, Judgement]:
-        """The judgement of the history; of an object that is its own specification, of its first round that is wrong.
-        That one is judged a second time, with all calls made anew and twice.
+        """The judgement of the history, or of its first part that is wrong. Of an object that is its own specification
+        that one is judged a second time, with all calls made anew and twice.
         """
         spec = self.workload.spec
-        if not isinstance(spec, Sequential):
-            return history, check(history, spec, budget=budget)
         judgements = []
         for its in self.parts(history):
             judgements.append(check(its, spec, budget=budget))
             if judgements[-1].verdict is Verdict.ILLEGAL:
+                if not isinstance(spec, Sequential):
+                    return its, judgements[-1]
                 spec.doubt()
                 again = check(its, spec, budget=budget)
                 if again.verdict is Verdict.ILLEGAL:
@@ -196,7 +201,7 @@ class Batch:
 
     def parts(self, history: History) -> list[History]:
         """The parts of a history that are about one object each."""
-        if not self.workload.is_sequential:
+        if not self.is_divided:
             return [history]
         rounds: defaultdict[int, list[Operation]] = defaultdict(list)
         made: defaultdict[int | str, int] = defaultdict(int)

@@ -262,7 +262,8 @@ def _refuse_what_outlives(found: Found, batch: Batch, make: Fresh, changed: Coll
     subject, workload = make(), batch.workload
     if not (right or changed or workload.is_sequential):
         return
-    calls = [call for round_ in batch.plans()[0] for call in round_]
+    rounds = batch.plans()[0]
+    calls = [call for round_ in (rounds[:1] if batch.is_divided else rounds) for call in round_]
     calls = calls[: MOST_ALONE if workload.is_sequential else _ALONE]
     if may_wait(workload.spec, calls):
         return

@@ -14,8 +14,8 @@ cannot order accesses that the object under test failed to order. Equal stamps c
 
 **Overlap.** During a recording the interpreter's switch interval is one microsecond. If that is not enough (it rarely
 is with a global interpreter lock), `yields` makes threads yield, with that probability, before every *bytecode
-instruction* of the Python source under test. C code and the standard library run unchanged. The seed determines where
-threads yield.
+instruction* of the Python source under test, also in threads that the object starts. C code and the standard library
+run unchanged. The seed determines where threads yield.
 
 **Deferred answers.** A snapshot is taken at one moment and read at another. An operation may answer with a `Deferred`:
 it is read when the round is over, and once more at the end of the batch, after all later changes. If the two readings
@@ -51,7 +51,7 @@ from stress.rest import end_of
 from stress.source import is_ours
 from stress.spec import Spec
 
-__all__ = ["CLOCKS", "Deferred", "Stuck", "record"]
+__all__ = ["CLOCKS", "Deferred", "Stuck", "record", "threads_yielding"]
 
 _LOOK: Final = 0.05
 """Seconds between two checks of the time and of the progress."""
@@ -245,7 +245,7 @@ def record(
         threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
         for number, tracer in enumerate(tracers)
     ]
-    with _hurried(collect):
+    with _hurried(collect), threads_yielding(yields, seed):
         moving = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
     inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
     stacks = "" if moving else stacks_of(threads)
@@ -289,6 +289,20 @@ def _hurried(collect: bool) -> Iterator[None]:
         sys.setswitchinterval(interval)
         if collecting:
             gc.enable()
+
+
+@contextmanager
+def threads_yielding(probability: float, seed: int | str) -> Iterator[None]:
+    """Within the block, threads that the object starts yield, too."""
+    if not probability:
+        yield
+        return
+    before = threading.gettrace()
+    threading.settrace(_yielder(probability, Random(f"{seed}/its own")))
+    try:
+        yield
+    finally:
+        threading.settrace(before)
 
 
 def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:

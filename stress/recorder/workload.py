@@ -171,8 +171,10 @@ class Workload:
         if not all(self.roles):
             raise ValueError("a role needs at least one operation")
 
-    def plans(self, random: Random, threads: int, rounds: int, length: int) -> list[list[list[Call]]]:
-        """The rounds of each thread, with `length` calls each."""
+    def plans(
+        self, random: Random, threads: int, rounds: int, length: int, *, anew: bool = False
+    ) -> list[list[list[Call]]]:
+        """The rounds of each thread, with `length` calls each; `anew`: each on an object of its own."""
         if not self.everything:
             raise ValueError("a workload needs at least one operation")
         fresh = itertools.count(1).__next__
@@ -181,7 +183,7 @@ class Workload:
         def call(thread: int) -> Call:
             return _drawn(random.choice(roles[thread % len(roles)]), random, fresh)
 
-        if self.is_sequential and rounds > 1:  # each round is on an object of its own
+        if anew and rounds > 1:
             each = [self.plans(random, threads, 1, length) for _ in range(rounds)]
             return [[plans[thread][0] for plans in each] for thread in range(threads)]
         is_own = type(self.spec).__module__.startswith(f"{PACKAGE}.")  # those of this package do not tell who waits

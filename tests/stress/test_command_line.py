@@ -52,7 +52,8 @@ class TestNumbers:
         ("command", "option"),
         [
             *(("run", option) for option in ("--duration", "--rounds", "--threads", "--processes")),
-            *((command, option) for command in ("explore", "mutants") for option in ("--duration", "--processes")),
+            *(("explore", option) for option in ("--duration", "--processes")),
+            *(("mutants", option) for option in ("--attempts", "--processes")),
             *((command, "--budget") for command in ("check", "replay")),
         ],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -248,6 +249,68 @@ def test_the_right_ones_are_not_accused(
     assert outcome.overlap > 0.02
     assert "linearizable; " in outcome.summary
     assert "seed 5" in outcome.summary
+
+
+class CountingAside(LossyCounter):
+    """Counts in a thread of its own, which loses updates."""
+
+    def increment(self) -> int:
+        told: list[int] = []
+        thread = threading.Thread(target=lambda: told.append(super(CountingAside, self).increment()))
+        thread.start()
+        thread.join()
+        return told[0]
+
+
+class Pooling(LossyCounter):
+    """Counts in threads that it has started when it was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
+        self.done = threading.Condition()
+        for _ in range(2):
+            threading.Thread(target=self.work, args=(self.wanted,), daemon=True).start()
+
+    def work(self, wanted: queue.SimpleQueue[list[int] | None]) -> None:
+        while (told := wanted.get()) is not None:
+            told.append(LossyCounter.increment(self))
+            with self.done:
+                self.done.notify_all()
+
+    def increment(self) -> int:
+        told: list[int] = []
+        self.wanted.put(told)
+        with self.done:
+            self.done.wait_for(lambda: told)
+        return told[0]
+
+
+class TestWhatHappensSeldom:
+    def test_in_one_batch_of_four_each_round_has_an_object_of_its_own(self) -> None:
+        """What only the first calls can get wrong has one chance for each object."""
+        settings = Settings(seed=1)
+        batches = [Batch([Workload(LockedCounter, Counter(), COUNTING)], settings, number) for number in range(8)]
+        divided = [number for number, batch in enumerate(batches) if batch.is_divided]
+        assert divided == [2, 6]
+
+        made: list[LockedCounter] = []
+
+        def make(workload: Workload) -> LockedCounter:
+            made.append(LockedCounter())
+            return made[-1]
+
+        batch = Batch([Workload(LockedCounter, Counter(), COUNTING)], settings, 2, make=make)
+        assert batch.run(lambda name, amount: None, None, None) is None
+        assert batch.history is not None
+        assert len(made) == batch.rounds_made == len(batch.parts(batch.history)) == 32
+        increments = sum(each.op == "increment" for each in batch.history)
+        assert increments == sum(each.n for each in made)
+
+    @pytest.mark.parametrize("make", [CountingAside, Pooling])
+    def test_threads_of_the_object_s_own_give_way_too(self, make: Any) -> None:
+        outcome = stress.run(make, Counter(), [("increment",)], rounds=400, duration=60, seed=1, pursuit=0)
+        assert outcome.verdict is Verdict.ILLEGAL
 
 
 class TestOutcome:

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random")
     parser.add_argument(
-        "--duration", type=positive(float), default=15.0, metavar="SECONDS",
-        help="the most time for one mutant (%(default)s), and the time for the unmutated code",
+        "--attempts", type=positive(int), default=20_000, metavar="N",
+        help="the most executions for one mutant (%(default)s); a tenth of them for the unmutated code",
     )  # fmt: skip
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
     parser.add_argument(
@@ -66,7 +66,7 @@ def _trials(wanted: Sequence[Any], arguments: argparse.Namespace) -> Iterator[Tr
     if arguments.compiled:
         return map(try_rebuilt, wanted)
     processes = min(arguments.processes or default_processes(1), len(wanted))
-    return run_suite(arguments.seed, arguments.duration, processes, wanted)
+    return run_suite(arguments.seed, arguments.attempts, processes, wanted)
 
 
 def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:

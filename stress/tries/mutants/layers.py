@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -47,9 +46,8 @@ class Catch:
     seen: str = ""
 
 
-def catch(twin: TrieCopy, mutant: Mutant, seed: int, seconds: float) -> Catch:
-    """Run the layers on a twin with `mutant` in it, for at most `seconds`."""
-    began = time.monotonic()
+def catch(twin: TrieCopy, mutant: Mutant, seed: int, most: int) -> Catch:
+    """Run the layers on a twin with `mutant` in it, for at most so many executions."""
     random = Random(f"{seed}/{mutant.of}")
     draw = partial(random_scenario, mutant.of, random, mutant.starts)
     executions = 0
@@ -62,7 +60,7 @@ def catch(twin: TrieCopy, mutant: Mutant, seed: int, seconds: float) -> Catch:
                 executions += 1
                 if finding is not None:
                     return Catch(layer, executions, finding)
-                if time.monotonic() - began > seconds:
+                if executions >= most:
                     return Catch("", executions)
         except BrokenStart as broken:
             return Catch(layer, executions, seen=str(broken))

@@ -66,6 +66,14 @@ GCAS: Final = (
         "GCAS judges its success by what is there now",
         "    return load(new) is None\n",
         "    return load(inode) is new\n",
+        shown_by=(
+            "a tomb beside a key",
+            (
+                (("replace_if", ("a2", 20, 1001)),),
+                (("get_or_create", ("a3", 1002)),),
+                (("items", ()), ("remove_if", ("a3", 0))),
+            ),
+        ),
     ),
     _of_map(
         "a failed GCAS counts as done",
@@ -144,6 +152,7 @@ SNAPSHOTS: Final = (
         "RDCSS proposes to replace whatever root there is",
         "    if compare_and_set(root, old, descriptor):\n",
         "    if compare_and_set(root, load(root), descriptor):\n",
+        shown_by=("about to collide", ((("items", ()),), (("get", ("same1",)),), (("__len__", ()), ("clear", ())))),
     ),
     _of_map(
         "an empty trie is filled although another thread was first",
@@ -151,6 +160,7 @@ SNAPSHOTS: Final = (
         "    rdcss_root(root, old, main, new_inode(filled, gen))\n    return True\n",
         BULK,
         starts=("empty",),
+        shown_by=("empty", ((("update", ("a", 10)),), (("snapshot", ()),))),
     ),
     _of_map(
         "a trie is filled whatever is in it by now",
@@ -166,6 +176,7 @@ SNAPSHOTS: Final = (
         "",
         BULK,
         starts=("empty", "one key"),
+        shown_by=("empty", ((("update", ("b", 1001)),), (("get", ("b",)), ("update", ("a2", 1003))))),
     ),
     _of_map(
         "filling a trie begins no generation",
@@ -301,6 +312,13 @@ MAPPING: Final = (
         "(mode == REPLACE_SAME and sn is self.expected)",
         "mode == REPLACE_SAME",
         CHANGES,
+        shown_by=(
+            "about to tomb",
+            (
+                (("compute", ("a", 10)), ("get", ("a2",))),
+                (("__setitem__", ("a", 10)), ("readonly_snapshot", ())),
+            ),
+        ),
     ),
     _of_map(
         "a conditional removal is unconditional",
@@ -421,6 +439,10 @@ APPROACH: Final = (
         "        if taken <= 0 or self.depth + taken >= len(self.words):\n            return borrow(None)\n",
         "        taken = abs(taken)\n"
         "        if self.depth + taken >= len(self.words):\n            return borrow(None)\n",
+        shown_by=(
+            "a chain above a level",
+            ((("unsubscribe", ("a.b.c", "x")),), (("subscribe", ("a.c", "x")),), (("match", ("a.b.c",)),)),
+        ),
     ),
     _of_subscriptions(
         "a change does not know the parent of where it stands",
@@ -439,6 +461,7 @@ APPROACH: Final = (
         "        if not same or same_without_python(key_of(end), key, equal):\n",
         "        if True:\n",
         DESCENT,
+        shown_by=("about to collide", ((("__contains__", ("same3",)),),)),
     ),
 )
 

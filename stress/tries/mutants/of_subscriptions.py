@@ -118,6 +118,7 @@ SUBSCRIPTIONS: Final = (
         "        if self.next is not edit.inode:\n            return self\n",
         "",
         starts=("a subscriber above", "left with a pending tomb"),
+        shown_by=("left with a pending tomb", ((("subscribe", ("a.c", "x")),), (("subscribe", ("a.c", "x")),))),
     ),
     _of_subscriptions(
         "a prune takes the subscribers along",
@@ -163,6 +164,10 @@ SUBSCRIPTIONS: Final = (
         "lower_hash, subscribers_of(branch), branch.next and"
         " new_inode(new_inode.__globals__['load'](branch.next), self.inode.gen))",
         starts=("a chain above a level",),
+        shown_by=(
+            "a chain above a level",
+            ((("subscribe", ("a.c", "x")),), (("unsubscribe", ("a.b.c", "x")), ("count", ("a.b.c",)))),
+        ),
     ),
     _of_subscriptions(
         "of a tomb with a branch, a match sees nothing",
@@ -499,5 +504,6 @@ SHAPES: Final = (
         NODES,
         "    return is_present(root, inode) and not root.readonly",
         "    return True",
+        shown_by=("left with a tomb", ((("snapshot", ()),), (("subscribe", ("a.b", "x")), ("match", ("a.b",))))),
     ),
 )
