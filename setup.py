@@ -25,7 +25,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from Cython.Build import cythonize
 from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -36,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # pip does not run this file as 
 from tools import translation
 
 MODULES = {
+    "ctrie._shared": "ctrie/_shared.c",  # has no source of ours; see tools/translation.py
     "ctrie._native": "ctrie/_native.pyx",
     "ctrie._row": "ctrie/_row.pyx",
     "ctrie._tally": "ctrie/_tally.pyx",
@@ -157,6 +157,7 @@ _SMALL = (
     "subtrie.fields.needs",
     "subtrie.fields.routing",
     "subtrie.fields.texts",
+    translation.SHARED,
 )
 _SIZE = ["-Os"]
 EXTRA_FLAGS = dict.fromkeys(_SMALL, _SIZE)
@@ -240,7 +241,10 @@ def digest(*parts: bytes) -> str:
 
 def translated_from(source: str) -> str:
     """Return a digest of all that decides what `source` is in C. Cython's own declarations go with its version."""
-    names = sorted(name for name in create_dependency_tree().all_dependencies(source) if not Path(name).is_absolute())
+    names: list[str] = []
+    if source != MODULES[translation.SHARED]:
+        found = create_dependency_tree().all_dependencies(source)
+        names = sorted(name for name in found if not Path(name).is_absolute())
     way = repr((version("Cython"), sorted(DIRECTIVES.items())))
     files = (RULES, *names)
     return digest(way.encode(), *(part for name in files for part in (name.encode(), Path(name).read_bytes())))
@@ -329,15 +333,13 @@ class BuildExtensions(build_ext):
 
     def translate_to_c(self) -> None:
         """Translate what has changed, and let every extension be compiled from its C."""
-        translation.apply()
         wanted = {extension.name: translated_from(MODULES[extension.name]) for extension in self.extensions}
         records = {name: (GENERATED / MODULES[name]).with_suffix(".translated") for name in wanted}
         changed = [
             name for name in wanted if self.force or not c_of(name).exists() or not is_kept(records[name], wanted[name])
         ]
         here = [name for name in changed if self.force or not take_from_another(name, wanted[name])]
-        to_translate = [Extension(name, [MODULES[name]]) for name in here]  # Cython adds to what it is given
-        cythonize(to_translate, build_dir=str(GENERATED), compiler_directives=DIRECTIVES, force=True)
+        translation.translate({name: MODULES[name] for name in here}, GENERATED, DIRECTIVES)
         for name in changed:
             records[name].write_text(wanted[name])
         for extension in self.extensions:

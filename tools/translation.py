@@ -1,5 +1,7 @@
 """How Cython translates the modules where its own way would let a call end the process. setup.py applies it.
 
+What modules have in common is compiled once, in a module of its own (`SHARED`).
+
 Two are faults without memory (`append_of_comprehensions`, `return_from_except`). Most others are about internal
 functions and classes, which nobody calls so on purpose, but a pickle that names only our modules can. The last one is
 for those who forget an argument (`names_of_missing_arguments`).
@@ -8,7 +10,10 @@ for those who forget an argument (`names_of_missing_arguments`).
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+from setuptools import Extension
 
 # What is changed here has no types.
 Code: Any
@@ -24,6 +29,35 @@ Code, ExprNodes, ModuleNode, Naming, Nodes, Optimize, PyrexTypes, Symtab, TypeSl
     import_module(f"Cython.Compiler.{name}")
     for name in ("Code", "ExprNodes", "ModuleNode", "Naming", "Nodes", "Optimize", "PyrexTypes", "Symtab", "TypeSlots")
 )
+
+
+SHARED = "ctrie._shared"
+"""The module of the functions that Cython would write into each of the others: a tenth of what is compiled."""
+NOT_SHARED = ["AutoPickle", "MemoryView"]
+"""What no module has."""
+
+
+def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
+    """Write the C of these modules, each from its source, below `folder`."""
+    apply()
+    given = {"compiler_directives": directives}
+    modules = [Extension(name, [source]) for name, source in sources.items() if name != SHARED]
+    import_module("Cython.Build").cythonize(
+        modules, build_dir=str(folder), force=True, shared_utility_qualified_name=SHARED, **given
+    )
+    if SHARED in sources:
+        path = folder / sources[SHARED]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        options = import_module("Cython.Compiler.Main").CompilationOptions(
+            shared_c_file_path=str(path),
+            module_name=SHARED,
+            shared_utility_features_enabled=None,
+            shared_utility_features_disabled=NOT_SHARED,
+            **given,
+        )
+        failed, _ = import_module("Cython.Build.SharedModule").generate_shared_module(options)
+        if failed:
+            raise failed
 
 
 def apply() -> None:

@@ -3,6 +3,7 @@
 The compiled body of growing.py, by columns.h: no Python object is made of what is added.
 """
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -54,22 +55,32 @@ cdef void free_texts(text_column *column) noexcept:
     free_bytes(&column.text)
 
 
-def strings(const unsigned char[::1] offsets, const unsigned char[::1] text):
+def strings(offsets, text):
     """Return the texts of a column. ValueError if it is none: offsets out of order, bytes that are not UTF-8."""
-    cdef Py_ssize_t rows = offsets.shape[0] // <Py_ssize_t>sizeof(int32_t) - 1
-    cdef Py_ssize_t size = text.shape[0]
-    cdef const int32_t *ends
-    cdef const char *content = b""
+    cdef Py_buffer ends, content
+    PyObject_GetBuffer(offsets, &ends, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(text, &content, PyBUF_SIMPLE)
+        try:
+            return strings_between(&ends, &content)
+        finally:
+            PyBuffer_Release(&content)
+    finally:
+        PyBuffer_Release(&ends)
+
+
+cdef list strings_between(Py_buffer *offsets, Py_buffer *text):
+    """A typed memoryview would say the same, in more compiled code than this module has."""
+    cdef Py_ssize_t rows = offsets.len // <Py_ssize_t>sizeof(int32_t) - 1
+    cdef const int32_t *ends = <const int32_t *>offsets.buf
+    cdef const char *content = <const char *>text.buf
     cdef int32_t start
     if rows < 0:
         raise ValueError("no text column: it has no offsets")
-    ends = <const int32_t *>&offsets[0]
-    if size > 0:
-        content = <const char *>&text[0]
     start = ends[0]
     found = []
     for at in range(1, rows + 1):
-        if start < 0 or ends[at] < start or ends[at] > size:
+        if start < 0 or ends[at] < start or ends[at] > text.len:
             raise ValueError("no text column: the offsets do not go on within the text")
         found.append(PyUnicode_DecodeUTF8(content + start, ends[at] - start, NULL))
         start = ends[at]
