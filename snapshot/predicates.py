@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import ipaddress
 import math
 import operator
 import sys
@@ -38,8 +39,8 @@ def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = Fa
     :param any: True if one criterion is enough (``match_any``), False if all have to hold (``match_all``)
     :returns: a boolean column that is never null, for ``where`` and anything else that takes columns
     :raises ValueError: there are no criteria, or a column is missing
-    :raises TypeError: a criterion has no predicate (networks of IP version 6 have none), the column's type has no
-        comparison, or the field lies in an array or a map
+    :raises TypeError: a criterion has no predicate, the column's type has no comparison, or the field lies in an array
+        or a map
 
     ``frame.where(field_predicate(frame, [Within("price", low=10), Equals("currency", "EUR")]))``
     """
@@ -294,20 +295,59 @@ def _wildcard(field: _Field, criterion: Any) -> Any:
     return field._text().like("%".join(parts))
 
 
+_OCTET = "(0|[1-9][0-9]{0,2})"
+_QUAD = rf"{_OCTET}(\.{_OCTET}){{3}}"
+_HEXTETS = "([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?"
+
+
 def _in_network(field: _Field, criterion: Any) -> Any:
-    """Of version 4: four numbers up to 255 without leading zeros, as Python reads them."""
-    functions, span = extra("pyspark.sql.functions"), criterion.span()
+    """Addresses as Python reads them: of version 4, four numbers up to 255 without leading zeros."""
     if not field.is_text():
         return _or_false(None)
-    if span.high >= 2**32:
-        raise TypeError(f"Spark alone cannot evaluate {criterion!r}: it has no addresses of IP version 6")
-    text, octet = field._text(), "(0|[1-9][0-9]{0,2})"
-    parts = functions.split(text, r"\.")
-    octets = [functions.get(parts, functions.lit(i)).cast("bigint") for i in range(4)]
+    functions, text = extra("pyspark.sql.functions"), field._text()
+    known = ipaddress.ip_network(criterion.network, strict=False)
+    if known.version == 6:
+        return _in_network_6(text, known)
+    low, high = int(known.network_address), int(known.broadcast_address)
+    octets = _octets(text)
     number = reduce(lambda total, one: total * 256 + one, octets)
-    is_address = text.rlike(rf"\A{octet}(\.{octet}){{3}}\z")
     fits = reduce(operator.and_, [one < 256 for one in octets])
-    return functions.when(is_address, fits & (number >= span.low) & (number <= span.high)).otherwise(False)
+    is_address = text.rlike(rf"\A{_QUAD}\z")
+    return functions.when(is_address, fits & (number >= low) & (number <= high)).otherwise(False)
+
+
+def _octets(text: Any) -> list[Any]:
+    functions = extra("pyspark.sql.functions")
+    parts = functions.split(text, r"\.")
+    return [functions.get(parts, functions.lit(i)).cast("bigint") for i in range(4)]
+
+
+def _in_network_6(text: Any, known: ipaddress.IPv6Network) -> Any:
+    """Up to eight hextets; `::` once, for one zero or more; the last two perhaps as an address of version 4. Numbers of
+    128 bits are compared as their 32 digits."""
+    functions = extra("pyspark.sql.functions")
+    quad = functions.regexp_extract(text, rf":({_QUAD})\z", 1)  # "": there is none
+    octets = _octets(quad)
+    fits = reduce(operator.and_, [one < 256 for one in octets])
+    pair = functions.concat_ws(":", *[functions.hex(octets[i] * 256 + octets[i + 1]) for i in (0, 2)])
+    before = functions.substring_index(text, ":", -1)  # what the quad stands for, if there is one
+    kept = text.substr(functions.lit(1), functions.length(text) - functions.length(before))
+    whole = functions.when(quad == "", text).when(fits, functions.concat(kept, pair)).otherwise("")
+    halves = functions.split(whole, "::")
+    sides = []
+    for i in range(2):
+        side = functions.coalesce(functions.get(halves, functions.lit(i)), functions.lit(""))
+        sides.append(functions.filter(functions.split(side, ":"), lambda one: one != ""))
+    count = functions.size(sides[0]) + functions.size(sides[1])
+    fits = functions.when(functions.size(halves) == 2, count < 8).otherwise(count == 8)
+    zeros = functions.array_repeat(functions.lit("0"), functions.greatest(8 - count, functions.lit(0)))
+    hextets = functions.concat(sides[0], zeros, sides[1])
+    digits = functions.array_join(
+        functions.transform(hextets, lambda one: functions.lpad(functions.lower(one), 4, "0")), ""
+    )
+    low, high = (f"{int(one):032x}" for one in (known.network_address, known.broadcast_address))
+    is_address = whole.rlike(rf"\A{_HEXTETS}(::{_HEXTETS})?\z")
+    return functions.when(is_address, fits & (digits >= low) & (digits <= high)).otherwise(False)
 
 
 @cache

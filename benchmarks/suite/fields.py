@@ -16,7 +16,8 @@ from benchmarks.workloads import throughput_filters, throughput_topics
 from subtrie import AMQP
 from subtrie.fields import Criterion, Equals, FieldMatcher, OneOf, Present, RoutingMatcher, Within
 
-READERS = {"from JSON text": json.loads}
+_decode = json.JSONDecoder().raw_decode
+READERS = {"from JSON text": json.loads, "from JSON text by raw_decode": lambda text: _decode(text)[0]}
 """Quamina takes only text. When our matchers get text, most of the time is for reading it."""
 if find_spec("orjson"):  # it has no wheels for free-threaded interpreters
     READERS["from JSON text by orjson"] = import_module("orjson").loads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import ipaddress
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -69,7 +70,7 @@ def criterion(chance: random.Random, constants: list[Any]) -> Any:
             lambda: more.Suffix(name, chance.choice(TEXTS), ignore_case=chance.random() < 0.5),
             lambda: more.EqualsIgnoringCase(name, chance.choice(TEXTS)),
             lambda: more.Wildcard(name, chance.choice(PATTERNS)),
-            lambda: more.InNetwork(name, chance.choice(["10.0.0.0/8", "10.0.0.1", "0.0.0.0/0"])),
+            lambda: more.InNetwork(name, chance.choice(["10.0.0.0/8", "10.0.0.1", "0.0.0.0/0", "::/0", "::1"])),
             lambda: more.Not(more.Suffix(name, chance.choice(TEXTS))),
             lambda: more.AnyOf(Equals(name, one), [more.Absent(name), Present(chance.choice(list(VALUES)))]),
             lambda: more.GreaterThan(name, one),
@@ -133,11 +134,99 @@ def test_refuses_what_it_cannot_evaluate(spark: SparkSession, frame: DataFrame) 
         TypeError, match=r"a criterion must be one of subtrie\.fields that Spark can evaluate, not 'price'"
     ):
         field_predicate(frame, ["price"])
-    with pytest.raises(
-        TypeError, match=r"Spark alone cannot evaluate InNetwork.*: it has no addresses of IP version 6"
-    ):
-        field_predicate(frame, [fields.InNetwork("string", "::/0")])
     assert arrays.where(field_predicate(arrays, [Present("x")])).count() == 1
+
+
+ADDRESSES = [
+    *(
+        "::",
+        "::1",
+        "1::",
+        "1::2",
+        "0:0:0:0:0:0:0:1",
+        "2001:db8::ff",
+        "2001:DB8:0:0:1::",
+        "1:2:3:4:5:6:7:8",
+        "1:2:3:4:5:6:7::",
+    ),
+    *(
+        "::2:3:4:5:6:7:8",
+        "1::3:4:5:6:7:8",
+        "1:2:3:4:5:6:7:8::",
+        "::1:2:3:4:5:6:7:8",
+        "1:2:3:4:5:6:7",
+        "1:2:3:4:5:6:7:8:9",
+    ),
+    *(
+        ":",
+        ":1",
+        "1:",
+        ":::",
+        "::1:",
+        ":1::",
+        "1::2::3",
+        "12345::",
+        "g::",
+        "::-1",
+        "::0001",
+        "::00001",
+        " ::1",
+        "::1 ",
+        "::1\n",
+    ),
+    *(
+        "::10.0.0.1",
+        "::ffff:10.0.0.1",
+        "1:2:3:4:5:6:10.0.0.1",
+        "1:2:3:4:5:6:7:10.0.0.1",
+        "1:2:3:4:5:10.0.0.1",
+        "::10.0.0",
+    ),
+    *(
+        "::10.0.0.256",
+        "::10.0.0.01",
+        "::10.0.0.1.2",
+        "10.0.0.1::",
+        "1.2.3.4",
+        "::1.2.3.4:5",
+        ":10.0.0.1",
+        "0:10.0.0.1",
+        "10.0.0.1",
+    ),
+    *("fe80::1%eth0", "::\u0661", "::\uff11", "", "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255", "::1/128", "[::1]"),
+]
+
+
+@pytest.mark.once
+def test_addresses_are_read_as_python_reads_them(spark: SparkSession) -> None:
+    chance = random.Random(6)
+    signs = ["0", "1", "ab", "F", "::", ":", ":", "10.0.0.1", "."]
+    made = ["".join(chance.choices(signs, k=chance.randrange(1, 12))) for _ in range(300)]
+    texts = [
+        *ADDRESSES,
+        *made,
+        *(str(ipaddress.IPv6Address(chance.getrandbits(128) >> chance.randrange(128))) for _ in range(100)),
+    ]
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    networks = [
+        "::/0",
+        "::1",
+        "::/8",
+        "2001:db8::/32",
+        "1::/16",
+        "::ffff:0:0/96",
+        "1:2:3:4:5:6::/96",
+        "10.0.0.0/8",
+        "0.0.0.0/0",
+    ]
+    criteria = [fields.InNetwork("text", network) for network in networks]
+    columns = [field_predicate(frame, [each]).alias(f"p{n}") for n, each in enumerate(criteria)]
+    rows = frame.select("text", *columns).collect()
+    assert len(rows) == len(texts)
+    for row in rows:
+        for number, each in enumerate(criteria):
+            assert row[f"p{number}"] is each.holds(row["text"]), (each, row["text"])
+    assert sum(row["p0"] for row in rows) > 120
 
 
 PATTERNS_OF_ROUTERS: list[dict[str, Any]] = [
