@@ -8,6 +8,8 @@ from subtrie.fields.criteria cimport Criterion, Key, PIECES
 from subtrie.fields.texts cimport LONGEST_PIECE, Wildcard
 from subtrie.fields.topics cimport Topic
 
+cdef object Equals      # a global of the module would be counted, as one that all threads have
+
 
 cdef inline uint64_t bit_of_field(uint64_t name_hash) noexcept nogil:
     return <uint64_t>1 << (name_hash & 63)

@@ -42,6 +42,7 @@ cdef enum:
     FEW = 16            # see search.py
 
 cdef Words *NO_WORDS    # NULL: nobody sets it
+cdef object Elements    # asked for each value; a global of the module would be counted each time
 
 cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)

@@ -26,6 +26,8 @@ cdef extern from *:
     void prefetch_branch(PyObject *branch)
     void prefetch_keys(PyObject *dict)
 
+cdef object Held        # asked for each row; a global of the module would be counted each time
+
 cdef enum:
     AHEAD = 64
     INODES = 8
