@@ -70,7 +70,8 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	$(EXPLORING) -m stress explore --compiled
 	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py
-	STRESS_ALLOCATIONS=1 $(STRESSED)/bin/python -m pytest --timeout 3600 tests/whole/test_no_memory.py
+	export STRESS_ALLOCATIONS=1 && for twin in compiled interpreted; do CTRIE_TWIN=$$twin $(STRESSED)/bin/python -m pytest \
+		--timeout 3600 tests/whole/test_no_memory.py || exit 1; done
 
 soak: .venv/built
 	.venv/bin/python -m tests.soak --log build/soak-gil.log $(ARGS)
@@ -96,9 +97,13 @@ races: .venv/built
 
 # A debug interpreter also checks reference counts: SANITIZE_PYTHON=..., python3.11-dbg if it is there.
 SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg python3.13-dbg python3-dbg,$(shell command -v $(name))) $(PYTHON))
+# And a later free-threaded one, whose tests then run on the sources that Cython has translated for `.venv-t`.
+NEXT_PYTHON ?= $(shell command -v python3.14t)
 sanitize: .venv/built
 	@.venv/bin/python -m tools.sanitized sanitize '$(SANITIZE_PYTHON)' .venv $(ARGS)
 	@test ! -e .venv-t/built || .venv/bin/python -m tools.sanitized sanitize .venv-t/bin/python .venv-t $(ARGS)
+	@test ! -e .venv-t/built -o -z '$(NEXT_PYTHON)' || \
+		.venv/bin/python -m tools.sanitized sanitize '$(NEXT_PYTHON)' .venv-t $(ARGS)
 
 builds: .venv/built
 	.venv/bin/python -m tools.builds $(ARGS)

@@ -27,7 +27,7 @@ class Creation(Doer):
         """Return when the maker has finished, with or without a value, or was left behind by a fork. Raises
         RuntimeError for a deadlock: the maker waits, directly or through other threads, for a value that this thread
         makes."""
-        if self.is_left_behind():
+        if self._has_ended or self.is_left_behind():  # ended, but there was no memory to take it back
             return
         if self.is_this_thread():
             raise RuntimeError(f"get_or_create: the factory for {key!r} asked for that same key")

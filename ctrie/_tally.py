@@ -38,8 +38,9 @@ class Tally:
         """Add to the counts in the place of this thread."""
         cell = getattr(self._own, "cell", None)
         if cell is None:
-            cell = self._own.cell = list(ZERO)
-            self._cells.append(cell)
+            cell = list(ZERO)
+            self._cells.append(cell)  # first: were there no memory for it, what this thread counts would never be read
+            self._own.cell = cell
         for count in (ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS, BEGUN, DONE):
             cell[count] += counts[count]
 

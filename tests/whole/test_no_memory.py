@@ -1,16 +1,18 @@
 """One allocation fails, whichever it is, in every public call: MemoryError and nothing changed, or success.
 
 Each case of `public_calls.py` is called once for every allocation that it asks for, with that one failing, and once
-more with all from that one on failing. A call that makes several changes has made some of them when it is refused, and
-the same call makes the others afterwards. At the end no thing in the tries has fewer references than before.
+more with all from that one on failing. A call that makes several changes has made some of them when it is refused. The
+same call, made again, makes what is left. At the end no thing in the tries has fewer references than before.
 
 Of allocations of one size that the same chain of C functions asks for, two stand for the others, and the last one.
-`STRESS_ALLOCATIONS=1`, as in `make sanitize`, lets each fail in its turn. The interpreted twin is left out: the
-interpreter allocates between any two of its lines, so a notice may be lost there after its change.
+`STRESS_ALLOCATIONS=1`, as in `make sanitize`, lets each fail in its turn, and asks the interpreted twin, too. There the
+interpreter allocates between any two lines, so a change may be made although it is refused, and a notice may be lost
+after its change; all else holds.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import itertools
@@ -28,15 +30,18 @@ from typing import Any
 
 import pytest
 
+import ctrie
 from tests.public_calls import COLLIDING, THINGS, Case, all_cases, shown, uncovered
 from tests.scripts import run_script
 
 SOURCE = Path(__file__).parent.parent / "failing_allocations.c"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 EVERY = os.environ.get("STRESS_ALLOCATIONS", "0") != "0"
-MOST = 2_000  # allocations of one call
-OF_A_PLACE = 2
-JSON_FAULT = "<_json.Encoder object at"  # of 3.13: SystemError, since it answers although it has no memory
+MOST = 2_000 if ctrie.twin == "compiled" else 10_000  # allocations of one call
+OF_A_PLACE = 2 if ctrie.twin == "compiled" else 1
+# SystemErrors begin so that are interpreters': the JSON encoder of 3.13 answers although it has no memory; a function of
+# Python's (not a compiled one) ends without an exception.
+INTERPRETERS_FAULTS = ("<_json.Encoder object at", "<function ")
 AT_ONCE = 8  # processes, so that a crash hides few cases
 
 
@@ -61,7 +66,7 @@ def chosen(case: Case, hook: Any) -> Iterator[int]:
     """The allocations of a case that fail in turn. The last one is that which it does not ask for."""
     made = case.make()
     places = hook.places(lambda: case.call(made))
-    if EVERY:
+    if EVERY and ctrie.twin == "compiled":
         yield from itertools.count()
     last = {place: number for number, place in enumerate(places)}
     times: Counter[int] = Counter()
@@ -91,7 +96,7 @@ def check_case(case: Case, hook: Any) -> list[str]:
                 )
                 found = wrong_after(case, made, before, after, wanted, answer, refused)
             except Exception as error:  # noqa: BLE001 (whatever it is, it is no MemoryError)
-                found = "" if JSON_FAULT in str(error) else f"it raised {error!r}"
+                found = "" if str(error).startswith(INTERPRETERS_FAULTS) else f"it raised {error!r}"
             if found:
                 wrong.append(f"{case.name}: allocation {place}{' and all later' if most > 1 else ''} failed: {found}")
             del made, answer
@@ -115,12 +120,13 @@ def wrong_after(case: Case, made: Any, before: Any, after: Any, wanted: Any, ans
                 return f"answered {shown(answer)!r}, not {wanted!r}"
             if now != after:
                 return "it returned and has not made its change"
-        elif case.changes == "one" and now != before:
+        elif case.changes == "one" and now != before and not (ctrie.twin == "interpreted" and now == after):
             return "it was refused and has changed something"
-        elif case.changes == "several":
-            case.call(made)
+        elif case.changes != "not to be repeated":
+            with contextlib.suppress(KeyError):  # it is removed already
+                case.call(made)
             if case.content(made) != after:
-                return "once more, and it has not made the rest of its changes"
+                return "once more, and it has not made what was left of its changes"
         if hasattr(made, "check"):
             made.check()
     except Exception as error:  # noqa: BLE001 (whatever it is, it is wrong)
@@ -201,6 +207,15 @@ def test_what_interpreters_get_wrong_never_fails(library: Path) -> None:
 @pytest.mark.parametrize("first", range(AT_ONCE))
 def test_every_allocation_of_every_public_call(first: int, library: Path) -> None:
     names = CASES[first::AT_ONCE]
+    script = f"from tests.whole.test_no_memory import main; raise SystemExit(main({str(library)!r}, {names!r}))"
+    status, wrong, progress = run_script(script)
+    assert status == 0, f"{wrong}\nin the end: {progress[-300:]}"
+
+
+@pytest.mark.skipif(ctrie.twin == "compiled" or not EVERY, reason="for the interpreted twin; STRESS_ALLOCATIONS=1")
+@pytest.mark.parametrize("first", range(AT_ONCE))
+def test_a_refused_call_of_the_interpreted_twin_can_be_made_again(first: int, library: Path) -> None:
+    names = [name for name in CASES[first::AT_ONCE] if "told" not in name]
     script = f"from tests.whole.test_no_memory import main; raise SystemExit(main({str(library)!r}, {names!r}))"
     status, wrong, progress = run_script(script)
     assert status == 0, f"{wrong}\nin the end: {progress[-300:]}"
