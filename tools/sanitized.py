@@ -53,6 +53,11 @@ def asked(python: str, code: str) -> str:
     return subprocess.run([python, "-c", code], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def cython_of(python: str) -> Path:
     """The folder of Cython's output for an interpreter."""
     return Path("build", "cython." + asked(python, "import sysconfig; print(sysconfig.get_config_var('SOABI'))"))
@@ -178,10 +183,10 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
     """
     python = os.path.abspath(shutil.which(python) or python)
     print(f"== Sanitizing: {asked(python, 'import sys; print(sys.version)')}", flush=True)
-    copy = copied(f"sanitize{environment.removeprefix('.venv')}", f"{environment}/bin/python", python)
+    copy = copied(cython_of(python).name.replace("cython.", "sanitize."), f"{environment}/bin/python", python)
     own = ".venv/bin/python"
     run("make", "--no-print-directory", ".venv/installed", f"PYTHON={python}", EXTRAS, folder=copy)
-    build = (own, "setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(os.cpu_count()))
+    build = (own, "setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(processors()))
     run(*build, folder=copy, CTRIE_SANITIZE="address,undefined")
     sanitizing = {
         "LD_PRELOAD": " ".join(asked_gcc(name) for name in ("libasan.so", "libubsan.so")),
@@ -198,7 +203,7 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
         *(own, "-m", "pytest", "--capture=sys", "--timeout", "3600", "-m", "not spark and not slow", *arguments),
     )
     parts = [Part(f"`{' '.join(paths)}`", (*tests, *paths), sanitizing) for paths in SANITIZED]
-    run_parts(parts, copy, own, "address, undefined", os.cpu_count() or 1)
+    run_parts(parts, copy, own, "address, undefined", processors())
 
 
 def asked_gcc(name: str) -> str:
