@@ -8,12 +8,15 @@ continues. The only exception that may end a body is `Abandoned`.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextvars import Context
 from importlib import import_module
 from typing import Any, Final, Protocol
+
+from stress.processes import gil_enabled
 
 __all__ = ["MAIN", "Abandoned", "Coroutines", "Greenlets", "Threads", "new_coroutines"]
 
@@ -269,7 +272,16 @@ class _Turn:
 
 def new_coroutines() -> Coroutines:
     """Coroutines of the fastest kind that is available."""
+    if _would_switch_lock_on():
+        return Threads()
     try:
         return Greenlets()
     except ImportError:  # none is installed, or one that was built for another interpreter
         return Threads()
+
+
+def _would_switch_lock_on() -> bool:
+    """Whether to import greenlet would switch the interpreter's lock on, for all threads of the process and for good:
+    no release says on 3.13 that it can do without, unless the interpreter is told to believe it (`PYTHON_GIL=0`).
+    """
+    return not gil_enabled() and sys.version_info < (3, 14) and getattr(sys.flags, "gil", None) != 0

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stress.explorer import watch
-from stress.explorer.coroutines import MAIN, Coroutines, Greenlets, Threads
+from stress.explorer.coroutines import MAIN, Coroutines, Greenlets, Threads, new_coroutines
 
 PROGRAM = """
 import itertools, sys, threading
@@ -114,3 +115,11 @@ def test_a_watch_whose_start_is_interrupted_ends(monkeypatch: pytest.MonkeyPatch
         pass
     assert not [each for each in threading.enumerate() if each.name == "explorer-watch"]
     assert signal.getsignal(signal.SIGURG) == handler
+
+
+@pytest.mark.freethreaded
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="greenlet says there that it needs no lock")
+def test_a_greenlet_that_would_switch_the_lock_on_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "greenlet", SimpleNamespace(greenlet=object, getcurrent=object))
+    is_believed = sys.flags.gil == 0  # as PYTHON_GIL=0 says
+    assert type(new_coroutines()) is (Greenlets if is_believed else Threads)
