@@ -1,10 +1,10 @@
 """Deterministic tests of the tries: keys on exact paths, a thread switch at an exact access, and known faults. Scenarios
 are explored elsewhere (`tests/every_schedule.py`).
 
-`load_twin()` imports a private copy of the interpreted twin, whichever twin the test process runs, on a slot of its own
-that calls a hook before every access. Since no operation waits for another, a second thread that runs while the first
-is held at an access is simply a call from that hook. So no real thread is needed, nothing depends on chance, and a
-failing schedule is named by the operations and the numbers of accesses.
+`load_twin()` imports a private copy of the interpreted twin, whichever twin the test process runs, on a slot of its own.
+Its `schedule` executes schedules that a test gives, on the explorer's machine: one thread is held before an access while
+another one runs. So nothing depends on chance, and a failing schedule is named by the operations and the numbers of
+accesses.
 
 `load_twin(fault)` imports a copy with a fault in its source. A test that passes on that copy does not test for the
 fault.
@@ -13,26 +13,23 @@ fault.
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from stress.explorer.slots import Seam
+from stress.explorer.coroutines import MAIN, new_coroutines
+from stress.explorer.machine import Execution, Machine, Strategy
+from stress.explorer.slots import Seam, reference_class
 from stress.tries.hashes import on_path, unmix
 from stress.tries.source_copy import Change as Fault
 from stress.tries.source_copy import import_privately, interpreted_twin
 from stress.tries.stand_ins import slot_module
 
 __all__ = [
-    "LIVELOCK",
     "Fault",
     "Key",
-    "Livelock",
-    "Schedule",
-    "Switched",
     "Twin",
-    "Watch",
     "hash_of",
     "key",
     "load_twin",
@@ -67,139 +64,88 @@ def hash_of(key: Key) -> int:
 # ------------------------------------------------------------------------------------------------ switches at accesses
 
 
-class Livelock(AssertionError):
-    """An operation made so many accesses that it must be in an endless loop."""
-
-
-class Suspended(BaseException):
-    """Ends an operation in the middle, as if its thread never ran again."""
-
-
-class Watch:
-    """The accesses of one call. `number` counts them; a change is a compare-and-set that succeeds."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.touched: set[object] = set()
-        self.changed: set[object] = set()
-
-    def access(self, slot: object) -> None:
-        self.number += 1
-        if self.number > LIVELOCK:
-            raise Livelock(f"{LIVELOCK} accesses, and no end")
-        self.touched.add(slot)
-
-    def change(self, slot: object) -> None:
-        self.changed.add(slot)
-
-
-class Switches(Watch):
-    """Makes each call in `calls` just before the access with its number. `next` becomes the next access at which the
-    last call, made later, could have another effect."""
-
-    def __init__(self, schedule: Schedule, calls: Mapping[int, Callable[[], Any]]) -> None:
-        super().__init__()
-        self._schedule = schedule
-        self._calls = calls
-        self._last = Watch()
-        self.results: list[Any] = []
-        self.next: int | None = None
-
-    def access(self, slot: object) -> None:
-        super().access(slot)
-        if self.number in self._calls:
-            self._last = Watch()
-            self.results.append(self._schedule.watched(self._last, self._calls[self.number]))
-            self.next = None
-        if slot in self._last.changed:
-            self._conflict()
-
-    def change(self, slot: object) -> None:
-        if slot in self._last.touched:
-            self._conflict()
-
-    def _conflict(self) -> None:
-        if self.next is None:
-            self.next = self.number + 1
-
-
-class Suspension(Watch):
-    def __init__(self, after_change: int) -> None:
-        super().__init__()
-        self._changes_left = after_change
-
-    def change(self, slot: object) -> None:
-        super().change(slot)
-        self._changes_left -= 1
-        if self._changes_left == 0:
-            raise Suspended
-
-
-class Interference(Watch):
-    def __init__(self, schedule: Schedule, other: Callable[[int], Any]) -> None:
-        super().__init__()
-        self._schedule = schedule
-        self._other = other
-
-    def access(self, slot: object) -> None:
-        super().access(slot)
-        self._schedule.watched(Watch(), lambda: self._other(self.number))
-
-
 class Switched(NamedTuple):
-    first: Any  # result
-    others: list[Any]  # results
-    next: int | None  # the next access at which to try the last switch; None if no later one can make a difference
+    first: Any  # answer
+    other: Any  # answer
+    next: int | None  # the next access at which to try the switch; None if no later one can make a difference
 
 
-class _WatchOfThread(threading.local):
-    watch: Watch | None = None
+Choose = Callable[[int, Execution], int]
+
+
+class _Fixed(Strategy):
+    """Lets `choose` say who makes the next step, from the number of accesses that thread 0 has made behind its gate, and
+    from what has been done. The end of thread 0 is the end.
+    """
+
+    def __init__(self, choose: Choose) -> None:
+        self._choose = choose
+        self._steps = self._accesses = 0
+
+    def decide(self, me: int) -> int:
+        execution = self.machine.execution
+        self._accesses += execution.order[self._steps :].count(0)
+        self._steps = len(execution.order)
+        if not self.machine.enabled & 1:
+            return MAIN
+        return self._choose(self._accesses - 1, execution) if self._accesses else 0
 
 
 class Schedule:
-    """Runs operations on the slots of one twin with other operations in between."""
+    """Executes schedules of operations on the slots of one twin."""
 
-    def __init__(self) -> None:
-        self._of_thread = _WatchOfThread()
+    def __init__(self, seam: Seam) -> None:
+        self._seam, self._gate, self._coroutines = seam, reference_class(seam)(), new_coroutines()
 
-    def access(self, slot: object, *_: object) -> None:
-        """Called by every slot before it is read or changed."""
-        watch = self._of_thread.watch
-        if watch is not None:
-            watch.access(slot)
-
-    def change(self, slot: object) -> None:
-        """Called by every slot after it has been changed."""
-        watch = self._of_thread.watch
-        if watch is not None:
-            watch.change(slot)
-
-    def watched(self, watch: Watch, operation: Callable[[], Any]) -> Any:
-        outer, self._of_thread.watch = self._of_thread.watch, watch
-        try:
+    def _run(self, choose: Choose, *plans: Iterable[Callable[[], Any]]) -> Execution:
+        def gated(operation: Callable[[], Any]) -> Any:
+            self._gate.load()  # nothing of an operation comes before its turn
             return operation()
-        finally:
-            self._of_thread.watch = outer
+
+        machine = Machine(self._seam, self._coroutines)
+        machine.most = LIVELOCK
+        calls: Any = [((gated, (operation,)) for operation in plan) for plan in plans]
+        execution = machine.run(calls, _Fixed(choose))
+        assert not execution.trouble, execution.trouble
+        for log in execution.logs:
+            for _, _, answer in log:
+                if isinstance(answer, BaseException):
+                    raise answer
+        return execution
+
+    def _alone(self, operation: Callable[[], Any]) -> Execution:
+        return self._run(lambda accesses, so_far: 0, [operation])
 
     def count(self, operation: Callable[[], Any]) -> int:
         """Run `operation` undisturbed and return how many accesses it made."""
-        watch = Watch()
-        self.watched(watch, operation)
-        return watch.number
+        return len(self._alone(operation).order) - 1
 
-    def switch(self, first: Callable[[], Any], others: Mapping[int, Callable[[], Any]]) -> Switched:
-        """Run `first`. For every k in `others`, hold it before its access number k while another thread runs
-        `others[k]`.
+    def changed_by(self, operation: Callable[[], Any]) -> set[object]:
+        """Run `operation` undisturbed and return the slots that it changed."""
+        execution = self._alone(operation)
+        return {execution.slots[step] for step in execution.wrote}
 
-        For the last k, there is no need to try the values up to the result's `next`: they would only swap accesses to
-        different slots, or reads, so every operation would read what it read this time. LookupError if `first` ends
-        before it has made k accesses.
+    def switch(
+        self, first: Callable[[], Any], at: int, other: Callable[[], Any], *, stops_after: int | None = None
+    ) -> Switched:
+        """Run `first`. Hold it before its access number `at` while another thread runs `other`, to its end or until it
+        has changed slots `stops_after` times, and never any further.
+
+        There is no need to try the values up to the result's `next`: they would only swap accesses to different slots,
+        or reads, so every operation would read what it read this time. LookupError if `first` ends before it has made
+        so many accesses.
         """
-        switches = Switches(self, others)
-        result = self.watched(switches, first)
-        if len(switches.results) < len(others):
-            raise LookupError(f"there is no access number {max(others)}")
-        return Switched(result, switches.results, switches.next)
+
+        def choose(accesses: int, so_far: Execution) -> int:
+            is_over = so_far.logs[1] or _changes(so_far, 1) == stops_after
+            return 0 if accesses < at - 1 or is_over else 1
+
+        execution = self._run(choose, [first], [other])
+        if 1 not in execution.order:
+            raise LookupError(f"there is no access number {at}")
+        answers = execution.logs[1]
+        assert answers or stops_after is not None
+        return Switched(execution.logs[0][0][2], answers[0][2] if answers else None, _next(execution))
 
     def suspend(self, operation: Callable[[], Any], after_change: int) -> bool:
         """Run `operation` until it has changed slots `after_change` times, and never any further.
@@ -207,22 +153,45 @@ class Schedule:
         Return whether it made that many changes; otherwise it has ended. (A suspension between two changes would leave
         the same behind as one right after the first change.)
         """
-        suspension = Suspension(after_change)
-        try:
-            self.watched(suspension, operation)
-        except Suspended:
-            return True
-        else:
-            return False
-        finally:
-            outer = self._of_thread.watch
-            if outer is not None:
-                outer.touched |= suspension.touched
-                outer.changed |= suspension.changed
+
+        def choose(accesses: int, so_far: Execution) -> int:
+            return MAIN if _changes(so_far, 0) == after_change else 0
+
+        execution = self._run(choose, [operation])
+        execution.slots.clear()  # the machine, which only the collector frees, would hold what they hold
+        self._coroutines.end()  # what a thread has made is freed at once only if the thread runs, or is gone
+        return _changes(execution, 0) == after_change
 
     def interfere(self, operation: Callable[[], Any], other: Callable[[int], Any]) -> Any:
-        """Run `operation`; before its k-th access call `other(k)`, for every k. Return the operation's result."""
-        return self.watched(Interference(self, other), operation)
+        """Run `operation`; before its k-th access another thread calls `other(k)`, for every k. Return the operation's
+        answer.
+        """
+
+        calls = (functools.partial(other, number) for number in itertools.count(1))
+        execution = self._run(lambda accesses, so_far: 0 if len(so_far.logs[1]) > accesses else 1, [operation], calls)
+        return execution.logs[0][0][2]
+
+
+def _changes(execution: Execution, thread: int) -> int:
+    return sum(execution.order[step] == thread for step in execution.wrote)
+
+
+def _next(execution: Execution) -> int | None:
+    """The access of thread 0 after the first one behind thread 1 that depends on what that one did."""
+    theirs = [step for step, thread in enumerate(execution.order) if thread == 1][1:]
+    touched = {execution.slots[step] for step in theirs}
+    changed = {execution.slots[step] for step in theirs if step in execution.wrote}
+    number = -1
+    for step, thread in enumerate(execution.order):
+        if thread == 0:
+            number += 1
+            if (
+                theirs
+                and step > theirs[0]
+                and execution.slots[step] in (touched if step in execution.wrote else changed)
+            ):
+                return number + 1
+    return None
 
 
 # ------------------------------------------------------------------------------------------------- private copies
@@ -242,7 +211,6 @@ class Twin:
 @functools.cache
 def load_twin(fault: Fault | None = None, packages: Sequence[str] = ("ctrie",)) -> Twin:
     """Import a private copy of `packages` from their sources, with `fault` in them if one is given."""
-    schedule, seam = Schedule(), Seam(takes_back=False)
-    seam.before, seam.after = schedule.access, schedule.change
+    seam = Seam(takes_back=False)
     ours = {"ctrie._slot": slot_module(seam), "ctrie._build_choice": interpreted_twin()}
-    return Twin(import_privately(packages, ours, [] if fault is None else [fault]), schedule)
+    return Twin(import_privately(packages, ours, [] if fault is None else [fault]), Schedule(seam))

@@ -223,7 +223,7 @@ class Threads(_Bodies):
         crew.abandoned = True
         for number in list(crew.running):
             self.resume(number)
-        crew.abandoned = False
+        crew.abandoned, self._body = False, None
 
     def end(self) -> None:
         """As `Coroutines.end`. A crew of which a body does not end is left alone."""
@@ -272,16 +272,9 @@ class _Turn:
 
 def new_coroutines() -> Coroutines:
     """Coroutines of the fastest kind that is available."""
-    if _would_switch_lock_on():
-        return Threads()
+    if not gil_enabled() and sys.version_info < (3, 14):
+        return Threads()  # to import the only greenlet for that interpreter switches its lock on; without, it crashes
     try:
         return Greenlets()
     except ImportError:  # none is installed, or one that was built for another interpreter
         return Threads()
-
-
-def _would_switch_lock_on() -> bool:
-    """Whether to import greenlet would switch the interpreter's lock on, for all threads of the process and for good:
-    no release says on 3.13 that it can do without, unless the interpreter is told to believe it (`PYTHON_GIL=0`).
-    """
-    return not gil_enabled() and sys.version_info < (3, 14) and getattr(sys.flags, "gil", None) != 0

@@ -154,8 +154,8 @@ def load_copy(changes: Sequence[Change] = (), coroutines: Coroutines | None = No
     for name in ("interleaved", "steps", "batches"):
         vars(modules[f"subtrie._trie.match.{name}"]).update(PREFETCHES=True, GROUP=1, FEWEST=1)
     for module in modules.values():
-        if hasattr(module, "stripe_of_thread"):
-            vars(module)["stripe_of_thread"] = lambda kind: kind * stripes
+        if hasattr(module, "own_stripe"):
+            vars(module)["own_stripe"] = lambda kind: kind * stripes
         for name, known in (("word_hash", HASHES), ("subscriber_hash", SUBSCRIBER_HASHES)):
             hash_of = vars(module).get(name)
             if hash_of is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ctrie._arrays import W, flag_at
-from tests.schedule import Fault, Key, Twin, Watch, hash_of, key, load_twin
+from tests.schedule import Fault, Key, Twin, hash_of, key, load_twin
 
 A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
 T1, T2, T3 = (Key(name, 0xFEDC_BA98_7654_3210) for name in ("t1", "t2", "t3"))
@@ -39,13 +39,6 @@ def filled(twin: Twin, *keys: Key) -> Any:
     for k in keys:
         trie[k] = "old"
     return trie
-
-
-def changes(twin: Twin, operation: Callable[[], Any]) -> set[object]:
-    """Return the slots that `operation` changes."""
-    watch = Watch()
-    twin.schedule.watched(watch, operation)
-    return watch.changed
 
 
 def inode_of(twin: Twin, trie: Any, k: Key) -> Any:
@@ -105,26 +98,26 @@ def test_a_lookup_changes_no_slot(twin: Twin, bump: str, k: Key) -> None:
     """It copies nothing either, even after a snapshot. T3 is an absent key whose path ends in an L-node."""
     trie = filled(twin, A, A2, T1, T2)
     BUMPS[bump](trie)
-    assert changes(twin, lambda: (trie.get(k), k in trie, bool(trie))) == set()
-    assert changes(twin, lambda: (trie.replace_if(k, "other", "new"), trie.remove_if(k, "other"))) == set()
+    assert twin.schedule.changed_by(lambda: (trie.get(k), k in trie, bool(trie))) == set()
+    assert twin.schedule.changed_by(lambda: (trie.replace_if(k, "other", "new"), trie.remove_if(k, "other"))) == set()
 
 
 @pytest.mark.parametrize("k", [A3, B, T3], ids=str)
 def test_a_change_of_an_absent_key_changes_no_slot(twin: Twin, k: Key) -> None:
     trie = filled(twin, A, A2, T1, T2)
-    assert changes(twin, lambda: (trie.pop(k, None), trie.replace(k, "new"))) == set()
+    assert twin.schedule.changed_by(lambda: (trie.pop(k, None), trie.replace(k, "new"))) == set()
 
 
 @pytest.mark.parametrize("k", [A, T1], ids=str)
 def test_an_insertion_of_a_present_key_changes_no_slot(twin: Twin, k: Key) -> None:
     trie = filled(twin, A, A2, T1, T2)
-    assert changes(twin, lambda: (trie.put_if_absent(k, "new"), trie.setdefault(k, "new"))) == set()
+    assert twin.schedule.changed_by(lambda: (trie.put_if_absent(k, "new"), trie.setdefault(k, "new"))) == set()
 
 
 @pytest.mark.parametrize("read", [len, list, bool, dict, lambda m: m[A], lambda m: T3 in m, lambda m: m.keys()])
 def test_what_is_read_from_a_read_only_snapshot_changes_no_slot(twin: Twin, read: Callable[[Any], Any]) -> None:
     frozen = filled(twin, A, A2, T1, T2).readonly_snapshot()
-    assert changes(twin, lambda: read(frozen)) == set()
+    assert twin.schedule.changed_by(lambda: read(frozen)) == set()
 
 
 # ------------------------------------------------------------------------------------------------------------ RDCSS
@@ -146,11 +139,10 @@ def test_a_write_that_pends_while_a_snapshot_is_proposed_finishes(twin: Twin) ->
     """If the write waited for the snapshot, and the snapshot for the write, neither would end."""
     trie = filled(twin, A)
 
-    def propose(access: int) -> None:
-        if access == 4:  # the writer has read the root, and is about to change its main node
-            assert twin.schedule.suspend(trie.snapshot, 1)
-
-    twin.schedule.interfere(lambda: trie.__setitem__(A, "new"), propose)
+    the_writer_has_read_the_root, proposed = 4, 1
+    twin.schedule.switch(
+        lambda: trie.__setitem__(A, "new"), the_writer_has_read_the_root, trie.snapshot, stops_after=proposed
+    )
     assert trie[A] == "new"
     trie.check()
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -49,6 +50,7 @@ from stress.tries.token import Token, decode, encode
 from stress.tries.trie_copy import TrieCopy, load_copy
 from tests.scripts import run_script
 from tests.terminal import drawn_by
+from tests.threads import run_together
 
 pytestmark = [
     pytest.mark.slow,
@@ -242,6 +244,17 @@ class TestSchedules:
         switches = [sum(one != other for one, other in zip(order, order[1:], strict=False)) for order in orders]
         assert max(switches) == preemptions + 1  # and one switch that is no preemption, where the first thread ends
         assert switches == sorted(switches)
+
+    def test_all_threads_remember_their_answers_in_one_place(self, twin: TrieCopy) -> None:
+        own_stripe: Any = vars(twin.modules["subtrie._trie.match.questions"])["own_stripe"]
+        together, stripes = threading.Barrier(8), set[int]()
+
+        def look() -> None:
+            together.wait()
+            stripes.add(own_stripe(1))
+
+        run_together([look] * 8)
+        assert len(stripes) == 1
 
     def test_threads_do_as_greenlets_do(self, twin: TrieCopy) -> None:
         if isinstance(twin.machine.coroutines, Threads):

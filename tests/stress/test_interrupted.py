@@ -121,5 +121,4 @@ def test_a_watch_whose_start_is_interrupted_ends(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="greenlet says there that it needs no lock")
 def test_a_greenlet_that_would_switch_the_lock_on_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "greenlet", SimpleNamespace(greenlet=object, getcurrent=object))
-    is_believed = getattr(sys.flags, "gil", None) == 0  # as PYTHON_GIL=0 says
-    assert type(new_coroutines()) is (Greenlets if is_believed else Threads)
+    assert type(new_coroutines()) is Threads

@@ -180,6 +180,10 @@ def subscription_twin(fault: Fault | None = None) -> Twin:
     modules = ("match.plan", "match.own_first", "changeable", "trie")
     for name in modules:
         twin.modules[f"subtrie._trie.{name}"].word_hash = word_hash  # type: ignore[attr-defined]
+    stripes: int = vars(twin.modules["subtrie._trie.match.answer_cache"])["STRIPES"]
+    for module in twin.modules.values():
+        if hasattr(module, "own_stripe"):  # all threads remember their answers in one place
+            vars(module)["own_stripe"] = lambda kind: kind * stripes
     return twin
 
 

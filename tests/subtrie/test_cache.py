@@ -239,7 +239,7 @@ def outdated(private: Twin, first: Callable[[Any], Any], then: Callable[[Any], A
             trie.subscribe(topic, subscriber)
         trie.match("a.b")
         try:
-            switched = private.schedule.switch(lambda trie=trie: first(trie), {at: lambda trie=trie: then(trie)})  # type: ignore[misc]
+            switched = private.schedule.switch(lambda trie=trie: first(trie), at, lambda trie=trie: then(trie))  # type: ignore[misc]
         except LookupError:
             break
         expected = {found.subscriber for found in trie.entries("a.b")}

@@ -59,7 +59,7 @@ def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str, ex
             assert trie.unsubscribe(old, "anna")
 
         try:
-            switched = private.schedule.switch(lambda trie=trie: ask(trie, "a.b"), {at: move})  # type: ignore[misc]
+            switched = private.schedule.switch(lambda trie=trie: ask(trie, "a.b"), at, move)  # type: ignore[misc]
         except LookupError:
             break
         if not switched.first:
@@ -223,10 +223,10 @@ def test_a_snapshot_amid_a_prune_is_sound() -> None:
     while at is not None:
         trie = filled(On("a.b"))(private)
         try:
-            switched = private.schedule.switch(partial(trie.unsubscribe, "a.b", "x"), {at: trie.snapshot})
+            switched = private.schedule.switch(partial(trie.unsubscribe, "a.b", "x"), at, trie.snapshot)
         except LookupError:
             break
-        (cut,) = switched.others
+        cut = switched.other
         cut.check()
         stats = cut.stats()
         assert (stats["filters"], stats["depth"]) == ((1, 2) if len(cut) else (0, 0)), f"at {at}"

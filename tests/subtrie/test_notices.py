@@ -221,7 +221,7 @@ def test_every_schedule_of_two_changes(first: str, second: str, here: bool) -> N
         if here:
             trie.subscribe("a", "x")
         try:
-            switched = twin.schedule.switch(partial(CHANGES[first], trie), {at: partial(CHANGES[second], trie)})
+            switched = twin.schedule.switch(partial(CHANGES[first], trie), at, partial(CHANGES[second], trie))
         except LookupError:
             break
         assert told.wanted == set(trie.topics())
@@ -282,7 +282,7 @@ class TestCounts:
             before = trie.stats()["retries"]
             subscribe, other = partial(trie.subscribe, "a", at), partial(trie.subscribe, "b", at)
             try:
-                switched = twin.schedule.switch(subscribe, {at: other})
+                switched = twin.schedule.switch(subscribe, at, other)
             except LookupError:
                 break
             most = max(most, trie.stats()["retries"] - before)
