@@ -38,6 +38,9 @@ _DELIVERY, _HELD = FieldDelivery, Held  # for delivery.pxd, which knows no class
 
 if not cython.compiled:  # the C body, which fills a tuple without a call of Python, is in delivery.pxd
 
+    def drop_deliveries_here(kind: type[FieldDelivery]) -> None:
+        """Have the compiled twin drop deliveries by itself (delivery.pxd)."""
+
     def new_delivery(subscriber: Any, options: Mapping[str, Any], leads_nowhere: bool) -> FieldDelivery:
         """Return a delivery. The collector need not look at it if `leads_nowhere`: if neither subscriber nor options
         can be part of a cycle."""
@@ -62,6 +65,9 @@ if not cython.compiled:  # the C body, which fills a tuple without a call of Pyt
     def is_tracked(thing: Any) -> bool:
         """Return whether the collector looks at an object. For the compiled twin."""
         return True
+
+
+drop_deliveries_here(_DELIVERY)
 
 
 def delivery_for(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:

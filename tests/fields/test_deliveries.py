@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import sysconfig
 import threading
 from typing import Any
@@ -147,3 +148,57 @@ class Owned:
 
     def __del__(self) -> None:
         self._gone.set()
+
+
+class Narrow(FieldDelivery):
+    """A class below."""
+
+
+def test_deliveries_of_any_kind_and_size_are_dropped() -> None:
+    """Those that are made here are dropped and used again here; others are tuples of that class, or of one below it."""
+    gone = [threading.Event() for _ in range(5)]
+    made: list[Any] = [
+        FieldDelivery(Owned(gone[0]), {}),
+        tuple.__new__(FieldDelivery, (Owned(gone[1]),)),
+        tuple.__new__(FieldDelivery, ("a", {}, None, Owned(gone[2]))),
+        Narrow(Owned(gone[3]), {}),
+    ]
+    made.append(made[0]._replace(subscriber=Owned(gone[4])))
+    assert [len(one) for one in made] == [3, 1, 4, 3, 3]
+    before = sys.getrefcount(Narrow)
+    made.clear()
+    gc.collect()
+    assert all(each.is_set() for each in gone)
+    assert IS_FREE_THREADED or sys.getrefcount(Narrow) == before - 1
+
+
+def test_answers_for_weakly_held_subscribers_are_made_again_and_again() -> None:
+    class Client:
+        pass
+
+    clients = [Client() for _ in range(700)]
+    fields: FieldMatcher[Client] = FieldMatcher(weak=True)
+    fields.subscribe_many([([Present("a")], client, {"n": number}) for number, client in enumerate(clients)])
+    kept = fields.deliveries({"a": 1})
+    for _ in range(20):
+        again = fields.deliveries({"a": 1})
+        assert again == kept
+        assert {id(one) for one in again}.isdisjoint(map(id, kept))
+        assert all(type(one) is FieldDelivery and one.group is None for one in again)
+        del again
+    assert [clients[one.options["n"]] for one in kept] == [one.subscriber for one in kept]
+    assert len({id(one.subscriber) for one in kept}) == len(kept) == 700
+
+
+@pytest.mark.parametrize("places", [["subscriber"], ["options"], ["group"], ["subscriber", "options"]])
+def test_a_long_row_of_deliveries_in_one_another_is_dropped(places: list[str]) -> None:
+    row: Any = None
+    subscriber: Any = "ann"
+    options: Any = {}
+    for _ in range(200_000):
+        row = FieldDelivery(**{"subscriber": subscriber, "options": options, **dict.fromkeys(places, row)})
+    fields: FieldMatcher[Any] = FieldMatcher()
+    fields.subscribe([Present("a")], "ann", row=row)
+    del row
+    fields.clear()
+    assert fields.deliveries({"a": 1}) == ()
