@@ -30,6 +30,8 @@ cdef tuple _several(object filed)
 cdef object _set_of(tuple members)
 @cython.locals(pos=Py_ssize_t)
 cdef Py_ssize_t _position(tuple members, object key) except -2
+@cython.locals(pos=Py_ssize_t)
+cdef Py_ssize_t _position_known(tuple members, object key) except -1
 @cython.locals(wide=Wide, hash=uint64_t, members=tuple, pos=Py_ssize_t)
 cpdef object find_filed(object filed, object key)
 cpdef object with_filed(object filed, object member)

@@ -91,6 +91,14 @@ def _position(members: tuple[Any, ...], key: Any) -> int:
     return -1
 
 
+def _position_known(members: tuple[Any, ...], key: Any) -> int:
+    """Return where the member with this key is. Raises KeyError: to no other place may anything be written."""
+    pos = _position(members, key)
+    if pos < 0:
+        raise KeyError(key)
+    return pos
+
+
 def find_filed(filed: Any, key: Any) -> Any:
     """Return the member with this key, or None. O(log n)."""
     if isinstance(filed, Wide):
@@ -118,7 +126,7 @@ def _with(filed: Any, member: Any, key: Any, hash: int, shift: int, is_new: bool
         return _new_wide(replaced(wide.parts, place, part), wide.size + is_new)
     members = _several(filed)
     if not is_new:
-        return _set_of(replaced(members, _position(members, key), member))
+        return _set_of(replaced(members, _position_known(members, key), member))
     if len(members) < INLINE or shift >= _HASH_BITS:  # in the latter case the hashes agree in every bit
         return _set_of(inserted(members, len(members), member))
     large: Any = _new_wide((None,) * (_MASK + 1), 0)
@@ -129,14 +137,14 @@ def _with(filed: Any, member: Any, key: Any, hash: int, shift: int, is_new: bool
 
 
 def without_filed(filed: Any, key: Any) -> Any:
-    """Return the set without the member that has this key; None if there is nothing left."""
+    """Return the set without the member that has this key; None if there is nothing left. Raises KeyError."""
     return _without(filed, key, _hash(key), 0)
 
 
 def _without(filed: Any, key: Any, hash: int, shift: int) -> Any:
     if not isinstance(filed, Wide):
         members = _several(filed)
-        return _set_of(removed(members, _position(members, key)))
+        return _set_of(removed(members, _position_known(members, key)))
     wide: Wide = filed
     place = (hash >> shift) & _MASK
     parts = replaced(wide.parts, place, _without(wide.parts[place], key, hash, shift + _BITS))

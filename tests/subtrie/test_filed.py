@@ -56,3 +56,12 @@ def test_the_set_of_one_text_is_the_text_itself() -> None:
     assert with_filed(None, text) is text
     assert with_filed(None, ("a", "q")) == (("a", "q"),)
     assert without_filed(with_filed(with_filed(None, "x"), text), "x") is text
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 16, 17, 300])
+def test_what_is_not_filed_is_not_removed(count: int) -> None:
+    filed: Any = None
+    for number in range(count):
+        filed = with_filed(filed, f"plant/{number}")
+    with pytest.raises(KeyError, match="plant/none"):
+        without_filed(filed, "plant/none")
