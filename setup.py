@@ -44,6 +44,7 @@ MODULES = {
     "ctrie._edits": "ctrie/_edits.py",
     "ctrie._descent": "ctrie/_descent.py",
     "ctrie._bulk": "ctrie/_bulk.py",
+    "ctrie._hinted": "ctrie/_hinted.py",
     "ctrie._combining": "ctrie/_combining.py",
     "ctrie._pickled": "ctrie/_pickled.py",
     "ctrie._changeable": "ctrie/_changeable.py",

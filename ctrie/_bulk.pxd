@@ -84,12 +84,19 @@ cdef inline void let_go(Ordered ordered, Py_ssize_t count) noexcept:
     pairs_free(ordered)
 
 
-@cython.locals(old=INode, main=MainNode, cn=CNode, gen=Gen, ordered=Ordered, count=Py_ssize_t, untracked=bint)
-cdef bint fill_root(Root root, list pairs, object equal) except -1
+@cython.locals(
+    old=INode, main=MainNode, cn=CNode, gen=Gen, ordered=Ordered, count=Py_ssize_t, untracked=bint, repeated=list,
+    done=bint,
+)
+cdef Py_ssize_t fill_root(Root root, list pairs, object equal) except -2
 @cython.locals(flag=uint64_t, stop=Py_ssize_t, bitmap=uint64_t, branches=Branches[1])
-cdef CNode cnode_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked)
+cdef CNode cnode_of(
+    Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked, list repeated
+)
 @cython.locals(main=MainNode, kept=list, cn=CNode, i=Py_ssize_t)
-cdef object _branch_of(Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked)
+cdef object _branch_of(
+    Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked, list repeated
+)
 cdef SNode only_pair(CNode cn)
 @cython.locals(kept=list, pair=Pair, first=Pair)
-cdef list _distinct(list pairs, object equal)
+cdef list _distinct(list pairs, object equal, list repeated)

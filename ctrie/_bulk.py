@@ -74,34 +74,43 @@ if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C n
         """Free the places of the pairs, and the pairs that were not taken. Only the compiled twin has such memory."""
 
 
-def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> bool:
-    """Store `pairs` if the trie is empty; return whether it was. If a key occurs twice, its last value counts. The list
-    loses its pairs. Linearizes at the commit of the RDCSS: all pairs appear at one instant. Lock-free: there is only
-    one attempt."""
+def fill_root(root: Root, pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> int:
+    """Store `pairs` if the trie is empty; return how many keys they have. -1: it was not empty, and nothing is stored.
+    If a key occurs twice, its last value counts. The list loses its pairs. Linearizes at the commit of the RDCSS: all
+    pairs appear at one instant. Lock-free: there is only one attempt."""
     old = rdcss_read_root(root)
     main = gcas_read(root, old)
     cn: CNode = main  # type: ignore[assignment]  # the first I-node of a trie is never tombed
     if cn.bitmap != 0:
-        return False
+        return -1
     gen = Gen()
     count = len(pairs)
+    repeated: list[Any] = []
     untracked = never_tracked(pairs)
     ordered = in_order(pairs)
     try:
-        filled = cnode_of(ordered, 0, count, 0, gen, equal, untracked)
+        filled = cnode_of(ordered, 0, count, 0, gen, equal, untracked, repeated)
     finally:
         let_go(ordered, count)
     # Success: the trie was empty until this instant and now holds all pairs. Failure: another thread has stored
     # something or taken a snapshot in the meantime.
-    return rdcss_root(root, old, main, new_inode(filled, gen))
+    done = rdcss_root(root, old, main, new_inode(filled, gen))
+    return count - len(repeated) if done else -1
 
 
 def cnode_of(
-    ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None, untracked: bool
+    ordered: Any,
+    start: int,
+    end: int,
+    lev: int,
+    gen: Gen,
+    equal: Callable[[Any, Any], Any] | None,
+    untracked: bool,
+    repeated: list[Any],
 ) -> CNode:
     """Return a C-node at depth `lev` for pairs number `start` to `end`, whose hashes agree below `lev`. It takes them
     out of their places. No reference is counted on the way: the pairs of a large trie lie anywhere in memory.
-    `untracked` promises that the collector tracks none of them."""
+    `untracked` promises that the collector tracks none of them. Pairs whose keys occur again go to `repeated`."""
     if not cython.compiled:
         branches = Branches()
     new_branches(branches)
@@ -116,7 +125,8 @@ def cnode_of(
             if stop == start + 1:
                 move_pair(branches, ordered, start, untracked)
             else:
-                add_branch(branches, _branch_of(ordered, start, stop, lev + W, gen, equal, untracked))
+                branch = _branch_of(ordered, start, stop, lev + W, gen, equal, untracked, repeated)
+                add_branch(branches, branch)
             start = stop
         return cnode_of_branches(bitmap, branches)
     finally:
@@ -124,19 +134,26 @@ def cnode_of(
 
 
 def _branch_of(
-    ordered: Any, start: int, end: int, lev: int, gen: Gen, equal: Callable[[Any, Any], Any] | None, untracked: bool
+    ordered: Any,
+    start: int,
+    end: int,
+    lev: int,
+    gen: Gen,
+    equal: Callable[[Any, Any], Any] | None,
+    untracked: bool,
+    repeated: list[Any],
 ) -> Any:
     """Return the branch for these pairs at depth `lev`: an I-node, or the only pair if all have the same key."""
     main: MainNode
     if lev == W:  # at most once for each branch of the first C-node
         check_signals()
     if lev >= HASH_BITS:
-        kept = _distinct([take_pair(ordered, i) for i in range(start, end)], equal)
+        kept = _distinct([take_pair(ordered, i) for i in range(start, end)], equal, repeated)
         if len(kept) == 1:
             return kept[0]
         main = new_lnode(tuple(kept))
     else:
-        cn = cnode_of(ordered, start, end, lev, gen, equal, untracked)
+        cn = cnode_of(ordered, start, end, lev, gen, equal, untracked, repeated)
         only = only_pair(cn)
         if only is not None:
             return only
@@ -152,8 +169,9 @@ def only_pair(cn: CNode) -> SNode | None:
     return branch if isinstance(branch, SNode) else None
 
 
-def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> list[Any]:
-    """Remove duplicate keys from pairs with the same hash: the first key object stays, with the last value."""
+def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None, repeated: list[Any]) -> list[Any]:
+    """Return pairs with the same hash without those whose keys occur again, which go to `repeated`: the first key
+    object stays, with the last value."""
     kept: list[Any] = []
     for sn in pairs:
         pair: Pair = sn
@@ -161,6 +179,7 @@ def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None) -> list
             first: Pair = known
             if same_key(first, pair.key, pair.hash, equal):
                 kept[place] = new_pair(first.key, first.hash, pair.value)
+                repeated.append(pair)
                 break
         else:
             kept.append(pair)

@@ -56,8 +56,8 @@ cdef class ChangeableMap(Rooted):
     cdef object _put_if_absent(self, object key, object value, object default)
     @cython.locals(outcome=int, in_doubt=bint)
     cdef int _put_quickly(self, object key, uint64_t hash, object value, bint only_new) except -1
-    @cython.locals(stored=bint, in_doubt=bint, number=Py_ssize_t)
-    cdef bint _fill_root(self, list pairs, bint distinct) except -1
+    @cython.locals(in_doubt=bint, number=Py_ssize_t)
+    cdef bint _fill_root(self, list pairs) except -1
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
     @cython.locals(edit=MapEdit, found=SNode, more=int, in_doubt=bint)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)

@@ -327,7 +327,7 @@ class ChangeableMap(Rooted):
                     except (TypeError, ValueError) as refusal:
                         raise not_a_pair(pair, number, refusal) from None
                     found.append(new_pair(key, self._hash_of(key), value))
-            return not found or self._fill_root(found, type(given) is dict)
+            return not found or self._fill_root(found)
         finally:
             resume_collector(paused)
 
@@ -341,23 +341,22 @@ class ChangeableMap(Rooted):
                     check_signals()
                 found.append(new_pair(key, self._hash_of(key), None))
             if found:
-                self._fill_root(found, type(keys) in (set, frozenset))
+                self._fill_root(found)
         finally:
             resume_collector(paused)
 
-    def _fill_root(self, pairs: list[Any], distinct: bool) -> bool:
+    def _fill_root(self, pairs: list[Any]) -> bool:
         """Store these pairs, some, at once if the trie is empty; return whether they are stored."""
         begin_change(self._tally)
-        stored, in_doubt = False, True
+        number, in_doubt = -1, True
         try:
-            number = len(pairs)
-            stored, in_doubt = fill_root(self._root, pairs, self._equal), False
+            number, in_doubt = fill_root(self._root, pairs, self._equal), False
         finally:
-            if in_doubt or (stored and not distinct):
+            if in_doubt:
                 end_in_doubt(self._tally)
             else:
-                end_change(self._tally, number if stored else 0, 0)
-        return stored
+                end_change(self._tally, max(number, 0), 0)
+        return number >= 0
 
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)

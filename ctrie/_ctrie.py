@@ -26,6 +26,7 @@ if not cython.compiled:
         warm,
         warm_all,
     )
+    from ctrie._hinted import hinted
     from ctrie._nodes import (
         Pair,
         Root,
@@ -243,8 +244,8 @@ class Ctrie(ChangeableMap):
 
     def approximate_len(self) -> int:
         """Return the number of keys without counting them: exact when no change is in progress, otherwise less or more
-        by those that are. O(1); O(n) for the first call after a snapshot, `clear` or `update` that overlapped another
-        change, or an `update` of an empty map with pairs.
+        by those that are. O(1); O(n) for the first call after a snapshot or `clear` that overlapped another change, or
+        after a change that raised.
 
         >>> Ctrie({"a": 1, "b": 2}).approximate_len()
         2
@@ -436,13 +437,13 @@ class Ctrie(ChangeableMap):
     # The iterators read one instant, which is fixed here and not at the first next().
 
     def _iter_keys(self) -> Iterator[Any]:
-        return _contents(freeze_root(self._root), None, KEYS)
+        return hinted(_contents(freeze_root(self._root), None, KEYS), self._tally)
 
     def _iter_values(self) -> Iterator[Any]:
-        return _contents(freeze_root(self._root), None, VALUES)
+        return hinted(_contents(freeze_root(self._root), None, VALUES), self._tally)
 
     def _iter_items(self) -> Iterator[tuple[Any, Any]]:
-        return _contents(freeze_root(self._root), None, PAIRS)
+        return hinted(_contents(freeze_root(self._root), None, PAIRS), self._tally)
 
     def _iter_diff(self, older: Root, newer: Root, absent: Any) -> Iterator[tuple[Any, Any, Any]]:
         return _changes(older, newer, self._equal, absent)

@@ -13,6 +13,10 @@ class KeysView(collections.abc.KeysView[K]):
     """The keys of one instant."""
 
     __slots__ = ()
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._mapping)
 
 
 class ValuesView(collections.abc.ValuesView[V]):

@@ -276,7 +276,7 @@ class Filling:
             put_branch(ordered, stop, branch)
             stop += 1
         try:
-            return new_inode(cnode_of(ordered, place, stop, lev, self._gen, None, False), self._gen)
+            return new_inode(cnode_of(ordered, place, stop, lev, self._gen, None, False, []), self._gen)
         finally:
             drop_branches_at(ordered, place, stop)  # an error leaves some
 

@@ -3,6 +3,7 @@ cimport cython
 
 from cpython.object cimport PyObject
 
+from ctrie._hinted cimport hinted
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
 from ctrie._release cimport release

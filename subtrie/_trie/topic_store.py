@@ -18,6 +18,7 @@ from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
+    from ctrie._hinted import hinted
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._release import release
     from ctrie._signals import EVERY, check_signals
@@ -420,7 +421,7 @@ class TopicStore(Matchable):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the topics of one instant. O(n)."""
-        return map(_TOPIC, self._there())
+        return hinted(map(_TOPIC, self._there()), self._tally)
 
     def keys(self) -> list[str]:
         """Return the topics of one instant. O(n)."""

@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._hinted cimport hinted
 from ctrie._native cimport borrow
 from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root, rdcss_read_root
 from ctrie._tally cimport Tally, exact, known, read, taken_over

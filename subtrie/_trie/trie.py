@@ -18,6 +18,7 @@ from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
+    from ctrie._hinted import hinted
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._slot import borrow
     from ctrie._tally import Tally, exact, known, read, taken_over
@@ -401,7 +402,7 @@ class SubscriptionTrie(Changeable):
         """
         if filter is None:
             if subscriber is None:
-                return shown_all(walk(freeze_root(self._root)), self.dialect)
+                return hinted(shown_all(walk(freeze_root(self._root)), self.dialect), self._tally)
             return shown(self._spelled_for(subscriber))
         return shown(self._spelled_at(filter, subscriber))
 

@@ -4,6 +4,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
+from ctrie._hinted cimport HintedIterator
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from ctrie._signals cimport check_signals
 from subtrie._trie.keyed cimport find_keyed

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
+    from ctrie._hinted import HintedIterator
     from ctrie._signals import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.keyed import find_keyed
@@ -371,10 +372,12 @@ class FieldMatcher:
         >>> list(matcher.subscriptions(1))
         [FieldSubscription(criteria=frozenset({Present('a')}), subscriber=1, options=mappingproxy({}))]
         """
-        return _shown(subscriptions_in(state_of(self), subscriber, subscriber_hash(subscriber)))
+        state = state_of(self)
+        found = _shown(subscriptions_in(state, subscriber, subscriber_hash(subscriber)))
+        return HintedIterator(found, state.count) if subscriber is None else found
 
     def __iter__(self) -> Iterator[FieldSubscription]:
-        return _shown(subscriptions_in(state_of(self)))
+        return self.subscriptions()
 
     def __contains__(self, subscription: object) -> bool:
         """Return whether (criteria, subscriber) is there; options do not matter."""

@@ -59,6 +59,22 @@ def test_of_a_map() -> None:
     assert Ctrie([(1, 2), (1, 3)]).approximate_len() == 1
 
 
+def test_of_keys_that_are_equal_by_the_map_alone() -> None:
+    """A dict has both, and the map takes them for one."""
+
+    def lowered(key: str) -> int:
+        return hash(key.lower())
+
+    def same(one: str, other: str) -> bool:
+        return one.lower() == other.lower()
+
+    m = Ctrie({"a": 1, "A": 2, "b": 3}, hash=lowered, equal=same)
+    assert len(m) == m.approximate_len() == counted(m) == 2
+    members = CtrieSet({"a", "A", "b"}, hash=lowered, equal=same)
+    assert len(members) == members.approximate_len() == counted(members) == 2
+    assert len(members | {"B"}) == len(members & {"A", "B", "c"}) == 2
+
+
 def test_of_a_set() -> None:
     s = CtrieSet([1, 2, 1])
     s |= {3, 4}

@@ -1,0 +1,59 @@
+"""Iterators that know about how many items are left, for `list`, progress bars and whoever else makes room first.
+
+The number is the tally's when the iterator was made, and exact if nothing was changed at that time. It costs no walk:
+while the tally is in doubt, after a bulk change for instance, there is no number.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
+from collections.abc import Iterator
+from typing import Any
+
+if not cython.compiled:
+    from ctrie._tally import Tally, read
+
+
+class HintedIterator:
+    """The items of another iterator, and a hint of how many there are."""
+
+    _items: Any
+    _left: int
+
+    def __init__(self, items: Iterator[Any], left: int) -> None:
+        self._items = items
+        self._left = left
+
+    def __iter__(self) -> HintedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        item = next(self._items)
+        take_one(self)
+        return item
+
+    def __length_hint__(self) -> Any:
+        left = left_in(self)
+        return left if left >= 0 else NotImplemented
+
+
+if not cython.compiled:  # relaxed; the compiled ones are in _hinted.pxd
+
+    def take_one(hinted: HintedIterator) -> None:
+        """An item less is left. A hint may be wrong: threads that share an iterator may count one for two."""
+        if hinted._left > 0:
+            hinted._left -= 1
+
+    def left_in(hinted: HintedIterator) -> int:
+        """Return how many items are left, or a negative number if nobody knows."""
+        return hinted._left
+
+
+def hinted(items: Iterator[Any], tally: Tally) -> HintedIterator:
+    """Give `items` the tally's number of items."""
+    counts = read(tally)
+    return HintedIterator(items, -1 if counts.doubts else counts.items)
