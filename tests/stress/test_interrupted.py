@@ -122,3 +122,13 @@ def test_a_watch_whose_start_is_interrupted_ends(monkeypatch: pytest.MonkeyPatch
 def test_a_greenlet_that_would_switch_the_lock_on_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "greenlet", SimpleNamespace(greenlet=object, getcurrent=object))
     assert type(new_coroutines()) is Threads
+
+
+class Beta(tuple[int, ...]):
+    releaselevel = "beta"
+
+
+def test_a_greenlet_for_the_release_is_left_alone_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "greenlet", SimpleNamespace(greenlet=object, getcurrent=object))
+    monkeypatch.setattr(sys, "version_info", Beta((3, 14, 0)))
+    assert type(new_coroutines()) is Threads
