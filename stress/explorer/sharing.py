@@ -14,6 +14,7 @@ import io
 import random
 import sys
 import types
+import weakref
 from collections.abc import Iterable
 from functools import partial
 from types import ModuleType
@@ -91,10 +92,24 @@ class Sharing(Undo):
         me = self._me()
         known = self._touched.get(id(owner))
         if known is None:
-            known = self._touched[id(owner)] = [owner, _category(owner), me, False]
+            known = self._touched[id(owner)] = [self._kept(owner), _category(owner), me, False]
         elif known[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
         return known[1] if known[1] in self._shared else None
+
+    def _kept(self, owner: Any) -> Any:
+        """What is remembered of an object: itself, or a weak reference if something happens at its end, as with a
+        generator that holds a lock.
+        """
+        if not hasattr(type(owner), "__del__"):
+            return owner
+        try:
+            return weakref.ref(owner, partial(self._forget, id(owner)))
+        except TypeError:
+            return owner
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._touched.pop(key, None)
 
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         keys: list[Key] = []

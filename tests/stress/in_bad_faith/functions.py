@@ -329,3 +329,26 @@ class OfFunctionsThatAreMade:
         self.latest = made
         made.n = 1 if before is None else before.n + 1
         return made()
+
+
+@is_right
+class OfGeneratorThatIsLeft(Locked):
+    """The generator holds the lock until it is let go."""
+
+    def counted(self) -> Any:
+        with self.lock:
+            self.n += 1
+            yield self.n
+
+    def increment(self) -> int:
+        for n in self.counted():  # noqa: B007
+            break
+        return n
+
+
+@is_wrong
+class OfGeneratorThatIsLeftTooEarly(OfGeneratorThatIsLeft):
+    def increment(self) -> int:
+        for _ in self.counted():
+            break
+        return self.n
