@@ -50,6 +50,8 @@ cdef bint _is_excluded(Entry entry, Choice choice) except -1
 cdef Entry _is_able(Entry entry, Choice choice)
 @cython.locals(_tries=uint64_t, entry=Entry, able=Entry, left=list)
 cdef tuple _first_able(list groups, list sizes, uint64_t total, uint64_t place, bint follows, Choice choice)
+@cython.locals(at=Py_ssize_t, group=Group, stamps=uint64_t)
+cdef bint _are_backwards(list groups) except -1
 @cython.locals(at=Py_ssize_t, group=Group, size=uint64_t)
 cdef tuple _member_at(list groups, list sizes, uint64_t total, uint64_t place)
 cdef Entry _entry_of(Group group, uint64_t place)

@@ -10,9 +10,10 @@ the member at the next place. Then each of n members gets every n-th message. A 
 If another key stands there, the members are not those of the last turn, or another trie took it. Then a place is drawn
 by lot (draws.py), and the turns go on from there. So whatever comes and goes, and whatever topics and tries alternate,
 every choice among n members falls on each with a probability of 1/n, and choices that follow one another without such a
-change are in turn. A member that cannot take the message, because it is dead or is the sender, is passed over: in turn,
-the next one gets it, and the turns go on after that one, so that no member gets what is passed over twice in a round;
-where a place was drawn, another one is drawn.
+change are in turn. Half of the groups, by their stamps, have their turns in the opposite order. Otherwise, if a member
+leaves each time that it has got a message, the one before it would get more than others. A member that cannot take the
+message, because it is dead or is the sender, is passed over: in turn, the next one gets it, and the turns go on after
+that one, so that no member gets what is passed over twice in a round; where a place was drawn, another one is drawn.
 
 With weights, a member has as many places as its weight says, spread over the round (`_Wheel`). Groups of one name that
 are one group, with members on several filters (NATS), have the places of all, one filter after the other.
@@ -126,7 +127,7 @@ def next_member(group: Any, asker: int, take_turn: bool, weak: bool) -> Any:
     while True:
         turn = turn_of(group)
         place = turn & LAST if turn >> 32 == key else draw(size)
-        entry = entry_at(members, place)
+        entry = entry_at(members, size - 1 - place if cython.cast(Group, group).stamp & 1 else place)
         if weak and living(borrowed(entry)) is None:
             return borrow(None)
         following = place + 1 if place + 1 < size else 0
@@ -225,10 +226,21 @@ def _first_able(
     return place, at, _is_able(entry, choice)
 
 
+def _are_backwards(groups: list[Group]) -> bool:
+    """Return whether these groups have their turns in the opposite order. Changes of members draw that anew."""
+    stamps = 0
+    for at in range(len(groups)):
+        group: Group = groups[at]
+        stamps ^= group.stamp
+    return stamps & 1 != 0
+
+
 def _member_at(groups: list[Group], sizes: list[int], total: int, place: int) -> tuple[int, Entry]:
     """Return the number of a group and its member at a place, counted through all groups in order."""
     if _have_weights(groups):
         place = place * _stride(total) % total
+    if _are_backwards(groups):
+        place = total - 1 - place
     for at in range(len(groups)):
         group: Group = groups[at]
         size = sizes[at]
