@@ -13,7 +13,7 @@ from subtrie._trie.packed_key cimport (
     TextNode, copy_key, drop_texts, key_begins, set_key, words_followed, words_followed_in,
 )
 from subtrie._trie.keyed cimport find_keyed, with_keyed, without_keyed
-from subtrie._trie.subscribers cimport Entry, entry_of, may_be_tracked, new_entry
+from subtrie._trie.subscribers cimport Entry, entry_alone, entry_of, may_be_tracked, new_sole
 
 cdef class Branch(TextNode):
     cdef readonly INode next
@@ -42,7 +42,7 @@ cdef Branch blank_branch(bint long, object subscribers, INode next)
 @cython.locals(entry=Entry)
 cdef Branch filled_branch(Branch branch, uint64_t hash, object subscribers, INode next)
 @cython.locals(branch=Branch)
-cdef Branch lone_branch(bint long, uint64_t hash, object subscriber, uint64_t subscriber_hash)
+cdef Branch lone_branch(bint long, uint64_t hash, object subscriber, uint64_t subscriber_hash, dict options)
 @cython.locals(branch=Branch)
 cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
 @cython.locals(copy=Branch)

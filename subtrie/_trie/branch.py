@@ -8,8 +8,8 @@ each of its S-nodes is a *branch*:
     Chain(words, subscribers, next)      the same after several words, joined by the separator, hashed by the first:
                                          no filter ends or branches off between them
 
-Most filters have one subscriber, without options. Then `value` is the subscriber itself and `alone` its hash, which
-saves an entry. Otherwise `alone` is 0. A subscriber whose hash is 0 always has an entry.
+Most filters have one subscriber. Then `value` is the subscriber itself, or a Sole if it has options, and `alone` its
+hash, which saves an entry, or a part of one. Otherwise `alone` is 0. A subscriber whose hash is 0 always has an entry.
 
 A filter is the path of its words. Wildcards are words like others, but with hashes of their own (words.py). A branch is
 immutable; subscribing and unsubscribing replace it, by GCAS on the I-node whose main node holds it. A branch without
@@ -54,7 +54,7 @@ if not cython.compiled:
         words_followed,
         words_followed_in,
     )
-    from subtrie._trie.subscribers import Entry, entry_of, may_be_tracked, new_entry
+    from subtrie._trie.subscribers import Entry, entry_alone, entry_of, may_be_tracked, new_sole
 
 
 class Branch(TextNode):
@@ -62,7 +62,7 @@ class Branch(TextNode):
 
     __slots__ = ("alone", "next")
     next: INode | None
-    alone: int  # the hash of the only subscriber, if `value` is that
+    alone: int  # the hash of the only subscriber, if `value` is that or its Sole
 
     def with_level(self, level: INode) -> SNode:
         return changed_branch(self, subscribers_of(self), level)
@@ -115,17 +115,17 @@ def filled_branch(branch: Branch, hash: int, subscribers: Any, next: INode | Non
     branch.next = next
     if isinstance(subscribers, Entry):
         entry: Entry = subscribers
-        if entry.options is None and entry.hash != 0:
-            branch.value = entry.key
+        if entry.hash != 0:
+            branch.value = entry.key if entry.options is None else new_sole(entry.key, entry.options)
             branch.alone = entry.hash
     return branch
 
 
-def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int) -> Branch:
-    """Make a branch without words yet, for one subscriber without options. `subscriber_hash` is not 0."""
-    branch: Branch = new_leaf(Chain if long else Branch, subscriber, None)
+def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int, options: dict[str, Any] | None) -> Branch:
+    """Make a branch without words yet, for one subscriber without exclusions. `subscriber_hash` is not 0."""
+    branch: Branch = new_leaf(Chain if long else Branch, subscriber, may_be_tracked(options))
     branch.hash = hash
-    branch.value = subscriber
+    branch.value = subscriber if options is None else new_sole(subscriber, options)
     branch.alone = subscriber_hash
     branch.next = None
     return branch
@@ -133,7 +133,7 @@ def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int) ->
 
 def subscribers_of(branch: Branch) -> Any:
     """Return the set of subscribers of the filter that ends with a branch (subscribers.py, groups.py)."""
-    return new_entry(branch.value, branch.alone, None) if branch.alone != 0 else branch.value
+    return entry_alone(branch.value, branch.alone) if branch.alone != 0 else branch.value
 
 
 def is_wanted(branch: Branch) -> bool:

@@ -303,8 +303,10 @@ class Filling:
         """Return the branch of a row that is alone from its word number `depth` on."""
         is_long = row.size > depth + 1
         group = group_of(row)
-        if group is None and options_of(row) is None and row.owner_hash != 0:
-            branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash)
+        options = options_of(row)
+        if group is None and row.owner_hash != 0 and (options is None or BUT not in options):
+            options = one_of_equals(options)
+            branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash, options)
         else:
             entry = _entry_of(row, self._trie._plan.dialect)
             audience = with_members(None, group, entry, entry, None)

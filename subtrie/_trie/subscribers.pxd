@@ -19,6 +19,15 @@ cdef class Excepting(Entry):
     cdef tuple parts
 
 
+cdef class Sole:
+    cdef readonly object subscriber
+    cdef readonly dict options
+
+
+cdef inline PyObject *subscriber_in(PyObject *sole) noexcept nogil:
+    return <PyObject *>(<Sole>sole).subscriber
+
+
 cdef inline dict may_be_tracked(dict options):
     cdef Py_ssize_t at = 0
     cdef PyObject *name
@@ -32,6 +41,10 @@ cdef inline dict may_be_tracked(dict options):
 
 @cython.locals(entry=Entry)
 cpdef Entry new_entry(object subscriber, uint64_t hash, dict options=*)
+@cython.locals(sole=Sole)
+cdef Sole new_sole(object subscriber, dict options)
+@cython.locals(sole=Sole)
+cpdef Entry entry_alone(object value, uint64_t hash)
 cpdef Entry checked_entry(object subscriber, uint64_t hash, dict options, object dialect)
 @cython.locals(entry=Excepting)
 cdef Excepting _excepting(object subscriber, uint64_t hash, dict options, tuple parts)

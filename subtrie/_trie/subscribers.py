@@ -39,7 +39,16 @@ class Excepting(Entry):
     parts: tuple[tuple[str, ...], ...]  # the words of each
 
 
+class Sole:
+    """The only subscriber of a filter, with its options. Its branch has the hash (branch.py)."""
+
+    __slots__ = ("options", "subscriber")
+    subscriber: Any
+    options: dict[str, Any]
+
+
 leaf_after(Entry.__new__(Entry))
+leaf_after(Sole.__new__(Sole))
 
 
 if not cython.compiled:  # the compiled body is in subscribers.pxd
@@ -49,6 +58,10 @@ if not cython.compiled:  # the compiled body is in subscribers.pxd
         nothing of that kind, and never changes, cannot be part of a cycle."""
         return options
 
+    def subscriber_in(sole: Any) -> Any:
+        """Return the subscriber of a borrowed Sole."""
+        return sole.subscriber
+
 
 def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None = None) -> Entry:
     entry: Entry = new_leaf(Entry, subscriber, may_be_tracked(options))
@@ -56,6 +69,21 @@ def new_entry(subscriber: object, hash: int, options: dict[str, Any] | None = No
     entry.hash = hash
     entry.options = options
     return entry
+
+
+def new_sole(subscriber: object, options: dict[str, Any]) -> Sole:
+    sole: Sole = new_leaf(Sole, subscriber, may_be_tracked(options))
+    sole.subscriber = subscriber
+    sole.options = options
+    return sole
+
+
+def entry_alone(value: object, hash: int) -> Entry:
+    """Return the entry of the only subscriber of a filter: of itself, or of a Sole."""
+    if type(value) is Sole:
+        sole: Sole = value
+        return new_entry(sole.subscriber, hash, sole.options)
+    return new_entry(value, hash, None)
 
 
 def checked_entry(subscriber: object, hash: int, options: dict[str, Any] | None, dialect: Dialect) -> Entry:

@@ -19,7 +19,7 @@ from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport new_index
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.lookup cimport find_branch, find_in_place
-from subtrie._trie.subscribers cimport Entry, living, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, Sole, living, subscriber_hash
 
 ctypedef Traversal *Walk
 

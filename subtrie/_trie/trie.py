@@ -36,7 +36,7 @@ if not cython.compiled:
     from subtrie._trie.match.plan import Plan, filter_path, hash_in_filter, plan_of, split_filter_in_place
     from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.reverse_index import new_index
-    from subtrie._trie.subscribers import living, subscriber_hash
+    from subtrie._trie.subscribers import Sole, living, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from cython import address
@@ -720,7 +720,8 @@ class SubscriptionTrie(Changeable):
 
     def _is_among(self, branch: Branch, group: str | None, subscriber: Any, hash: int) -> bool:
         if branch.alone and self._home is None:
-            return branch.alone == hash and (branch.value is subscriber or bool(branch.value == subscriber))
+            own = branch.value.subscriber if type(branch.value) is Sole else branch.value
+            return branch.alone == hash and (own is subscriber or bool(own == subscriber))
         return self._is_on(subscribers_of(branch), group, subscriber, hash)
 
     def _is_on(self, audience: Any, group: str | None, subscriber: Any, hash: int) -> bool:

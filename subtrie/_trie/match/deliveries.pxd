@@ -14,7 +14,7 @@ from subtrie._trie.match.audience cimport Audience, begin_audience, new_audience
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.trail cimport group_text_of, text_of, topic_of
 from subtrie._trie.keyed cimport find_keyed
-from subtrie._trie.subscribers cimport Entry, living, new_entry
+from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, living, new_entry
 
 cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(PyObject *o)
@@ -45,16 +45,18 @@ cdef class Delivery(Told):
 cdef inline object leads_to(object who, object group):
     if group is not None and not PyUnicode_CheckExact(group):
         return group
-    return None if is_exactly(<PyObject *>who, Entry) and not PyObject_GC_IsTracked(<PyObject *>who) else who
+    if is_exactly(<PyObject *>who, Entry) or is_exactly(<PyObject *>who, Sole):
+        return who if PyObject_GC_IsTracked(<PyObject *>who) else None
+    return who
 
 
 @cython.locals(one=Told)
 cdef Told new_told(bint delivers, object who, uint64_t hash, object group, object trail, Py_ssize_t at)
 cdef int _fill(Told one, object who, uint64_t hash, object group, object trail, Py_ssize_t at) except -1
 cdef inline int _check_made(Told one) except -1
-@cython.locals(entry=Entry)
+@cython.locals(entry=Entry, sole=Sole)
 cdef object _subscriber(Told one)
-@cython.locals(entry=Entry)
+@cython.locals(entry=Entry, sole=Sole)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
 cpdef tuple found_by(list found, object dialect, str topic, bint delivers, bint whole)

@@ -37,7 +37,7 @@ if not cython.compiled:
     from subtrie._trie.match.audience import Audience, begin_audience, new_audience
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.match.trail import group_text_of, text_of, topic_of
-    from subtrie._trie.subscribers import Entry, living, new_entry
+    from subtrie._trie.subscribers import Entry, Sole, entry_alone, living, new_entry
 
 from ctrie._signatures import SUBSCRIPTED, LazySignature
 from subtrie._trie.groups import everybody, sets_of
@@ -64,8 +64,8 @@ class Told:
 
     __slots__ = ("_at", "_group", "_hash", "_trail", "_who")
     __class_getitem__ = SUBSCRIPTED
-    _who: Any  # an Entry, or the subscriber of one without options
-    _hash: int  # the subscriber's, if `_who` is that, else 0
+    _who: Any  # an Entry; or the only subscriber of its filter, or a Sole
+    _hash: int  # the subscriber's, unless `_who` is an Entry, else 0
     _group: str | None
     _trail: Any  # of trail.py; or the filter's text; or ByHand
     _at: int
@@ -273,6 +273,9 @@ def _check_made(one: Told) -> None:
 
 def _subscriber(one: Told) -> Any:
     _check_made(one)
+    if type(one._who) is Sole:
+        sole: Sole = one._who
+        return sole.subscriber
     if one._hash != 0:
         return one._who
     entry: Entry = one._who
@@ -281,6 +284,9 @@ def _subscriber(one: Told) -> Any:
 
 def _options(one: Told) -> dict[str, Any] | None:
     _check_made(one)
+    if type(one._who) is Sole:
+        sole: Sole = one._who
+        return sole.options
     if one._hash != 0:
         return None
     entry: Entry = one._who
@@ -373,7 +379,7 @@ def held_later(found: tuple[Told, ...], trie: Matchable, topic: Any, merge: str,
 
 def _value(one: Told) -> Any:
     """Return the set that one stands for."""
-    return one._who if one._hash == 0 else new_entry(one._who, one._hash, None)
+    return one._who if one._hash == 0 else entry_alone(one._who, one._hash)
 
 
 def _given(delivers: bool, entry: Entry, group: str | None, by: Told) -> Told:

@@ -29,7 +29,7 @@ from subtrie._trie.match.scratch cimport (
 from subtrie._trie.match.traversal cimport CHANGED, NO_MEMORY, THROUGH, UNSPLIT, read_pinned
 from subtrie._trie.match.walk cimport ABOVE, NOTED, Trails, Traversal, as_node, item_of, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
-from subtrie._trie.subscribers cimport Entry, new_entry
+from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, subscriber_in
 from subtrie._trie.words cimport MARKED
 
 ctypedef Trails *Trailing

@@ -95,7 +95,7 @@ if not cython.compiled:
         prefetch_to_count,
         size_of,
     )
-    from subtrie._trie.subscribers import Entry, new_entry
+    from subtrie._trie.subscribers import Entry, Sole, entry_alone, subscriber_in
     from subtrie._trie.words import MARKED
 else:
     from cython import address
@@ -122,6 +122,8 @@ def _note_found(s: Scratch) -> bool:
         branch = as_node(s.walk.found.items[i])
         value = value_of(branch)
         if sole_hash_of(branch):
+            if is_exactly(value, Sole):
+                value = subscriber_in(value)
             if not note(address(s.subscribers), value, sole_hash_of(branch)):
                 return False
         elif is_exactly(value, Entry):
@@ -536,7 +538,7 @@ def _delivered(s: Scratch, trie: Matchable, topic: Any, plain: str, choice: Choi
             if is_shared_at(s, at):
                 recipients.receive(taken_shared(s, at), trail, place)
             elif holds_weakly(trie):
-                entry = new_entry(subscriber_at(s, at), hash, None) if hash else subscriber_at(s, at)
+                entry = entry_alone(subscriber_at(s, at), hash) if hash else subscriber_at(s, at)
                 recipients.receive(borrow(entry), trail, place)
             else:
                 recipients.answer.append(new_told(True, subscriber_at(s, at), hash, None, trail, place))

@@ -12,7 +12,7 @@ from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.packed_key cimport packed_is_here, text_of
 from subtrie._trie.queries.buffers cimport Rows, new_rows
 from subtrie._trie.keyed cimport branches_of, key_in
-from subtrie._trie.subscribers cimport Entry
+from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, subscriber_in
 
 cdef extern from *:
     """
@@ -45,12 +45,17 @@ cdef inline void prefetch_entry(Borrowed branch) noexcept:
     if is_exactly(value, Entry):
         prefetch_node(key_in(value))
         prefetch_node(<Borrowed>(<Entry>value).options)
+    elif is_exactly(value, Sole):
+        prefetch_node(subscriber_in(value))
+        prefetch_node(<Borrowed>(<Sole>value).options)
 
 
 cdef inline void prefetch_options(Borrowed branch) noexcept:
     cdef Borrowed value = value_of(branch)
     if is_exactly(value, Entry) and <Borrowed>(<Entry>value).options != Py_None:
         prefetch_keys(<Borrowed>(<Entry>value).options)
+    elif is_exactly(value, Sole):
+        prefetch_keys(<Borrowed>(<Sole>value).options)
 
 
 cdef class SetColumns:
@@ -62,6 +67,7 @@ cdef class SetColumns:
     cpdef bint fill(self, Py_ssize_t rows, Py_ssize_t text) except -1
     @cython.locals(inodes=list, found=list, some=list, each=INode, node=list)
     cdef object _level(self, INode inode)
+    @cython.locals(alone=Entry)
     cdef object _branch(self, Branch branch)
     @cython.locals(entry=Entry)
     cdef object _members(self, object group, object members)

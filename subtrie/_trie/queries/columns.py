@@ -29,7 +29,7 @@ if not cython.compiled:
     from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.keyed import branches_of
     from subtrie._trie.queries.buffers import Rows, new_rows
-    from subtrie._trie.subscribers import Entry
+    from subtrie._trie.subscribers import Entry, entry_alone
 
 from subtrie._trie.groups import sets_of
 from subtrie._trie.weak_subscribers import Held
@@ -113,7 +113,8 @@ class SetColumns:
             self._nodes.append(branch.next)
             self.rows.push()
         if branch.alone != 0:
-            self._row(None, branch.value, None)
+            alone = entry_alone(branch.value, branch.alone)
+            self._row(None, alone.key, alone.options)
         elif isinstance(branch.value, Shared):
             for group, members in sets_of(branch.value):
                 self._members(group, members)
