@@ -156,7 +156,13 @@ class TestExceptions:
     @pytest.mark.parametrize("processes", [1, 2])
     def test_a_report_has_the_traceback_of_one(self, processes: int) -> None:
         outcome = stress.run(
-            Popping, PoppingSpec(), [("push", unique), ("pop",), ("pop",)], duration=20, seed=3, processes=processes
+            Popping,
+            PoppingSpec(),
+            [("push", unique), ("pop",), ("pop",)],
+            rounds=4_000,
+            duration=None,
+            seed=3,
+            processes=processes,
         )
         assert outcome.verdict is Verdict.ILLEGAL
         explained = outcome.explained()
