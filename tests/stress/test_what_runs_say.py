@@ -20,7 +20,7 @@ from stress.sequential import Sequential
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
-SECONDS = 0.6
+ROUNDS = 300
 
 
 class Bumped:
@@ -70,7 +70,9 @@ class WrongAlone(Locked):
 
 
 def run(factory: Any, spec: Spec | None, operations: Any, **settings: Any) -> Outcome:
-    return stress.run(factory, spec, operations, **{"duration": SECONDS, "seed": 1, "pursuit": 0, **settings})
+    return stress.run(
+        factory, spec, operations, **{"rounds": ROUNDS, "duration": None, "seed": 1, "pursuit": 0, **settings}
+    )
 
 
 class TestAnswersThatNothingCouldContradict:
