@@ -129,7 +129,8 @@ class Delayed(Bucket):
         return super().take()
 
 
-@pytest.mark.parametrize("made", [Bucket, pytest.param(Delayed, marks=once)])
+@once
+@pytest.mark.parametrize("made", [Bucket, Delayed])
 def test_a_wait_for_time_is_no_livelock(made: Any) -> None:
     outcome = explore(made, None, [[("take",)], [("take",)]], at_end=[("take",)])
     assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary

@@ -98,6 +98,7 @@ def explored_again_and_again() -> None:
         assert all(each.__code__ is code for each, code in zip(FUNCTIONS, codes, strict=True))
 
 
+@pytest.mark.once  # the other test does the same where the collector does not help
 def test_functions_that_are_equal() -> None:
     explored_again_and_again()
 

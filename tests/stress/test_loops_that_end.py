@@ -133,7 +133,7 @@ class UnderLock(Number):
             return [self.n for _ in TWICE_TWO]
 
 
-@pytest.mark.parametrize("ones", [0, 2])
+@pytest.mark.parametrize("ones", [pytest.param(0, marks=once), 2])
 @pytest.mark.parametrize(
     "made",
     [
@@ -178,7 +178,13 @@ class UntilByFor(Until):
 
 
 @pytest.mark.parametrize(
-    ("made", "ones"), [(UntilByGenerator, 0), (UntilByGenerator, 1), (UntilByMap, 0), (UntilByFor, 0)]
+    ("made", "ones"),
+    [
+        pytest.param(UntilByGenerator, 0, marks=once),
+        pytest.param(UntilByGenerator, 1, marks=once),
+        (UntilByMap, 0),
+        pytest.param(UntilByFor, 0, marks=once),
+    ],
 )
 def test_what_is_read_in_a_round_is_found_or_the_verdict_is_unknown(made: Any, ones: int) -> None:
     wanted = (0,) * (4 - ones) + (1,) * ones
