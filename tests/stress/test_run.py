@@ -20,7 +20,7 @@ from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
 from stress.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
 
-SEEDS = [1, pytest.param(2, marks=pytest.mark.once)]
+SEEDS = [1, 2]
 
 
 class LossyCounter:
