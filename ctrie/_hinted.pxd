@@ -19,14 +19,14 @@ cdef class HintedIterator:
     cdef int64_t _left
 
 
-cdef inline void take_one(HintedIterator hinted) noexcept:
-    cdef int64_t left = relaxed_load(&hinted._left)
+cdef inline void take_one(HintedIterator iterator) noexcept:
+    cdef int64_t left = relaxed_load(&iterator._left)
     if left > 0:
-        relaxed_store(&hinted._left, left - 1)
+        relaxed_store(&iterator._left, left - 1)
 
 
-cdef inline int64_t left_in(HintedIterator hinted) noexcept:
-    return relaxed_load(&hinted._left)
+cdef inline int64_t left_in(HintedIterator iterator) noexcept:
+    return relaxed_load(&iterator._left)
 
 
 @cython.locals(counts=Counts)

@@ -1,7 +1,7 @@
-"""Iterators that know about how many items are left, for `list`, progress bars and whoever else makes room first.
+"""Iterators that know roughly how many items are left, for `list`, progress bars and whoever else makes room first.
 
 The number is the tally's when the iterator was made, and exact if nothing was changed at that time. It costs no walk:
-while the tally is in doubt, after a bulk change for instance, there is no number.
+while the tally is in doubt, after a bulk change of a subscription trie for instance, there is no number.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class HintedIterator:
 
 if not cython.compiled:  # relaxed; the compiled ones are in _hinted.pxd
 
-    def take_one(hinted: HintedIterator) -> None:
-        """An item less is left. A hint may be wrong: threads that share an iterator may count one for two."""
-        if hinted._left > 0:
-            hinted._left -= 1
+    def take_one(iterator: HintedIterator) -> None:
+        """One item fewer is left. A hint may be wrong: threads that share an iterator may count one for two."""
+        if iterator._left > 0:
+            iterator._left -= 1
 
-    def left_in(hinted: HintedIterator) -> int:
+    def left_in(iterator: HintedIterator) -> int:
         """Return how many items are left, or a negative number if nobody knows."""
-        return hinted._left
+        return iterator._left
 
 
 def hinted(items: Iterator[Any], tally: Tally) -> HintedIterator:
-    """Give `items` the tally's number of items."""
+    """Return an iterator over `items` whose hint is the tally's number."""
     counts = read(tally)
     return HintedIterator(items, -1 if counts.doubts else counts.items)

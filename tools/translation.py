@@ -32,9 +32,10 @@ Code, ExprNodes, ModuleNode, Naming, Nodes, Optimize, PyrexTypes, Symtab, TypeSl
 
 
 SHARED = "ctrie._shared"
-"""The module of the functions that Cython would write into each of the others: a tenth of what is compiled."""
+"""The module of the functions that Cython would write into each of the others. All extensions together are 7 % smaller
+so."""
 NOT_SHARED = ["AutoPickle", "MemoryView"]
-"""What no module has."""
+"""What no module of ours uses."""
 
 
 def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:

@@ -273,7 +273,7 @@ class _Turn:
 def new_coroutines() -> Coroutines:
     """Coroutines of the fastest kind that is available."""
     if not gil_enabled() and sys.version_info < (3, 14):
-        return Threads()  # to import the only greenlet for that interpreter switches its lock on; without, it crashes
+        return Threads()  # importing the only greenlet for it switches its lock on, and with the lock off it crashes
     if sys.version_info.releaselevel != "final":
         return Threads()  # a greenlet was built for the release, whose frames lie in another way: a switch crashes
     try:
