@@ -9,6 +9,7 @@ for those who forget an argument (`names_of_missing_arguments`).
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,12 @@ def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any])
     """Write the C of these modules, each from its source, below `folder`."""
     apply()
     given = {"compiler_directives": directives}
+    cythonize = partial(import_module("Cython.Build").cythonize, build_dir=str(folder), force=True, **given)
     modules = [Extension(name, [source]) for name, source in sources.items() if name != SHARED]
-    import_module("Cython.Build").cythonize(
-        modules, build_dir=str(folder), force=True, shared_utility_qualified_name=SHARED, **given
-    )
+    inside = [module for module in modules if "." in module.name]
+    cythonize(inside, shared_utility_qualified_name=SHARED)
+    # What is in none of the packages comes before them, and may not import one: the explorer's seam.
+    cythonize([module for module in modules if module not in inside])
     if SHARED in sources:
         path = folder / sources[SHARED]
         path.parent.mkdir(parents=True, exist_ok=True)
