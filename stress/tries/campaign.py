@@ -20,7 +20,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import c_ubyte
+from ctypes import c_longlong, c_ubyte
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
@@ -159,8 +159,10 @@ def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: i
 class _Worker:
     """One process's share of a campaign."""
 
-    def __init__(self, plan: Plan, worker: Worker, tally: Tally, until: float | None, orders: Sequence[Any]) -> None:
-        self._plan, self._number, self._worker, self._tally = plan, worker.number, worker, tally
+    def __init__(
+        self, plan: Plan, worker: Worker, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any
+    ) -> None:
+        self._plan, self._number, self._worker, self._tally, self._taken = plan, worker.number, worker, tally, taken
         self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
         self._states = None if plan.compiled or plan.bounded else States(self._twin)
         self._random = Random(f"{plan.seed}/{worker.number}")
@@ -180,19 +182,25 @@ class _Worker:
         return None
 
     def _agenda(self) -> Iterator[tuple[str, Scenario]]:
-        """This process's share of the matrix, in an order drawn from the seed if time may not suffice; then random
-        scenarios, first one for each of the matrix, and then without end.
+        """What this process takes of the matrix, which has an order drawn from the seed if time may not suffice; then
+        random scenarios, first one for each of the matrix, and then without end.
         """
         plan = self._plan
         agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
         if plan.duration is not None:
             Random(plan.seed).shuffle(agenda)
-        for item in agenda[self._number :: plan.processes]:
-            yield item
+        while (number := self._take()) < len(agenda):
+            yield agenda[number]
             if plan.duration is not None:
                 yield "random", self._draw()
         while plan.duration is not None:
             yield "random", self._draw()
+
+    def _take(self) -> int:
+        """The next scenario that no process has taken: some take a thousand times as long as others."""
+        with self._taken:
+            self._taken.value += 1
+            return int(self._taken.value) - 1
 
     def _draw(self) -> Scenario:
         return random_scenario(self._random.choice(list(self._plan.targets)), self._random)
@@ -215,7 +223,8 @@ class _Worker:
 
     def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
         if self._plan.ideal:
-            return under_ideal_reclaimer(experiment, self._random, _SAMPLES)
+            drawn = Random(f"{self._plan.seed}/{experiment.scenario}")  # the same in whichever process
+            return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
         # State that only the thread that delivers notices may touch is not in slots, so it is missing in `States`.
         if part == "pairs" and self._states is not None and not any(map(experiment.start.has, NOTICES)):
             return reduced(experiment, self._states)
@@ -240,8 +249,9 @@ def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
     until = None if plan.duration is None else began + plan.duration
     finding, died, crash, interrupted = None, "", "", False
     orders = [multiprocessing.RawArray(c_ubyte, _ORDER) for _ in range(plan.processes)] if plan.compiled else []
+    taken = multiprocessing.Value(c_longlong)
     try:
-        with Team(plan.processes, _work, plan, tally, until, orders) as team:
+        with Team(plan.processes, _work, plan, tally, until, orders, taken) as team:
             for message in team.messages():
                 if isinstance(message, Died):
                     died = str(message)
@@ -279,9 +289,9 @@ def _crash(died: Died, order: Any) -> str:
     return replay_command(Token(scenario, tuple(order[4 : 4 + used]), compiled=True))
 
 
-def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any]) -> None:
+def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any) -> None:
     """The work of one process of the campaign."""
     gc.freeze()
-    finding = _Worker(plan, worker, tally, until, orders).run()
+    finding = _Worker(plan, worker, tally, until, orders, taken).run()
     if finding is not None:
         worker.send(finding)
