@@ -28,6 +28,7 @@ from typing import Any, Final
 
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
+from stress.explorer.machine import Drift
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import delayed, stopped_for_ever
@@ -217,6 +218,8 @@ class _Worker:
                     count = 0
                     if self._is_over():
                         return None
+        except Drift as drift:  # ours, and no fault of the tries
+            raise RuntimeError(f"{scenario}: {drift}") from None
         finally:
             self._tally.add(self._number, f"{part} executions", count)
         return None

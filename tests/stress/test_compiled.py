@@ -18,7 +18,10 @@ from typing import Any, Final
 import pytest
 
 from stress.cli import main
+from stress.explorer.machine import Drift
 from stress.explorer.scenario import Scenario
+from stress.processes import WorkFailed
+from stress.tries.campaign import Plan, explore_matrix
 from stress.tries.mutants.catalogue import MUTANTS
 from stress.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
 from stress.tries.scenarios import OPERATIONS, STARTS, snapshots
@@ -75,6 +78,15 @@ def test_the_seam_imports_no_module_that_asks_it(tmp_path: Path) -> None:
     program += f"translate({{'explored_seam': {seam!r}}}, Path(sys.argv[1]), {{}})"
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     assert "ctrie." not in (tmp_path / seam).with_suffix(".c").read_text(encoding="utf-8")
+
+
+def test_a_schedule_that_does_not_come_again_accuses_no_trie(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drifting(*_: object) -> None:
+        raise Drift
+
+    monkeypatch.setattr("stress.tries.campaign.stopped_for_ever", drifting)
+    with pytest.raises(WorkFailed, match=r"subscribe.*begins as an earlier"):
+        explore_matrix(Plan(("shares",), parts=("stops",)))
 
 
 def test_every_compare_and_set_has_a_mutant() -> None:
