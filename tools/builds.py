@@ -10,7 +10,8 @@ distribution, which chroot enters and whose own compiler compiles. `aarch64:DIR:
 64-bit ARM: a cross compiler compiles, and qemu runs the tests.
 
 The C sources are those that `.venv/built` has translated. Each build is made in a folder of its own, with warnings as
-errors, and its result is kept there: the table shows all results that there are.
+errors, and its result is kept there. The table shows all results that there are. Rows of interpreters that are not here
+stay in it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -171,6 +174,7 @@ def made(build: Build, tests: list[str]) -> dict[str, Any]:
         "tests": " ".join(tests),
         "result": warnings or counts or "compiles; not run",
         "passed": passed,
+        "made": time.strftime("%Y-%m-%d %H:%M"),
     }
     (BUILDS / f"{build.name}.json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     return result
@@ -217,7 +221,8 @@ def compiled(build: Build) -> str:
     on_x86 = [flag for flag in setup.COMPILER_FLAGS if not build.emulated or not flag.startswith("-m")]
     strict = ["-Wall", "-Wextra", "-Werror", *[f"-Wno-{name}" for name in ALLOWED]]
     strict += ["-Wno-unknown-warning-option"] if "clang" in build.compiler else []
-    for module, source in setup.MODULES.items():
+
+    def of(module: str, source: str) -> str:
         extra = [
             flag
             for flag in setup.EXTRA_FLAGS.get(module, [])
@@ -232,7 +237,10 @@ def compiled(build: Build) -> str:
             first = re.search(r"(error|warning): .*", ended.stderr)
             (BUILDS / f"{build.name}.log").write_text(ended.stderr, "utf-8")
             return f"{module}: {first[0] if first else ended.stderr[:200]}"
-    return ""
+        return ""
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return next(filter(None, pool.map(of, *zip(*setup.MODULES.items(), strict=True))), "")
 
 
 def tested(build: Build, tests: list[str]) -> str:
@@ -255,24 +263,33 @@ def tested(build: Build, tests: list[str]) -> str:
 
 
 def write_table(results: list[dict[str, Any]]) -> None:
-    """Put these results into the page."""
-    results.sort(key=lambda r: (r["machine"] != "x86_64", VERSIONS.index(r["python"]), r["compiler"]))
-    lines = ["| CPython | compiler | processor | tests | result |\n", "| --- | --- | --- | --- | --- |\n"]
-    for r in results:
-        cells = [
-            r["patch"] + "t" * r["python"].endswith("t"),
-            r["compiler"],
-            r["machine"],
-            f"`{r['tests']}`" if r["tests"] else "",
-            r["result"],
-        ]
-        lines.append(f"| {' | '.join(cells)} |\n")
+    """Put these results into the page. Rows of interpreters that were not tried here stay."""
     page = PAGE.read_text("utf-8")
     before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    table, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"{PAGE} has no place for the table")
+    rows = {tuple(row[:3]): row for row in map(cells_of, table.splitlines()[2:])}
+    for r in results:
+        tests = f"`{r['tests']}`" if r["tests"] else ""
+        interpreter = r["patch"] + "t" * r["python"].endswith("t")
+        rows[interpreter, r["compiler"], r["machine"]] = [
+            *(interpreter, r["compiler"], r["machine"], tests, r["result"], r["made"])
+        ]
+    lines = ["| CPython | compiler | processor | tests | result | made |\n", "| --- | --- | --- | --- | --- | --- |\n"]
+    lines += [f"| {' | '.join(row)} |\n" for row in sorted(rows.values(), key=place_of)]
     PAGE.write_text(before + begin + "".join(lines) + end + after, "utf-8")
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a table's row."""
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def place_of(row: list[str]) -> tuple[bool, list[int], bool, str]:
+    """Where a row stands: this processor first, then as versions go."""
+    version, compiler, processor = row[:3]
+    return processor != "x86_64", [int(n) for n in re.findall(r"\d+", version)[:2]], version.endswith("t"), compiler
 
 
 if __name__ == "__main__":
