@@ -46,12 +46,17 @@ cdef class Changeable(Matchable):
     cdef tuple _checked(self, object subscription)
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
-    @cython.locals(edit=Subscribe, made=bint, in_doubt=bint)
+    cdef object _clear(self, object notice)
+    @cython.locals(edit=Subscribe)
     cdef bint _put(self, tuple place, Entry entry) except -1
+    @cython.locals(made=bint, in_doubt=bint)
+    cdef object _put_edit(self, tuple place, Subscribe edit, object notice)
     @cython.locals(entry=Entry, filing=Filing, look=bint)
     cdef object _put_filed(self, tuple place, Subscribe edit)
-    @cython.locals(edit=Unsubscribe, made=bint, in_doubt=bint)
+    @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
+    @cython.locals(made=bint, in_doubt=bint)
+    cdef object _take_edit(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit, object notice)
     cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
     cdef object _notice(self, FilterEdit edit)
     cdef bint _crosses(self, FilterEdit edit) except -1

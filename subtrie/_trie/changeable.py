@@ -212,6 +212,12 @@ class Changeable(Matchable):
         afterwards, which takes the time of n changes."""
         self._writable()
         notice = None if self._notices is None else Duty(None)
+        if cython.compiled or notice is None:
+            self._clear(notice)
+        else:
+            self._notices.follow(notice, self._clear, notice)
+
+    def _clear(self, notice: Duty | None) -> None:
         filings = None if self._index is None else Duty(None)
         cleared = False
         dropped: list[Any] = []
@@ -333,6 +339,13 @@ class Changeable(Matchable):
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
         notice = self._notice(edit)
+        if cython.compiled or notice is None:
+            self._put_edit(place, edit, notice)
+        else:
+            self._notices.follow(notice, self._put_edit, place, edit, notice)
+        return edit.present is None
+
+    def _put_edit(self, place: Place, edit: Subscribe, notice: Duty | None) -> None:
         try:
             begin_change(self._tally)
             in_doubt = True
@@ -353,12 +366,18 @@ class Changeable(Matchable):
         except BaseException as raised:
             self._note(edit, notice, raised)
             raise
-        return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
         edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
         notice = self._notice(edit)
+        if cython.compiled or notice is None:
+            self._take_edit(place, subscriber, hash, edit, notice)
+        else:
+            self._notices.follow(notice, self._take_edit, place, subscriber, hash, edit, notice)
+        return edit.present is not None
+
+    def _take_edit(self, place: Place, subscriber: Any, hash: int, edit: Unsubscribe, notice: Duty | None) -> None:
         try:
             begin_change(self._tally)
             in_doubt = True
@@ -379,7 +398,6 @@ class Changeable(Matchable):
         except BaseException as raised:
             self._note(edit, notice, raised)
             raise
-        return edit.present is not None
 
     def _notice(self, edit: FilterEdit) -> Duty | None:
         """Return the notice that may follow a change, since there may be no memory for it later (duties.py)."""

@@ -11,6 +11,10 @@ An exception that is not an `Exception` (Ctrl-C), or that the look itself raises
 delivery. The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
 Without memory a delivery is tried once more; after that it waits for the next change (duties.py), and the change that
 it follows does not fail.
+In the interpreted twin there may be no memory even for a call that puts a notice on the list. So a change names its
+notice before it begins, and strikes it when it is over (`follow`). One that ends by an error marks its notice as
+failed, which takes no memory, and the next delivering thread looks at that filter, too. Nor does it take any to mark a
+thread as done with delivering, whose place is then free though it could not be given up.
 Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
 before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
 told again. If the listener itself is interrupted, it has been told. Steps that must not be left out are tried twice,
@@ -21,7 +25,8 @@ as told: its listener may wait for something that does not exist there.
 
     waiting: the Watched that wait, as duties (duties.py)
     place:   None               no thread delivers
-             Doer               this thread delivers; only it uses the filters that were taken off the list and told
+             Deliverer          this thread delivers; only it uses the filters that were taken off the list and told
+                                until it is `done`
     left:    whether a delivery has ended without memory; it may be True too long, but not False
 """
 
@@ -46,6 +51,16 @@ Listener = Callable[..., object]
 IsWanted = Callable[[Watched], bool]
 
 
+class Deliverer(Doer):
+    """A thread that delivers until it is done."""
+
+    __slots__ = ("done",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = False
+
+
 class Notices:
     """The notices of one trie: of its filters, or of their groups."""
 
@@ -62,6 +77,9 @@ class Notices:
         initialise(self._place, None)
         self._left: Any = Slot.__new__(Slot)  # whether a delivery has ended without memory
         initialise(self._left, False)
+        # Of the interpreted twin's changes:
+        self._expected: dict[Duty, None] = {}  # the notices of those that have begun
+        self.failed = False  # whether one of them may be marked as failed: set after the mark, reset before a look
         # Only the delivering thread uses these three:
         self._taken: deque[Watched | None] = deque()
         self._told: set[Watched] = set()  # what the listener knows as wanted
@@ -70,12 +88,23 @@ class Notices:
     @property
     def waits(self) -> bool:
         """Whether a notice may wait: on the list, or for the next change to give it, because there was no memory."""
-        return self._waiting.waits or bool(load(self._left))
+        return self._waiting.waits or self.failed or bool(load(self._left))
 
     def leave(self) -> None:
         """Leave what waits to the next change."""
         # Success: it will look. Failure: it would anyway.
         compare_and_set(self._left, False, True)
+
+    def follow(self, notice: Duty, change: Callable[..., None], *arguments: Any) -> None:
+        """Call a change of the interpreted twin that this notice may follow. What ends by an error may have been made,
+        and its notice be on no list: then a delivery looks at this one, too."""
+        self._expected[notice] = None
+        try:
+            change(*arguments)
+            del self._expected[notice]
+        except BaseException:  # no `finally` is within: one that raises without memory may let 3.13 pass by handlers
+            notice.detail = self.failed = True  # from left to right
+            raise
 
     def put_on_list(self, duty: Duty) -> None:
         """Let the next delivery look at the filter that is this duty; None: any filter may have got its first
@@ -87,13 +116,14 @@ class Notices:
         """Tell the listener what waits. Add to `raised` what it raises. `is_wanted` tells whether a filter has
         subscribers now. It is not kept, so that the trie and its notices form no cycle. `again`: there was no memory
         the first time."""
-        me = Doer()
+        me = Deliverer()
         try:
             self._deliver_as(me, is_wanted, raised, again)
         finally:
+            me.done = True
             self._leave_place(me)
 
-    def _deliver_as(self, me: Doer, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
+    def _deliver_as(self, me: Deliverer, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         try:
             # Progress: each round delivers what is on the list.
             while self.waits and self._take_place(me):
@@ -102,19 +132,20 @@ class Notices:
         finally:
             self._leave_place(me)
 
-    def _take_place(self, me: Doer) -> bool:
+    def _take_place(self, me: Deliverer) -> bool:
         """Return whether we have the place. If not, the thread that has it will check the list again."""
         doer = load(self._place)
-        if doer is not None and not doer.is_left_behind():
+        free = doer is None or doer.done
+        if not free and not doer.is_left_behind():
             return False
         # Success: we deliver. Failure: another thread does; it took the place after we had put our filter on the list.
         if not compare_and_set(self._place, doer, me):
             return False
-        if doer is not None:
+        if not free:
             self._under_way = None  # it counts as told here
         return True
 
-    def _leave_place(self, me: Doer) -> None:
+    def _leave_place(self, me: Deliverer) -> None:
         # Success: the next thread delivers. Failure: the place was not ours.
         compare_and_set(self._place, me, None)
 
@@ -129,14 +160,29 @@ class Notices:
             while self._taken:
                 self._look(is_wanted, raised, again)
             waiting = self._waiting.first()
-            if waiting is None:
+            if self.failed:
+                self._take_failed()
+            elif waiting is None:
                 # Success: nothing is left. Failure: nothing was.
                 compare_and_set(self._left, True, False)
                 return
-            self._taken.extend(_in_turn(waiting))
-            # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
-            if not self._waiting.take(waiting):
-                self._taken.clear()
+            else:
+                self._taken.extend(_in_turn(waiting))
+                # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
+                if not self._waiting.take(waiting):
+                    self._taken.clear()
+
+    def _take_failed(self) -> None:
+        """Take the filters whose changes have ended by an error."""
+        self.failed = False
+        try:
+            for notice in list(self._expected):
+                if notice.detail is not None:
+                    self._taken.append(notice.what)
+                    self._expected.pop(notice)
+        except BaseException:
+            self.failed = True
+            raise
 
     def _look(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         """Look at the first filter that was taken off the list. If that raises, it stays there for the next look."""
