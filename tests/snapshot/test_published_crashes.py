@@ -178,6 +178,7 @@ def change(trie: SubscriptionTrie, number: int) -> None:
     trie.subscribe("a.1", "s1", n=-number)
 
 
+@pytest.mark.once  # what the disk says is the same on every build
 class TestFaults:
     @pytest.mark.parametrize("late", [False, True])
     @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])

@@ -643,6 +643,7 @@ class TestFormat1:
         assert {version.version for version in left if version.format == 1} <= stay
 
 
+@pytest.mark.once  # what lies in directories is the same on every build
 class TestVersionsThatAreKnown:
     """A reader that starts anew has seen nothing itself, so it is told what was seen before."""
 

@@ -11,7 +11,7 @@ import pytest
 
 import snapshot
 
-pytestmark = pytest.mark.slow  # each test starts an interpreter that loads Arrow
+pytestmark = [pytest.mark.slow, pytest.mark.once]  # each test starts an interpreter that loads Arrow
 
 BEGIN = """
 import os, signal, sys, threading, time

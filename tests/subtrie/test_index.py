@@ -425,6 +425,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_the_suite_notices(fault: Fault) -> None:
     twin = subscription_twin(fault)
