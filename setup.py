@@ -87,6 +87,7 @@ MODULES = {
     "subtrie._trie.changeable": "subtrie/_trie/changeable.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.filling": "subtrie/_trie/filling.py",
+    "subtrie._trie.taking": "subtrie/_trie/taking.py",
     "subtrie._trie.merging": "subtrie/_trie/merging.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",
     "subtrie.fields.texts": "subtrie/fields/texts.py",

@@ -9,8 +9,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
+from random import Random
 from typing import Any
 
+from benchmarks.workloads import growing_filters
 from ctrie import Ctrie, CtrieSet
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 
@@ -74,6 +77,7 @@ def ratios(size: int) -> dict[str, str]:
     said.update(own_ratios(size))
     said.update(interest_ratios(size))
     said.update(set_ratios(size))
+    said.update(many_ratios(size))
     store = TopicStore[int](MQTT)
     before_store = time.process_time()
     for number in range(size):
@@ -156,6 +160,51 @@ def interest_ratios(size: int) -> dict[str, str]:
         for name, cost in costs.items()
         if name
     }
+
+
+def many_ratios(size: int) -> dict[str, str]:
+    """What `subscribe_many` and `unsubscribe_many` cost beside a loop, in a trie with so many filters: for filters that
+    begin with words that are there, for filters of their own, and for a second subscriber."""
+    filters = list(growing_filters(size))
+    trie = SubscriptionTrie[Any]()
+    trie.subscribe_many([(filter, number) for number, filter in enumerate(filters)])
+    few = min(size, 5_000)
+    kinds = {
+        "longer": [(f"{filter}.new", "x") for filter in growing_filters(few, 99)],
+        "of their own": [(f"new.{number // 3}.{number % 3}", "x") for number in range(few)],
+        "there": [(filter, "x") for filter in Random(3).sample(filters, few)],
+    }
+    said: dict[str, str] = {}
+    for kind, rows in kinds.items():
+        costs: dict[str, list[float]] = {"subscribe": [], "unsubscribe": []}
+        for way in costs:
+            one = getattr(trie, way)
+            for call in (partial(_one_by_one, one, rows), partial(getattr(trie, f"{way}_many"), rows)):
+                costs[way].append(_best_undone(call, partial(_one_by_one, getattr(trie, _OTHER[way]), rows), way))
+        said.update({f"{way}_many, {kind}": f"{many / loop:.2f} x a loop" for way, (loop, many) in costs.items()})
+    return said
+
+
+_OTHER = {"subscribe": "unsubscribe", "unsubscribe": "subscribe"}
+
+
+def _one_by_one(change: Callable[[Any, Any], object], rows: list[tuple[str, Any]]) -> None:
+    for filter, subscriber in rows:
+        change(filter, subscriber)
+
+
+def _best_undone(call: Callable[[], object], other: Callable[[], object], way: str) -> float:
+    """Return the processor time of a call; another one makes room for it, or takes back what it did."""
+    times = []
+    for _ in range(5):
+        if way == "unsubscribe":
+            other()
+        before = time.process_time()
+        call()
+        times.append(time.process_time() - before)
+        if way == "subscribe":
+            other()
+    return min(times)
 
 
 def set_ratios(size: int) -> dict[str, str]:

@@ -17,8 +17,11 @@ cdef int DONE, RESTART, AGAIN
 
 @cython.locals(outcome=int)
 cdef SNode edit_trie(Root root, Edit edit)
+@cython.locals(outcome=int)
+cdef object clear_path(Root root, Edit edit)
 cdef object _clear_path(Root root, Edit edit)
 cdef int _attempt(Root root, Edit edit) except -1
+cdef int _from_root(Root root, Edit edit) except -1
 @cython.locals(
     inode=Borrowed, lev=int, parent_lev=int, parent_hash=uint64_t, parent=Borrowed, parent_main=Borrowed, main=Borrowed,
     flag=uint64_t, branch=Borrowed, in_level=bint, below=Borrowed, here=INode, parent_here=INode,
@@ -59,6 +62,6 @@ cdef MainNode _lnode_without_tomb(Edit edit, LNode ln, TNode tomb)
 @cython.locals(ln=LNode)
 cdef MainNode _with_other(MainNode main, Py_ssize_t pos, object branch)
 @cython.locals(size=Py_ssize_t)
-cdef MainNode _contracted(CNode cn, int lev, bint first_of_trie)
+cdef MainNode contracted(CNode cn, int lev, bint first_of_trie)
 @cython.locals(entries=tuple)
 cdef MainNode _without_entry(LNode ln, Py_ssize_t pos)

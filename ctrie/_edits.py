@@ -66,6 +66,22 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     return edit.found
 
 
+def clear_path(root: Root, edit: Edit) -> None:
+    """Remove the tombs on the path of an edit that has not been applied, and roll up its levels: others have made the
+    change, at many keys at once. It goes to every node on the path, and into the level at its end. Memory and progress
+    as `_clear_path`."""
+    edit.settled = edit.entombed = True
+    edit.emptied = edit.compared = edit.tracks = False
+    edit.said = None
+    try:
+        outcome = RESTART
+        while outcome == RESTART:
+            edit.rewind()
+            outcome = _from_root(root, edit)
+    except MemoryError:
+        return
+
+
 def _clear_path(root: Root, edit: Edit) -> None:
     """Remove the tombs that the change has left on its path. Tombs that remain because memory ran out are harmless: the
     next change on that path removes them. Progress as `edit_trie`."""
@@ -78,10 +94,13 @@ def _clear_path(root: Root, edit: Edit) -> None:
 
 def _attempt(root: Root, edit: Edit) -> int:
     edit.rewind()
-    if edit.tracks or not _approach(root, edit):
-        edit.inode = rdcss_read_root(root)
-        edit.lev = 0
-        edit.parent = None
+    return _from_root(root, edit) if edit.tracks or not _approach(root, edit) else _go_on(root, edit)
+
+
+def _from_root(root: Root, edit: Edit) -> int:
+    edit.inode = rdcss_read_root(root)
+    edit.lev = 0
+    edit.parent = None
     return _go_on(root, edit)
 
 
@@ -201,7 +220,7 @@ def _without_snode(edit: Edit, main: MainNode, pos: int) -> MainNode:
     if isinstance(main, CNode):
         cn: CNode = main
         left = without_branch(cn, flag_at(edit.hash, edit.lev), pos)
-        return _contracted(left, edit.lev, edit.parent is None)
+        return contracted(left, edit.lev, edit.parent is None)
     ln: LNode = main  # type: ignore[assignment]
     return _without_entry(ln, pos)
 
@@ -333,7 +352,7 @@ def _cnode_without_tomb(edit: Edit, cn: CNode, tomb: TNode, first_of_trie: bool)
     if new is child:
         return None
     left = without_branch(cn, flag, pos) if new is None else with_other_branch(cn, pos, new)
-    return _contracted(left, edit.parent_lev, first_of_trie)
+    return contracted(left, edit.parent_lev, first_of_trie)
 
 
 def _lnode_without_tomb(edit: Edit, ln: LNode, tomb: TNode) -> MainNode | None:
@@ -355,7 +374,7 @@ def _with_other(main: MainNode, pos: int, branch: Any) -> MainNode:
     return new_lnode(replaced(ln.entries, pos, branch))
 
 
-def _contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
+def contracted(cn: CNode, lev: int, first_of_trie: bool) -> MainNode:
     """Return the main node to publish for `cn`, which has just lost a branch (I5)."""
     size = popcount(cn.bitmap)
     if size > 1 or first_of_trie:

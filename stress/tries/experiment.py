@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.experiment import Experiment, Finding, Look
@@ -40,6 +40,8 @@ _BY_FIELDS: Final = frozenset({"fields", "routes"})
 """Targets that are one state in one slot. The nodes of a state depend on the order of the changes; `check` examines
 them."""
 _LATER: Final = "later"
+_SEVERAL: Final = {"subscribe_many": "subscribe", "unsubscribe_many": "unsubscribe"}
+"""Calls of a subscription trie that make several changes, each at an instant of its own."""
 
 
 class BrokenStart(Exception):
@@ -82,6 +84,13 @@ class TrieExperiment(Experiment):
     def names(self) -> TrieNames:
         """As `Experiment.names`."""
         return TrieNames()
+
+    def _operations(self, execution: Execution, answers: tuple[Any, ...], look: Look) -> list[Operation]:
+        operations = super()._operations(execution, answers, look)
+        if self.scenario.target != "subscriptions":
+            return operations
+        parts = [part for each in operations for part in _parts(each)]
+        return [part._replace(id=number) for number, part in enumerate(parts)]
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
         self.twin.begin()
@@ -156,6 +165,20 @@ class TrieExperiment(Experiment):
             else:
                 self.subject.subscribe(place[0], _LATER)
                 self.subject.unsubscribe(*place[:2])
+
+
+def _parts(operation: Operation) -> list[Operation]:
+    """The changes that an operation makes. The number of those that changed something tells each of them only if that
+    is all of them, or none."""
+    if operation.op not in _SEVERAL:
+        return [operation]
+    known = {0: False, len(operation.args): True}
+    result = known.get(operation.result, UNSEEN) if type(operation.result) is int else operation.result
+    op, pairs = _SEVERAL[operation.op], cast("tuple[tuple[str, str], ...]", operation.args)
+    return [
+        operation._replace(thread=f"{operation.thread}.{place}", op=op, args=args, result=result)
+        for place, args in enumerate(pairs)
+    ]
 
 
 def _spec(target: str, start: Start) -> Spec:

@@ -222,11 +222,18 @@ def _topic(place: Place, fresh: int) -> tuple[Any, ...]:
     return place[2:]  # type: ignore[no-any-return]
 
 
+def _several(place: Place, fresh: int) -> tuple[Any, ...]:
+    """Filters beside each other, or below each other, with the subscriber of the place."""
+    filters = dict.fromkeys((place[0], "a.b", "a.c", "a.y1", "a.y2"))
+    return tuple((filter, place[1]) for filter in filters)
+
+
 _SUBSCRIPTION_OPERATIONS: Final[dict[str, _Arguments]] = {
     "subscribe": _filter, "unsubscribe": _filter, "match": _topic, "has_match": _topic, "count": _topic,
     "entries": _topic, "filters": lambda place, fresh: place[1:2], "subscriptions": _nothing, "snapshot": _nothing,
     "__len__": _nothing, "clear": _nothing, "deliveries": _topic, "match_many": _topic, "deliveries_many": _topic,
     "match_iter": _topic, "deliveries_of": lambda place, fresh: (place[2], place[1]),
+    "subscribe_many": _several, "unsubscribe_many": _several,
 }  # fmt: skip
 
 # ----------------------------------------------------------------------------------------- the queue groups of a filter
@@ -386,8 +393,11 @@ CORE: Final[Mapping[str, Sequence[str]]] = {
 """Representative operations: each of them reads, changes or replaces different things."""
 
 VARIANTS: Final = frozenset(
-    {"get_many", "update", "match_many", "match_iter", "deliveries", "deliveries_many", "fork", "groups"}
-)
+    {
+        "get_many", "update", "match_many", "match_iter", "deliveries", "deliveries_many", "fork", "groups",
+        "subscribe_many", "unsubscribe_many",
+    }
+)  # fmt: skip
 """Operations that read or change the same as another one, by different code: explored against the representative
 ones."""
 

@@ -90,6 +90,16 @@ class SubscriptionsUnderTest(UnderTest):
         """As `deliveries`, by a call for many topics."""
         return list(dict.fromkeys(delivery.subscriber for delivery in self.trie.deliveries_many([topic])[0]))
 
+    def subscribe_many(self, *pairs: tuple[str, Any]) -> int:
+        """Subscribe to several filters by one call."""
+        new: int = self.trie.subscribe_many(pairs)
+        return new
+
+    def unsubscribe_many(self, *pairs: tuple[str, Any]) -> int:
+        """Unsubscribe from several filters by one call."""
+        gone: int = self.trie.unsubscribe_many(pairs)
+        return gone
+
     def subscriptions(self) -> list[tuple[str, Any]]:
         """Filter and subscriber of every entry."""
         return [(entry.filter, entry.subscriber) for entry in self.trie.subscriptions()]

@@ -113,6 +113,7 @@ cdef class Filling:
     cdef list left
     cdef tuple answer
     cdef bint refused
+    cdef list above
 
     @cython.locals(number=Py_ssize_t)
     cdef int read(self) except -1

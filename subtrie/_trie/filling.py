@@ -190,7 +190,7 @@ class Filling:
 
     __slots__ = (
         "_filters", "_gen", "_kept", "_options", "_ordered", "_place", "_strict", "_subscribers", "_takes", "_trie",
-        "answer", "count", "left", "refused",
+        "above", "answer", "count", "left", "refused",
     )  # fmt: skip
     _trie: Matchable
     _place: Callable[[Any, Any], Any]  # the trie's: of a filter and a queue group
@@ -198,7 +198,7 @@ class Filling:
     _subscribers: list[Any]
     _options: list[Any]  # a dict or None for each
     _strict: bool  # whether a repeated subscription is a RowError, and others name their row
-    _takes: bool  # whether the subscriptions end (merging.py)
+    _takes: bool  # whether the subscriptions end (taking.py)
     _kept: list[Any]  # other objects that rows lead to
     _ordered: Any
     _gen: Gen
@@ -206,6 +206,7 @@ class Filling:
     left: list[int]  # the numbers of the rows that remain to be done one by one, in their order for each filter
     answer: tuple[int, list[int]]  # of rows that have filled an empty trie
     refused: bool  # of the last rows
+    above: list[INode]  # the I-nodes that lead to the present one (merging.py)
 
     def read(self) -> None:
         """Make the rows. Raises what the dialect raises about filters and options, and TypeError for a subscriber that
@@ -412,4 +413,5 @@ def new_filling(
     filling._kept = []
     filling.count = 0
     filling.left = []
+    filling.above = []
     return filling

@@ -4,18 +4,17 @@ from libc.stdint cimport uint64_t
 
 from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._bulk cimport Ordered, hash_at
-from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode, with_branch, with_other_branch, without_branch
+from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode, with_branch, with_other_branch
+from ctrie._memory cimport is_out_of_track, keep_track
 from ctrie._nodes cimport INode, Root, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
 from ctrie._release cimport release_items
 from ctrie._signals cimport EVERY, check_signals
 from subtrie._trie.branch cimport Branch, changed_branch, new_branch, subscribers_of, words_in
 from subtrie._trie.filling cimport (
-    FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, group_of, let_go, new_filling, order, put_row, row_at,
-    shared_until, subscriber_of,
+    FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, let_go, new_filling, order, put_row, row_at, shared_until,
 )
-from subtrie._trie.groups cimport members_of, with_members
-from subtrie._trie.keyed cimport Keyed, find_keyed, without_keyed
 from subtrie._trie.match.plan cimport Matchable, Plan
+from subtrie._trie.taking cimport numbers_of, take_rows
 
 
 @cython.locals(filling=Filling, count=Py_ssize_t, outcome=int, top=INode)
@@ -30,13 +29,15 @@ cdef int _filled(Filling f) except -1
     stop=Py_ssize_t, below=INode, below_lev=int, first=Py_ssize_t, last=Py_ssize_t, below_depth=Py_ssize_t
 )
 cdef object _merge(Filling f, INode inode, int lev, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth)
+@cython.locals(each=INode)
+cdef object _keep_track(Filling f, INode inode)
 @cython.locals(flag=uint64_t, pos=Py_ssize_t, inode=INode, below=INode, numbers=list, count=Py_ssize_t, branch=Branch)
 cdef CNode _with_rows(
     Filling f, CNode cn, int lev, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, list begun, list later
 )
 @cython.locals(added=Branch, whole=bint, end=Py_ssize_t, place=Py_ssize_t, shared=Py_ssize_t)
 cdef object _beside(
-    Filling f, Branch branch, int lev, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, list later, bint may_go
+    Filling f, Branch branch, int lev, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, list later
 )
 @cython.locals(
     plan=Plan, words=tuple, rest=tuple, lower=Branch, level=INode, upper=Branch, own=list, changed=Branch,
@@ -47,10 +48,6 @@ cdef Branch _parted(
 )
 @cython.locals(ordered=Ordered, place=Py_ssize_t, longer=Py_ssize_t, row=FilterRow, below=INode)
 cdef Branch _with_rows_of(
-    Filling f, Branch branch, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t end, list later, bint may_go
+    Filling f, Branch branch, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t end, list later
 )
-@cython.locals(present=Keyed)
-cdef object _without(Filling f, object audience, FilterRow row)
 cdef INode _present(Filling f, INode inode)
-@cython.locals(numbers=list, place=Py_ssize_t)
-cdef list _numbers(Filling f, Py_ssize_t start, Py_ssize_t end)

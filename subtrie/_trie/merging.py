@@ -1,12 +1,13 @@
-"""Many subscriptions into a trie that has some, or out of it: each C-node is copied once for all rows below it.
+"""Many subscriptions into a trie that has some: each C-node is replaced once for all rows below it. For those that are
+taken out of one see taking.py.
 
 The sorted rows (filling.py) go down the trie together. At each I-node those that need a new branch in its C-node, or
-end at one of its branches, or split it, or end a subscription there, make one copy of the C-node, which one GCAS puts
-in place. The others go on, at the I-nodes and at the levels below.
+end at one of its branches, or split it, make one C-node, which one GCAS puts in place. The others go on, at the I-nodes
+and at the levels below.
 
 An I-node of an older generation is copied on the way, as by any writer. So every I-node that a GCAS here changes is of
-the root's generation, which the rows began with. If the GCAS fails, or if the change is not one of these (a tomb, a
-level that gets empty or is rolled up), the rows are left, and are done one by one afterwards.
+the root's generation, which the rows began with. If the GCAS fails, or if the change is not one of these (at a tomb, or
+at words of one hash), the rows are left, and are done one by one afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from ctrie._bulk import pause_collector, resume_collector
 if not cython.compiled:
     from ctrie._arrays import W, flag_at, popcount
     from ctrie._bulk import hash_at
-    from ctrie._cnode import CNode, branch_at, new_cnode, with_branch, with_other_branch, without_branch
+    from ctrie._cnode import CNode, branch_at, new_cnode, with_branch, with_other_branch
+    from ctrie._memory import is_out_of_track, keep_track
     from ctrie._nodes import INode, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
     from ctrie._release import release_items
     from ctrie._signals import EVERY, check_signals
@@ -35,18 +37,15 @@ if not cython.compiled:
         OVERTAKEN,
         Filling,
         fill,
-        group_of,
         let_go,
         new_filling,
         order,
         put_row,
         row_at,
         shared_until,
-        subscriber_of,
     )
-    from subtrie._trie.groups import members_of, with_members
-    from subtrie._trie.keyed import find_keyed, without_keyed
     from subtrie._trie.match.plan import Matchable
+    from subtrie._trie.taking import numbers_of, take_rows
 
 from subtrie._trie.filling import OneByOne
 
@@ -76,6 +75,8 @@ def change_rows(
             return filling.answer
         if outcome == OVERTAKEN:
             filling.left.extend(range(count))
+        elif takes and count > 0:
+            take_rows(filling, count)
         elif outcome == NOT_EMPTY and count > 0:
             top = rdcss_read_root(trie._root)
             filling._gen = top.gen
@@ -116,7 +117,7 @@ def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int)
     root = f._trie._root
     main = gcas_read(root, inode)
     if not isinstance(main, CNode):
-        f.left.extend(_numbers(f, start, end))
+        f.left.extend(numbers_of(f, start, end))
         return
     old: CNode = main
     cn = old
@@ -130,17 +131,28 @@ def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int)
             stop += 1
         cn = _with_rows(f, cn, lev, start, stop, depth, begun, later)
         start = stop
+    if is_out_of_track(inode, cn):
+        _keep_track(f, inode)
     # Success: the changes of these rows take effect, at the read of the root. Failure: another thread has changed the
     # I-node, or has taken a snapshot; no other thread has seen `cn`.
     if cn is not old and not gcas(root, inode, old, cn):
         f.count = count
         for _, _, first, last, _ in later:
-            begun.extend(_numbers(f, first, last))
+            begun.extend(numbers_of(f, first, last))
         f.left.extend(begun)
         return
     release_items(begun)
+    f.above.append(inode)
     for below, below_lev, first, last, below_depth in later:
         _merge(f, below, below_lev, first, last, below_depth)
+    f.above.pop()
+
+
+def _keep_track(f: Filling, inode: INode) -> None:
+    """Have the collector track the nodes that lead to what an I-node is about to get (c/untracked.h)."""
+    for each in (*f.above, inode):
+        keep_track(each)
+        keep_track(gcas_read(f._trie._root, each))
 
 
 def _with_rows(
@@ -149,21 +161,19 @@ def _with_rows(
     """Return a C-node with the changes of rows for one of its branches, as far as they can be made there."""
     flag = flag_at(hash_at(f._ordered, start), lev)
     pos = popcount(cn.bitmap & (flag - 1))
-    if not cn.bitmap & flag and f._takes:
-        return cn
     if cn.bitmap & flag and isinstance(branch_at(cn, pos), INode):
         inode: INode = branch_at(cn, pos)
         below = _present(f, inode)
         later.append((below, lev + W, start, stop, depth))
         return cn if below is inode else with_other_branch(cn, pos, below)
-    numbers = _numbers(f, start, stop)
+    numbers = numbers_of(f, start, stop)
     count = f.count
     f.refused = False
     changed: Any = None
     try:
         if cn.bitmap & flag:
             branch: Branch = branch_at(cn, pos)
-            changed = _beside(f, branch, lev + W, start, stop, depth, later, popcount(cn.bitmap) > 2)
+            changed = _beside(f, branch, lev + W, start, stop, depth, later)
             if changed is branch and not f.refused:
                 release_items(numbers)
                 return cn
@@ -178,21 +188,16 @@ def _with_rows(
     begun.extend(numbers)
     if not cn.bitmap & flag:
         return with_branch(cn, flag, pos, changed)
-    return without_branch(cn, flag, pos) if changed is None else with_other_branch(cn, pos, changed)
+    return with_other_branch(cn, pos, changed)
 
 
-def _beside(
-    f: Filling, branch: Branch, lev: int, start: int, stop: int, depth: int, later: list[Any], may_go: bool
-) -> Any:
-    """Return what takes the place of a branch: itself, another branch, the I-node of several, or None if `may_go`,
-    since others remain. It may be that the rows belong to it. `f.refused`: that takes more than a change of the C-node.
-    """
+def _beside(f: Filling, branch: Branch, lev: int, start: int, stop: int, depth: int, later: list[Any]) -> Any:
+    """Return what takes the place of a branch: itself, another branch, or the I-node of several. It may be that the
+    rows belong to it. `f.refused`: that takes more than a change of the C-node."""
     if f.end_of_word(start, stop) < stop:
         f.refused = True
         return branch
     if hash_at(f._ordered, start) != branch.hash:
-        if f._takes:
-            return branch  # none of the rows is there
         added: Branch = f.new_below(start, stop, depth, lev)
         return new_inode(two_snodes(branch, added, lev, f._gen), f._gen)
     whole = True
@@ -201,19 +206,17 @@ def _beside(
         if place % EVERY == 0:
             check_signals()
         shared = shared_until(branch, row_at(f._ordered, place), depth, f._trie._plan.separator)
-        if shared == 0 or (f._takes and place > start and shared != end):
+        if shared == 0:
             f.refused = True
             return branch
         whole = whole and shared > 0
         end = shared if place == start else min(abs(end), abs(shared))
     if whole:
-        return _with_rows_of(f, branch, start, stop, end, later, may_go)
-    if f._takes:
-        return branch
+        return _with_rows_of(f, branch, start, stop, end, later)
     return _parted(f, branch, start, stop, depth, abs(end))
 
 
-def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: int) -> Branch | None:
+def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: int) -> Branch:
     """Return a chain split before the words number `end` of the rows, with the rows."""
     plan = f._trie._plan
     words = words_in(chain, plan.separator)
@@ -222,7 +225,7 @@ def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: i
     level = new_inode(new_cnode(flag_at(lower.hash, 0), (lower,)), f._gen)
     upper = new_branch(words[: end - depth], plan.separator, chain.hash, None, level)
     own: list[Any] = []
-    changed = _with_rows_of(f, upper, start, stop, end, own, False)
+    changed = _with_rows_of(f, upper, start, stop, end, own)
     for _, _, first, last, _ in own:  # in the level, which no other thread has yet
         known = len(f.left)
         _merge(f, level, 0, first, last, end)
@@ -230,14 +233,12 @@ def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: i
     return changed
 
 
-def _with_rows_of(
-    f: Filling, branch: Branch, start: int, stop: int, end: int, later: list[Any], may_go: bool
-) -> Branch | None:
+def _with_rows_of(f: Filling, branch: Branch, start: int, stop: int, end: int, later: list[Any]) -> Branch:
     """Return what takes the place of a branch for rows that have all its words, which end before their words number
-    `end`; None if there is nothing left, and `may_go`."""
+    `end`."""
     ordered = f._ordered
     audience = subscribers_of(branch)
-    left = audience
+    grown = audience
     longer = start
     for place in range(start, stop):
         if place % EVERY == 0:
@@ -247,44 +248,18 @@ def _with_rows_of(
             put_row(ordered, longer, row)
             longer += 1
         else:
-            left = _without(f, left, row) if f._takes else f.joined(left, row)
+            grown = f.joined(grown, row)
     below = branch.next
-    if left is None and audience is not None and (below is not None or not may_go):
-        f.refused = True
-        return branch
     if longer > start:
         if below is not None:
             below = _present(f, below)
             order(f, start, longer, end)
             later.append((below, 0, start, longer, end))
-        elif not f._takes:
+        else:
             below = f.level(start, longer, end)
-    if left is audience and below is branch.next:
-        return branch
-    return None if left is None and below is None else changed_branch(branch, left, below)
-
-
-def _without(f: Filling, audience: Any, row: Any) -> Any:
-    """Return the subscribers of a filter without that of a row."""
-    group = group_of(row)
-    members = members_of(audience, group)
-    present: Any = find_keyed(members, subscriber_of(row), row.owner_hash)
-    if present is None:
-        return audience
-    f.count += 1
-    return with_members(audience, group, without_keyed(members, present), None, present)
+    return branch if grown is audience and below is branch.next else changed_branch(branch, grown, below)
 
 
 def _present(f: Filling, inode: INode) -> INode:
     """Return an I-node, or a copy of it if it is of an older generation."""
     return inode if inode.gen is f._gen else renewed(f._trie._root, inode, f._gen)
-
-
-def _numbers(f: Filling, start: int, end: int) -> list[int]:
-    """Return the numbers of rows."""
-    numbers: list[int] = []
-    for place in range(start, end):
-        if place % EVERY == 0:
-            check_signals()
-        numbers.append(row_at(f._ordered, place).number)
-    return numbers

@@ -141,8 +141,13 @@ class TestINodes:
             key = rng.randrange(4_000)
             rng.choice((one.__setitem__, one.put_if_absent, one.replace))(key, value)
             one.pop(rng.randrange(4_000), None)
-            routes.subscribe(rng.choice(wanted), value if isinstance(value, Subscriber) else step)
-            routes.unsubscribe(rng.choice(wanted), 0)
+            who = value if isinstance(value, Subscriber) else step
+            if rng.random() < 0.5:
+                routes.subscribe(rng.choice(wanted), who)
+                routes.unsubscribe(rng.choice(wanted), 0)
+            else:
+                routes.subscribe_many([(filter, who) for filter in rng.sample(wanted, 5)])
+                routes.unsubscribe_many([(filter, 0) for filter in rng.sample(wanted, 5)])
             if step % 50 == 0:
                 maps.append(one.snapshot())
                 tries.append(routes.fork())
@@ -152,15 +157,17 @@ class TestINodes:
             one.check()
 
     def test_a_cycle_through_a_node_that_was_not_tracked_is_collected(self) -> None:
-        for where in ("map", "trie"):
+        for where in ("map", "trie", "trie, many at once"):
             plain: Any = Ctrie((key, key) for key in range(2_000))
             trie: Any = filled((f"a{n % 40}.b.c{n}" for n in range(2_000)), [0])
             someone: Any = Subscriber()
             someone.owner = plain, trie
             if where == "map":
                 plain[7] = someone
-            else:
+            elif where == "trie":
                 trie.subscribe("a7.b.c.d", someone)
+            else:
+                trie.subscribe_many([("a7.b.c.d", someone), ("a8.b.c9", someone)])
             gone = weakref.ref(someone)
             drain()
             del plain, trie, someone

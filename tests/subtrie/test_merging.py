@@ -153,6 +153,56 @@ def test_a_snapshot_that_a_subscriber_takes_meanwhile() -> None:
     assert sorted(trie.match("a.c")) == [5]
 
 
+def test_levels_that_empty_go_although_a_comparison_fails() -> None:
+    """Some rows are done when the `__eq__` of a subscriber raises: what they emptied is gone, as after one by one."""
+
+    class Raises:
+        def __hash__(self) -> int:
+            return 5
+
+        def __eq__(self, other: object) -> bool:
+            raise KeyError("no answer")
+
+    for above in ([], [("a", 1)], [("a.b", 1)]):
+        rows: list[tuple[str, Any]] = [(f"a.b.c{number}.d", number) for number in range(100)]
+        rows += [("a.b.z.y", 5), ("a.c", 7), *above]
+        trie: SubscriptionTrie[Any] = SubscriptionTrie()
+        trie.subscribe_many(rows)
+        for bad in ("a.b.z.y", "a.c", "a.b"):
+            trie.subscribe(bad, 5)
+            with pytest.raises(KeyError):
+                trie.unsubscribe_many([*rows[:100], (bad, Raises())])
+            trie.check()
+            expected: SubscriptionTrie[Any] = SubscriptionTrie()
+            expected.subscribe_many(trie.subscriptions())
+            assert trie.stats()["nodes"] == expected.stats()["nodes"]
+            trie.subscribe_many(rows)
+
+
+def test_most_of_a_trie_is_taken_out_at_once() -> None:
+    """What is left has the nodes that it has alone."""
+    rng = random.Random(7)
+    filters = [".".join(rng.choice("abcdefgh") for _ in range(rng.randrange(1, 7))) for _ in range(3_000)]
+    rows: list[tuple[Any, ...]] = [(filter, number % 3) for number, filter in enumerate(filters)]
+    for share in (0.5, 0.9, 0.99, 0.999):
+        trie: SubscriptionTrie[Any] = SubscriptionTrie()
+        trie.subscribe_many(rows)
+        older = trie.snapshot() if share < 0.95 else None
+        stay = {row for row in rows if rng.random() > share}
+        there = set(rows)
+        assert trie.unsubscribe_many([row for row in rows if row not in stay]) == len(there) - len(stay)
+        trie.check()
+        expected: SubscriptionTrie[Any] = SubscriptionTrie()
+        for row in stay:
+            expected.subscribe(*row)
+        assert content(trie) == content(expected)
+        assert trie.stats()["nodes"] == expected.stats()["nodes"]
+        assert len(trie) == len(stay)
+        if older is not None:
+            older.check()
+            assert len(older) == len(there)
+
+
 def test_a_remembered_answer_is_not_given_after_a_change() -> None:
     trie: SubscriptionTrie[Any] = SubscriptionTrie(AMQP, cache=8)
     assert trie.match("a.b") == ()

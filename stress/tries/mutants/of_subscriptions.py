@@ -16,6 +16,7 @@ from stress.tries.mutants.mutant import (
     MATCHING,
     NODES,
     PATHS,
+    TAKING,
     TEXT_NODE,
     Mutant,
 )
@@ -96,6 +97,56 @@ SUBSCRIPTIONS: Final = (
         shown_by=(
             "a wildcard beside words that meet",
             ((("has_match", ("a.y1",)),), (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))),
+        ),
+    ),
+    _of_subscriptions(
+        "many taken out: a level is not looked at after the subscribers above it are gone",
+        TAKING,
+        "        elif not is_wanted(step.branch) and _is_single(gcas_read(root, below)):\n",
+        "        elif False:\n",
+        shown_by=(
+            "a subscriber above a neighbour",
+            ((("unsubscribe_many", (("a", "x"),)),), (("unsubscribe", ("a.b", "x")),)),
+        ),
+    ),
+    _of_subscriptions(
+        "many taken out: the subscribers above a level are not looked at again",
+        TAKING,
+        "            if gcas_read(root, inode) is not main:\n",
+        "            if False:\n",
+        shown_by=(
+            "a subscriber above a neighbour",
+            ((("unsubscribe_many", (("a.b", "x"),)),), (("unsubscribe", ("a", "x")),)),
+        ),
+    ),
+    _of_subscriptions(
+        "many taken out: a tomb stays if another thread changes the C-node above",
+        TAKING,
+        "            t.unclear.extend(t.unburied[known:])\n",
+        "",
+        shown_by=(
+            "a neighbour below",
+            ((("unsubscribe_many", (("a.b", "x"),)),), (("subscribe", ("d", "x")),)),
+        ),
+    ),
+    _of_subscriptions(
+        "many taken out: a level of one branch is left as it is",
+        TAKING,
+        "    if bare and _is_single(cn):\n",
+        "    if False:\n",
+        shown_by=(
+            "a neighbour below",
+            ((("unsubscribe_many", (("a.b", "x"),)),), (("match", ("a.c",)),)),
+        ),
+    ),
+    _of_subscriptions(
+        "many taken out: rows that another thread has overtaken are not done again",
+        TAKING,
+        "                f.left.extend(numbers_of(f, step.going, step.end))\n",
+        "                pass\n",
+        shown_by=(
+            "a neighbour below",
+            ((("unsubscribe_many", (("a.b", "x"),)),), (("subscribe", ("a.d", "x")),)),
         ),
     ),
     _of_subscriptions(
@@ -480,6 +531,7 @@ SHAPES: Final = (
         EDITS,
         "    if not (isinstance(new, TNode) or edit.emptied or _is_one_snode(edit, new)):",
         "    if not (isinstance(new, TNode) or _is_one_snode(edit, new)):",
+        shown_by=("a subscriber above", ((("unsubscribe", ("a", "x")),), (("match", ("a.b",)),))),
     ),
     _of_subscriptions(
         "a level that has emptied stays as it is",
