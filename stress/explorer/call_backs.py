@@ -38,9 +38,9 @@ class CallBacks:
 
     def forget(self, me: int, frame: FrameType) -> None:
         """Forget what a function that runs, and all that it has called, have marked before."""
-        marks = self.marks.get(me)
-        if marks is None:
+        if me not in self.marks:
             return
+        marks = self.marks[me]
         for at, mark in enumerate(marks):
             if mark[0] is frame:
                 del marks[at:]
@@ -58,8 +58,10 @@ class CallBacks:
     def goes_on(self, me: int, frame: FrameType, before: Callable[..., None]) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
         self.forget(me, frame)
+        if me not in self.marks:
+            return
         caller = frame.f_back
-        for marked, at, place, changes in reversed(self.marks.get(me, ())):
+        for marked, at, place, changes in reversed(self.marks[me]):
             if marked is caller:
                 if 0 <= caller.f_lasti - at <= _NEAR:
                     if changes:

@@ -77,8 +77,10 @@ _kinds: Final[ByIdentity[Kind]] = {}
 
 def kind_of(of: type) -> Kind:
     """The kind of the objects of a type."""
-    known = _kinds.get(id(of))
-    return known[1] if known is not None else remember(_kinds, of, _found(of))
+    try:
+        return _kinds[id(of)][1]
+    except KeyError:
+        return remember(_kinds, of, _found(of))
 
 
 def _found(of: type) -> Kind:
@@ -146,8 +148,10 @@ def is_of_c(of: type) -> bool:
     """
     if not of.__flags__ & _HEAP_TYPE:
         return True
-    known = _of_c.get(id(of))
-    return known[1] if known is not None else remember(_of_c, of, _is_of_c(of))
+    try:
+        return _of_c[id(of)][1]
+    except KeyError:
+        return remember(_of_c, of, _is_of_c(of))
 
 
 _of_c: Final[ByIdentity[bool]] = {}

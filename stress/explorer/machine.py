@@ -12,7 +12,7 @@ import os
 import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, Protocol
@@ -186,6 +186,10 @@ class Machine:
         self._lock_steps: dict[Any, list[int]] = {}
         """Of each lock, the latest step that took it and that released it."""
         self._starts = False
+        self._unbegun: Iterator[int] = iter(())
+        """The threads that have not begun, while all begin."""
+        self._decided: int | None = None
+        """What was decided where a thread ended, if none continues."""
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
         self._starving: list[int] = []
@@ -224,7 +228,7 @@ class Machine:
         self._turns = [0] * size
         self._looked = [-2] * size
         self._passed = [[] for _ in plans]
-        self._alone = None
+        self._alone = self._decided = None
         self._starving.clear()
         self._escaped = None
         self._names = [number << 32 for number in range(size)]
@@ -236,7 +240,7 @@ class Machine:
             if self.begins_early:
                 self._begin_all(size)
             while not execution.trouble and (self.enabled or self._relent()):
-                to = self._decide(MAIN)
+                to = self._next()
                 if to == MAIN:
                     if self.enabled:
                         break
@@ -272,12 +276,18 @@ class Machine:
         return False
 
     def _begin_all(self, size: int) -> None:
-        self._starts = True
-        for me in range(size):
-            if self.enabled >> me & 1:
-                self._current = me
-                self.coroutines.resume(me)
+        self._starts, self._unbegun = True, iter(range(size))
+        while (to := self._next_to_begin()) != MAIN:
+            self._current = to
+            self.coroutines.resume(to)
         self._starts = False
+
+    def _next(self) -> int:
+        decided, self._decided = self._decided, None
+        return self._decide(MAIN) if decided is None else decided
+
+    def _next_to_begin(self) -> int:
+        return next((me for me in self._unbegun if self.enabled >> me & 1), MAIN)
 
     def waits(self, thread: int) -> bool:
         """Whether a thread waits for another one, or for a time."""
@@ -303,7 +313,8 @@ class Machine:
         del self._waiting[thread]
         self.enabled |= 1 << thread
 
-    def _body(self, me: int) -> None:
+    def _body(self, me: int) -> int:
+        """Make the calls of a thread; answers which one continues then."""
         log, begun = self.execution.logs[me], self._begun
         self._granted = not self._starts  # the decision to let it begin includes its first access
         try:
@@ -329,6 +340,7 @@ class Machine:
                 self.limit = self.step + self.most
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
+            return self._after_end()
         except _Livelock as error:
             self.execution.trouble = "livelock"
             self._escaped = self.outside.behind(error) or self._escaped
@@ -337,6 +349,16 @@ class Machine:
             raise
         except BaseException as error:  # noqa: BLE001 - not an answer: re-raised for the caller of the machine
             self._escaped, self.enabled = self.outside.behind(error) or error, 0
+        return MAIN
+
+    def _after_end(self) -> int:
+        """The thread that continues when one has ended; `MAIN` if that is to see whether any can."""
+        if not self.enabled or self._starts:
+            return MAIN
+        self._current = to = self._decide(MAIN)
+        if to == MAIN:
+            self._decided = MAIN
+        return to
 
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: ask for the next decision, unless it was already made in favour of this
@@ -347,7 +369,7 @@ class Machine:
         if self._granted:
             self._granted = False
         elif self._starts:
-            self._hand_over(me, MAIN)
+            self._hand_over(me, self._next_to_begin())
         elif self._alone is None:
             to = self._decide(me)
             if to != me:
@@ -413,6 +435,8 @@ class Machine:
             return
         elif not self._starts:
             to = self._decide(me)
+        if self._starts:
+            to = self._next_to_begin()
         if to != me:
             self._hand_over(me, to)
 

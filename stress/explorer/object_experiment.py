@@ -135,15 +135,14 @@ class ObjectMachine(Machine):
         knowledge.learn(knowledge.circles if is_circle else knowledge.ends, where)
         raise NewCode
 
-    def _body(self, me: int) -> None:
+    def _body(self, me: int) -> int:
         plain = self.plain
         if plain is None:
-            super()._body(me)
-            return
+            return super()._body(me)
         if plain.watches:
             plain.entered.watch()
         try:
-            super()._body(me)
+            return super()._body(me)
         finally:
             plain.entered.rest()
 

@@ -202,8 +202,9 @@ class PlainState(StandIns):
         if before is None or not keys:
             return None
         name: Any = keys[0] if len(keys) == 1 else Several(keys)
-        place = self._places.get(name)
-        if place is None:
+        if name in self._places:
+            place = self._places[name]
+        else:
             place = self._places[name] = Place(name, words_of(keys))
         if not changes:
             before(place)
@@ -215,9 +216,10 @@ class PlainState(StandIns):
 
     def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
         """Make a step like one that was made before in this execution, if there was one."""
-        place = self._quick.get((id(owner), name, changes))
-        if place is None:
+        key = (id(owner), name, changes)
+        if key not in self._quick:
             return False
+        place = self._quick[key]
         if self._counts() and (before := self._seam.before) is not None:
             if changes:
                 before(place, None, "write")
@@ -408,16 +410,14 @@ class PlainState(StandIns):
             return
         if changes:
             self.knowledge.learn(self.knowledge.variables, name)
-        lying = self._lying.get(id(cell))
-        if lying is not None:
-            self._step([(lying[1], name)], changes)
+        if id(cell) in self._lying:
+            self._step([(self._lying[id(cell)][1], name)], changes)
             return
-        me, known = self._me(), self._touched.get(id(cell))
+        me = self._me()
         category = "a variable"
-        if known is None:
-            self._touched[id(cell)] = [cell, f"{category} {name}", me, False]
-            known = self._touched[id(cell)]
-        elif known[2] != me:
+        if id(cell) not in self._touched:
+            known = self._touched[id(cell)] = [cell, f"{category} {name}", me, False]
+        elif (known := self._touched[id(cell)])[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
         if known[1] in self._shared:
             self._step([(category, name)], changes)
@@ -453,10 +453,10 @@ class PlainState(StandIns):
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
-            space = self._spaces.get(id(owner))
-            if space is not None and space[0] is owner:
+            space = self._space_of(owner)
+            if space is not None:
                 if isinstance(key, str) and key in self.names:
-                    self._step(self._keys_of_attribute(space[1], key), False)
+                    self._step(self._keys_of_attribute(space, key), False)
                 return
             if isinstance(owner, dict) and "__builtins__" in owner:
                 if key in self.knowledge.variables:
@@ -483,9 +483,9 @@ class PlainState(StandIns):
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
-            space = self._spaces.get(id(owner))
-            if space is not None and space[0] is owner and isinstance(key, str):
-                self.change_attribute(space[1], key)
+            space = self._space_of(owner)
+            if space is not None and isinstance(key, str):
+                self.change_attribute(space, key)
                 return
             if isinstance(owner, dict) and "__builtins__" in owner:
                 self._save_key(owner, key)
@@ -650,12 +650,12 @@ class PlainState(StandIns):
 
     def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         changes = not is_reading_method(name)
-        space = self._spaces.get(id(owner))
-        if space is not None and space[0] is owner and changes:
+        space = self._space_of(owner)
+        if space is not None and changes:
             names = {each for each in [*owner, *given] if isinstance(each, str)}
             names.update(*(each for each in given if isinstance(each, dict)))
             for each in sorted(names):
-                self.change_attribute(space[1], each)
+                self.change_attribute(space, each)
             return
         if isinstance(owner, dict) and "__builtins__" in owner:
             keys_given = [each for each in given if isinstance(each, str)]

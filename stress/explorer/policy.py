@@ -130,8 +130,10 @@ _OF_DATACLASSES: Final = frozenset({"replace", "asdict", "astuple", "_asdict_inn
 
 def treatment_of(code: CodeType) -> Treatment:
     """What becomes of this code when it runs."""
-    known = _known.get(id(code))
-    return known[1] if known is not None else remember(_known, code, _treatment_of(code))
+    try:
+        return _known[id(code)][1]
+    except KeyError:
+        return remember(_known, code, _treatment_of(code))
 
 
 _known: Final[ByIdentity[Treatment]] = {}

@@ -71,8 +71,7 @@ class Sharing(Undo):
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""
-        known = self.new.get(id(owner))
-        if known is not None and known[1] is sys._getframe(2):
+        if id(owner) in self.new and self.new[id(owner)][1] is sys._getframe(2):
             del self.new[id(owner)]
 
     def note_made(self, site: Any, made: Any) -> None:
@@ -86,14 +85,12 @@ class Sharing(Undo):
 
     def _whose(self, owner: Any) -> Any:
         """The name of an object that several threads use; None if no other thread than this one has touched it."""
-        lying = self._lying.get(id(owner))
-        if lying is not None:
-            return lying[1]
+        if id(owner) in self._lying:
+            return self._lying[id(owner)][1]
         me = self._me()
-        known = self._touched.get(id(owner))
-        if known is None:
+        if id(owner) not in self._touched:
             known = self._touched[id(owner)] = [self._kept(owner), _category(owner), me, False]
-        elif known[2] != me:
+        elif (known := self._touched[id(owner)])[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
         return known[1] if known[1] in self._shared else None
 
@@ -152,10 +149,17 @@ class Sharing(Undo):
         if type(space) is dict:
             self._spaces[id(space)] = (space, owner)
 
+    def _space_of(self, container: Any) -> Any:
+        """The object whose attributes a dictionary holds; None if it holds items, or nobody has asked for it."""
+        if id(container) not in self._spaces:
+            return None
+        space, owner = self._spaces[id(container)]
+        return owner if space is container else None
+
     def _keys_of_items(self, container: Any, changes: bool = False) -> list[Key]:
-        space = self._spaces.get(id(container))
-        if space is not None and space[0] is container:
-            return [key for name in sorted(self.knowledge.names) for key in self._keys_of_attribute(space[1], name)]
+        space = self._space_of(container)
+        if space is not None:
+            return [key for name in sorted(self.knowledge.names) for key in self._keys_of_attribute(space, name)]
         where = self._whose(container)
         if where is None:
             if changes:

@@ -56,6 +56,16 @@ def use(state: Any) -> None:
         each.known.clear()
 
 
+class _Kinds(dict[type, Kind]):
+    """The kinds of types. Of one that is met for the first time it is not known what it leads to, so the state is
+    told."""
+
+    def __missing__(self, of: type) -> Kind:
+        kind = self[of] = kind_of(of)
+        _state.meets_new()
+        return kind
+
+
 class Site:
     """The instruction of `code` at a line. `known` are the types that it has met in this exploration."""
 
@@ -63,7 +73,7 @@ class Site:
 
     def __init__(self, code: CodeType, line: int) -> None:
         self.code, self.line = code, line
-        self.known: dict[Any, Kind] = {}
+        self.known = _Kinds()
         _sites.append(self)
 
     def __str__(self) -> str:
@@ -73,12 +83,6 @@ class Site:
     def place(self) -> str:
         """The function and the line, for names."""
         return f"{self.code.co_qualname}, line {self.line}"
-
-    def _kind(self, of: type) -> Kind:
-        """The kind of a type that this site has not met: what it leads to is not known, so the state is told."""
-        kind = self.known[of] = kind_of(of)
-        _state.meets_new()
-        return kind
 
 
 class _Named(Site):
@@ -98,9 +102,7 @@ class LoadAttribute(_Named):
         if _state is None:
             return owner
         of = type(owner)
-        kind = self.known.get(of)
-        if kind is None:
-            kind = self._kind(of)
+        kind = self.known[of]
         if kind is Kind.PLAIN and self.name != "__dict__":
             if self.name in _state.names:
                 _state.read_attribute(owner, self.name)
@@ -120,7 +122,7 @@ class StoreAttribute(_Named):
     def __getitem__(self, owner: Any) -> None:
         if _state is not None:
             of = type(owner)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             if kind is Kind.QUIET:
                 refuse_private(owner, self.name, True, self)
             _state.change_attribute(owner, self.name, kind)
@@ -169,7 +171,7 @@ class LoadItem(Site):
         if _state is not None:
             owner = operands[0]
             of = type(owner)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             if kind is not Kind.QUIET:
                 _state.read_item(self, kind, owner, operands[1])
 
@@ -183,7 +185,7 @@ class StoreItem(Site):
         if _state is not None:
             owner = operands[0]
             of = type(owner)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             _state.change_item(kind, owner, operands[1], operands[2:])
 
 
@@ -196,7 +198,7 @@ class StoreSlice(Site):
         if _state is not None:
             owner = operands[0]
             of = type(owner)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             _state.change_item(kind, owner, _SLICE, operands[1:])
 
 
@@ -208,7 +210,7 @@ class Whole(Site):
     def __getitem__(self, operand: Any) -> None:
         if _state is not None:
             of = type(operand)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             if kind is not Kind.QUIET:
                 _state.read_whole(self, operand)
 
@@ -221,7 +223,7 @@ class Deep(Site):
     def __getitem__(self, operand: Any) -> None:
         if _state is not None:
             of = type(operand)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             if kind is not Kind.QUIET or of is tuple:
                 _state.read_deep(self, (operand,))
 
@@ -239,8 +241,8 @@ class Operation(Site):
         if _state is None:
             return
         left, right = type(operands[0]), type(operands[1])
-        kind = self.known.get(left) or self._kind(left)
-        other = self.known.get(right) or self._kind(right)
+        kind = self.known[left]
+        other = self.known[right]
         if kind is Kind.QUIET and other is Kind.QUIET and tuple not in (left, right):
             return
         _state.operate(self, operands, self._changes)
@@ -254,7 +256,7 @@ class Next(Site):
     def __getitem__(self, iterator: Any) -> None:
         if _state is not None:
             of = type(iterator)
-            kind = self.known.get(of) or self._kind(of)
+            kind = self.known[of]
             _state.take_next(self, kind, iterator)
 
 
@@ -277,7 +279,7 @@ class Enter(Site):
         if _state is None:
             return owner
         of = type(owner)
-        kind = self.known.get(of) or self._kind(of)
+        kind = self.known[of]
         return owner if kind is Kind.PLAIN or kind is Kind.QUIET else _state.enter(self, kind, owner)
 
 

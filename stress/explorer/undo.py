@@ -107,8 +107,7 @@ class Undo:
             or (id(container) in self._lying and id(container) not in self._of_all)
         ):
             return
-        touched = self._touched.get(id(container))
-        if touched is not None and touched[3]:
+        if id(container) in self._touched and self._touched[id(container)][3]:
             return
         self._saved[id(container)] = container
         self._undo.append(partial(fill_again, container, items_of(container)))
