@@ -61,6 +61,8 @@ class CallBacks:
         if me not in self.marks:
             return
         caller = frame.f_back
+        while caller is not None and caller.f_code.co_filename == sites.__file__:
+            caller = caller.f_back
         for marked, at, place, changes in reversed(self.marks[me]):
             if marked is caller:
                 if 0 <= caller.f_lasti - at <= _NEAR:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from stress.explorer import sites
 from stress.explorer.assembly import OP, Instruction, assembled, disassembled, stack_effect
+from stress.processes import gil_enabled
 
 __all__ = ["MAKING", "with_steps"]
 
@@ -35,6 +36,8 @@ _TRUTH: Final = frozenset(
 _IS_TRUTH_ALREADY: Final = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"})
 _INPLACE: Final = 13
 """The least argument of a BINARY_OP that changes its left operand."""
+_IS_DIVIDED: Final = not gil_enabled()
+"""Whether other threads may run while one instruction reads several things that Python's own types hold."""
 _WHOLE: Final = frozenset({
     "CONTAINS_OP", "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND",
     "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE",
@@ -140,6 +143,8 @@ class _Copy:
             before += self._look(sites.Operation(code, line, arg >= _INPLACE), 2, 1)
         elif name == "COMPARE_OP":
             before += self._look(sites.Operation(code, line, False), 2, 1)
+        elif _IS_DIVIDED and name in ("UNPACK_SEQUENCE", "UNPACK_EX", "MATCH_KEYS", "MATCH_CLASS"):
+            self._divide(each, before, line)
         elif name in _WHOLE:
             before += self._look(sites.Whole(code, line), 1)
         elif name in ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"):
@@ -169,6 +174,21 @@ class _Copy:
             before += self._tell(sites.Returns(code, line))
         elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
             each.after += self._look(sites.Made(code, line), 1)
+
+    def _divide(self, each: Instruction, before: list[Instruction], line: int) -> None:
+        """An instruction that reads several things: the site reads them, one by one."""
+        code, name, arg = self._code, each.name, each.arg
+        if name == "UNPACK_EX":
+            before += self._exchange(sites.Items(code, line, None))
+        elif name == "UNPACK_SEQUENCE":
+            before += self._exchange(sites.Items(code, line, arg))
+        elif name == "MATCH_KEYS":
+            before += self._look(sites.MatchKeys(code, line), 2, 1)[:-1]
+            each.op = OP["NOP"]
+        else:
+            before += self._look(sites.MatchClass(code, line, arg), 3, 2, 1)[:-1]
+            before += [Instruction(OP["SWAP"], 4), *(Instruction(OP["POP_TOP"]) for _ in range(3))]
+            each.op = OP["NOP"]
 
     def _is_named(self, code: Instruction | None) -> bool:
         """Whether the function of a code has a name, and may have attributes: comprehensions are functions, too."""
