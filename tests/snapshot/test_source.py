@@ -216,6 +216,7 @@ def read(where: Path, **options: str) -> list[dict[str, object]]:
     return sorted(rows, key=repr)
 
 
+@pytest.mark.once  # what lies in files is the same on every build
 class TestDamage:
     OPTIONS: tuple[dict[str, str], ...] = ({}, {"readChangeFeed": "true", "startingVersion": "1"})
 

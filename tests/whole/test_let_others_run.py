@@ -19,7 +19,10 @@ from ctrie._bulk import collector_paused
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 
 N = 60_000
-pytestmark = pytest.mark.skipif(str(_nodes.__file__).endswith(".py"), reason="between two lines, the interpreter does")
+pytestmark = [
+    pytest.mark.once,  # without a GIL there is nothing to let go of
+    pytest.mark.skipif(str(_nodes.__file__).endswith(".py"), reason="between two lines, the interpreter does"),
+]
 
 
 @contextmanager
