@@ -35,6 +35,7 @@ if not cython.compiled:
     from ctrie._cnode import CNode, Gen
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
     from ctrie._signals import EVERY, check_signals
+    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, Chain, blank_branch, filled_branch, lone_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, with_keyed
@@ -157,6 +158,10 @@ NOT_EMPTY = 0
 FILLED = 1
 OVERTAKEN = 2  # the rows are used up, but in vain
 
+DEEP = 100
+"""Below so many words, rows are done one by one, which takes no more stack for more words. A thread with a stack of 256 kB
+has room for five times as many, and so many calls of the interpreted twin are within what Python allows."""
+
 
 def fill(filling: Filling) -> int:
     """Put all rows into the trie if it is empty. If it is not (NOT_EMPTY), the rows are as they were.
@@ -258,6 +263,9 @@ class Filling:
 
     def level(self, start: int, end: int, depth: int) -> INode:
         """Return the level for the words number `depth` of rows number `start` to `end`."""
+        check_stack()
+        if depth >= DEEP:
+            raise OneByOne
         order(self, start, end, depth)
         return self._inode(start, end, depth, 0)
 

@@ -9,9 +9,11 @@ from ctrie._memory cimport is_out_of_track, keep_track
 from ctrie._nodes cimport INode, Root, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
 from ctrie._release cimport release_items
 from ctrie._signals cimport EVERY, check_signals
+from ctrie._stack cimport check_stack
 from subtrie._trie.branch cimport Branch, changed_branch, new_branch, subscribers_of, words_in
 from subtrie._trie.filling cimport (
-    FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, let_go, new_filling, order, put_row, row_at, shared_until,
+    DEEP, FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, let_go, new_filling, order, put_row, row_at,
+    shared_until,
 )
 from subtrie._trie.match.plan cimport Matchable, Plan
 from subtrie._trie.taking cimport numbers_of, take_rows

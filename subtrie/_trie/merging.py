@@ -30,8 +30,10 @@ if not cython.compiled:
     from ctrie._nodes import INode, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
     from ctrie._release import release_items
     from ctrie._signals import EVERY, check_signals
+    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, changed_branch, new_branch, subscribers_of, words_in
     from subtrie._trie.filling import (
+        DEEP,
         FILLED,
         NOT_EMPTY,
         OVERTAKEN,
@@ -114,9 +116,10 @@ def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int)
     """Change what is below an I-node at depth `lev` of a level for rows number `start` to `end`, which are sorted by
     their words number `depth`."""
     check_signals()
+    check_stack()
     root = f._trie._root
     main = gcas_read(root, inode)
-    if not isinstance(main, CNode):
+    if depth >= DEEP or not isinstance(main, CNode):
         f.left.extend(numbers_of(f, start, end))
         return
     old: CNode = main

@@ -14,10 +14,11 @@ from ctrie._nodes cimport (
     INode, Root, SNode, TNode, gcas, gcas_read, new_tnode, rdcss_read_root, renewed, root_of,
 )
 from ctrie._signals cimport EVERY, check_signals
+from ctrie._stack cimport check_stack
 from subtrie._trie.branch cimport Branch, FilterEdit, changed_branch, is_wanted, subscribers_of
 from subtrie._trie.editing cimport new_unsubscribe
 from subtrie._trie.filling cimport (
-    FilterRow, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of,
+    DEEP, FilterRow, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of,
 )
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.keyed cimport Keyed, find_keyed, without_keyed

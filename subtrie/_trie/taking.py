@@ -45,9 +45,10 @@ if not cython.compiled:
     from ctrie._edits import clear_path, contracted
     from ctrie._nodes import INode, Root, SNode, TNode, gcas, gcas_read, new_tnode, rdcss_read_root, renewed, root_of
     from ctrie._signals import EVERY, check_signals
+    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, FilterEdit, changed_branch, is_wanted, subscribers_of
     from subtrie._trie.editing import new_unsubscribe
-    from subtrie._trie.filling import Filling, group_of, order, put_row, row_at, shared_until, subscriber_of
+    from subtrie._trie.filling import DEEP, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, without_keyed
 
@@ -118,10 +119,11 @@ def _take(t: Taking, inode: INode, lev: int, start: int, end: int, depth: int, b
     depth `lev` of a level. `bare`: it is a level's first, and the branch above has no subscribers. Return whether it is
     a level that has a single branch, below a subscriber."""
     check_signals()
+    check_stack()
     f = t.filling
     root = f._trie._root
     main = gcas_read(root, inode)
-    if not isinstance(main, CNode):
+    if depth >= DEEP or not isinstance(main, CNode):
         f.left.extend(numbers_of(f, start, end))
         return False
     old: CNode = main

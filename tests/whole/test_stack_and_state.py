@@ -1,4 +1,4 @@
-"""What users' code can call cannot end the process: calls that call themselves without end, and states set by hand."""
+"""What users can call cannot end the process: calls that call themselves without end, long filters, and states set by hand."""
 
 from __future__ import annotations
 
@@ -130,3 +130,37 @@ for number in range(1000):
 assert not any(reference() for reference in references)
 drain()
 """) == (0, "", "")
+
+
+DEEP = """
+import dataclasses, pickle, threading
+from ctrie import twin
+from subtrie import MQTT, SubscriptionTrie
+
+MANY = 1_000 if twin == "compiled" else 300
+rows = [("/".join("a" * words), "ann") for words in range(1, MANY + 1)]
+dialect = dataclasses.replace(MQTT, max_words=MANY)
+ended = []
+
+def change_many():
+    trie = SubscriptionTrie(dialect)
+    assert trie.subscribe_many(rows) == MANY
+    assert trie.subscribe_many([(filter, "bob") for filter, _ in rows]) == MANY
+    copy = pickle.loads(pickle.dumps(trie))
+    assert trie.unsubscribe_many(rows[1:]) == MANY - 1
+    trie.check()
+    copy.check()
+    assert len(trie) == MANY + 1 and len(copy) == 2 * MANY
+    ended.append(True)
+
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=change_many)
+thread.start()
+thread.join()
+assert ended
+"""
+
+
+def test_many_changes_of_long_filters_fit_into_a_small_stack() -> None:
+    status, output, errors = run_script(DEEP)
+    assert (status, output) == (0, ""), errors
