@@ -33,6 +33,8 @@ cdef class Ctrie(ChangeableMap):
 @cython.locals(count=Py_ssize_t, root=Root, stack=list)
 cpdef Py_ssize_t _number(Ctrie trie) except -1
 cdef Root _frozen(Ctrie trie)
+@cython.locals(below=tuple)
+cdef object _fill(Root root, list stack, list part)
 cdef bint compares_as(Ctrie one, Ctrie other) except -1
 @cython.locals(remade=Ctrie)
 cpdef Ctrie _remade(object cls, object hash, object equal)

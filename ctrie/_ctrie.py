@@ -8,6 +8,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from functools import partial
 from typing import Any
 
 from ctrie._bulk import collector_paused
@@ -44,7 +45,7 @@ if not cython.compiled:
     from ctrie._tally import Tally, exact, known, read, taken_over
 
 from ctrie._nodes import check_level, differences, parts, shape
-from ctrie._pickled import PickledList
+from ctrie._pickled import SIZE, InParts
 
 KEYS = 0
 VALUES = 1
@@ -384,11 +385,7 @@ class Ctrie(ChangeableMap):
     def _state(self) -> tuple[Any, ...]:
         """Return keys and values in turn, whether they are read-only, and attributes. The pickle module keeps what it
         has written until its end, and then frees it at once; so there is no tuple for each pair."""
-        flat = PickledList()
-        for key, value in self.items():
-            flat.append(key)
-            flat.append(value)
-        return flat, bool(self._root.readonly), attributes_of(self, Ctrie)
+        return InParts(partial(_flat, freeze_root(self._root))), bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Fill in a new copy, which is read-only and empty until then; its content may refer to it. TypeError for a
@@ -495,6 +492,29 @@ def _contents(root: Root, nodes: list[Any] | None, what: int) -> Iterator[Any]:
                 yield cython.cast(Pair, node).value
             else:
                 yield cython.cast(Pair, node).key, cython.cast(Pair, node).value
+
+
+def _flat(root: Root) -> Iterator[list[Any]]:
+    """Yield lists with the keys and values of one instant in turn."""
+    stack: list[Any] = [rdcss_read_root(root)]
+    while stack:
+        part: list[Any] = []
+        _fill(root, stack, part)
+        yield part
+
+
+def _fill(root: Root, stack: list[Any], part: list[Any]) -> None:
+    """Fill a part with what is below the nodes on a stack."""
+    check_signals()
+    while stack and len(part) < SIZE:
+        below = branches(root, stack.pop())
+        warm_all(below)
+        for node in below:
+            if isinstance(node, Pair):
+                part.append(cython.cast(Pair, node).key)
+                part.append(cython.cast(Pair, node).value)
+            else:
+                stack.append(node)
 
 
 def _changes(older: Root, newer: Root, equal: Any, absent: Any) -> Iterator[tuple[Any, Any, Any]]:

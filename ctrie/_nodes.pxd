@@ -145,8 +145,12 @@ cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
 cdef bint is_empty(Root root) except -1
 @cython.locals(here=tuple)
 cdef SNode first_snode(Root root)
-@cython.locals(pairs=list, both=uint64_t, flag=uint64_t)
-cdef list _branch_pairs(CNode older, CNode newer)
+@cython.locals(old_main=MainNode, new_main=MainNode)
+cdef object compare_next(Root older, Root newer, object equal, list stack, list found)
+@cython.locals(both=uint64_t, flag=uint64_t)
+cdef object _compare_branches(CNode older, CNode newer, object equal, list stack, list found)
+@cython.locals(x=SNode, y=SNode)
+cdef bint _have_one_key(SNode x, SNode y, object equal) except -1
 
 
 @cython.no_gc

@@ -495,45 +495,61 @@ def parts(root: Root, n: int) -> list[list[Any]]:
     return [nodes[i::n] for i in range(min(n, len(nodes)))]
 
 
-def differences(
-    older: Root,
-    newer: Root,
-    equal: Callable[[Any, Any], Any] | None,
-    levels: list[tuple[Any, Any]] | None = None,
-) -> Iterator[tuple[Any, Any]]:
-    """Yield (old, new) for the keys whose S-node is not the same object in both; None for a side without the key.
-
-    `levels` are the pairs of I-nodes to begin at, by default the roots. Sub-tries with the same main node are skipped:
-    their I-nodes are copies of one another.
-    """
-    stack = [(rdcss_read_root(older), rdcss_read_root(newer))] if levels is None else levels
+def differences(older: Root, newer: Root, equal: Callable[[Any, Any], Any] | None) -> Iterator[tuple[Any, Any]]:
+    """Yield (old, new) for the keys whose S-node is not the same object in both; None for a side without the key."""
+    stack: list[Any] = [rdcss_read_root(older), rdcss_read_root(newer)]
+    found: list[Any] = []
     while stack:
-        x, y = stack.pop()
-        if x is y:
-            continue
-        if isinstance(x, INode) and isinstance(y, INode):
-            old_main = gcas_read(older, x)
-            new_main = gcas_read(newer, y)
-            if old_main is new_main:
-                continue
-            if isinstance(old_main, CNode) and isinstance(new_main, CNode):
-                check_signals()
-                stack.extend(_branch_pairs(old_main, new_main))
-                continue
-        yield from _compared_by_key(older, x, newer, y, equal)
+        compare_next(older, newer, equal, stack, found)
+        yield from found
+        found.clear()
 
 
-def _branch_pairs(older: CNode, newer: CNode) -> list[tuple[Any, Any]]:
-    pairs: list[tuple[Any, Any]] = []
+def compare_next(
+    older: Root, newer: Root, equal: Callable[[Any, Any], Any] | None, stack: list[Any], found: list[Any]
+) -> None:
+    """Take an I-node of each side off the stack, and compare them: the I-nodes below that differ, or what is there in
+    place of one, go onto the stack, and differences into `found`, as `differences` yields them. Sub-tries with the same
+    main node are skipped: their I-nodes are copies of one another."""
+    y = stack.pop()
+    x = stack.pop()
+    if x is y:
+        return
+    if isinstance(x, INode) and isinstance(y, INode):
+        old_main = gcas_read(older, x)
+        new_main = gcas_read(newer, y)
+        if old_main is new_main:
+            return
+        if isinstance(old_main, CNode) and isinstance(new_main, CNode):
+            check_signals()
+            _compare_branches(old_main, new_main, equal, stack, found)
+            return
+    found.extend(_compared_by_key(older, x, newer, y, equal))
+
+
+def _compare_branches(
+    older: CNode, newer: CNode, equal: Callable[[Any, Any], Any] | None, stack: list[Any], found: list[Any]
+) -> None:
     both = older.bitmap | newer.bitmap
     while both:
-        flag = both & -both
+        flag = both & (~both + 1)
         both ^= flag
         x = branch_at(older, popcount(older.bitmap & (flag - 1))) if older.bitmap & flag else None
         y = branch_at(newer, popcount(newer.bitmap & (flag - 1))) if newer.bitmap & flag else None
-        if x is not y:
-            pairs.append((x, y))
-    return pairs
+        if x is y:
+            continue
+        if isinstance(x, INode) or isinstance(y, INode):
+            stack.append(x)
+            stack.append(y)
+        elif x is None or y is None or _have_one_key(x, y, equal):
+            found.append((x, y))
+        else:
+            found.append((x, None))
+            found.append((None, y))
+
+
+def _have_one_key(x: Any, y: Any, equal: Callable[[Any, Any], Any] | None) -> bool:
+    return x.hash == y.hash and same_key(x, y.key, y.hash, equal)
 
 
 def _compared_by_key(

@@ -1,2 +1,2 @@
 # C types for _pickled.py.
-from ctrie._signals cimport EVERY, check_signals
+from ctrie._signals cimport check_signals

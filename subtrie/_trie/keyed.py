@@ -229,7 +229,7 @@ def _same_key(one: Keyed, other: Keyed) -> bool:
     return _same(one, other.key, other.hash, None)
 
 
-def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] = _same_key) -> Iterator[tuple[Any, Any]]:
+def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] | None = None) -> Iterator[tuple[Any, Any]]:
     """Yield (old, new) for every key whose member is not the same object in both sets; None if one set has none.
 
     Nodes that both sets share are skipped. `same` tells whether two members belong together; by default, they do if
@@ -243,19 +243,25 @@ def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] = _sa
         if isinstance(x, SetNode) and isinstance(y, SetNode):
             stack.extend(_branch_pairs(x, y))
             continue
-        left = _listed(x)
-        for new in _listed(y):
-            old = None
-            for member in left:
-                if same(member, new):
-                    old = member
-                    break
-            if old is not None:
-                left.remove(old)
-            if old is not new:
-                yield old, new
+        yield from changed_listed(_listed(x), _listed(y), same)
+
+
+def changed_listed(left: list[Any], members: list[Any], same: Callable[[Any, Any], bool] | None) -> list[Any]:
+    """Return the same for two lists, of which the first is used up."""
+    changed: list[Any] = []
+    for new in members:
+        old = None
         for member in left:
-            yield member, None
+            if _same_key(member, new) if same is None else same(member, new):
+                old = member
+                break
+        if old is not None:
+            left.remove(old)
+        if old is not new:
+            changed.append((old, new))
+    for member in left:
+        changed.append((member, None))
+    return changed
 
 
 def _branch_pairs(x: SetNode, y: SetNode) -> list[tuple[Any, Any]]:

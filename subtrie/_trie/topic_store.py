@@ -8,7 +8,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from functools import cache
+from functools import cache, partial
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
 from time import time
@@ -35,7 +35,7 @@ else:
 
 from ctrie import AtomicReference
 from ctrie._nodes import NODES, check_level
-from ctrie._pickled import PickledList
+from ctrie._pickled import InParts, parts_of
 from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
@@ -553,12 +553,12 @@ class TopicStore(Matchable):
 
     def __reduce__(self) -> Any:
         limits = (self.max_age, self.max_topics, self._as_of)
-        flat = PickledList()  # no tuple for each entry: the pickle module keeps them until its end
+        flat: list[Any] = []  # no tuple for each entry: the pickle module keeps them until its end
         for entry in self._there():
             flat.append(entry[0])
             flat.append(entry[1])
             flat.append(entry[2])
-        content = (type(self), self.dialect, flat, self._root.readonly, limits)
+        content = (type(self), self.dialect, InParts(partial(parts_of, flat)), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:

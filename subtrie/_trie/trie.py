@@ -11,6 +11,7 @@ import os
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from time import time_ns
 from typing import Any
 
@@ -43,7 +44,7 @@ else:
 
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
-from ctrie._pickled import PickledList
+from ctrie._pickled import InParts, parts_of
 from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
@@ -662,7 +663,7 @@ class SubscriptionTrie(Changeable):
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
-        rows = PickledList(flattened(frozen.subscriptions()))
+        rows = InParts(partial(parts_of, list(flattened(frozen.subscriptions()))))
         attributes = attributes_of(self, SubscriptionTrie)
         return _restored, (type(self), self.dialect, settings, rows, instant), attributes
 

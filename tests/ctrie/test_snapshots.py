@@ -498,7 +498,7 @@ def snapshots_are_apart(make: Callable[..., Any]) -> None:
         Fault("a fork shares the node of its source", NODES, "return new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)", "return new_root(rdcss_read_root(root), False)"),
         Fault("a fork is of the generation of its source", NODES, "new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)", "new_root(old, False)"),
         Fault("a snapshot starts no generation", NODES, "new_inode(main, Gen())", "new_inode(main, old.gen)"),
-        Fault("differences skip what has the same shape", NODES, "            if old_main is new_main:", "            if getattr(old_main, 'bitmap', 0) == getattr(new_main, 'bitmap', 1):"),
+        Fault("differences skip what has the same shape", NODES, "        if old_main is new_main:", "        if getattr(old_main, 'bitmap', 0) == getattr(new_main, 'bitmap', 1):"),
         Fault("a part is left out", NODES, "nodes[i::n] for i in range(min(", "nodes[i::n] for i in range(1, min("),
         Fault("a part is taken twice", NODES, "[nodes[i::n] for i", "[nodes[i :: n - 1] for i"),
     ],

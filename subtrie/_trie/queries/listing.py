@@ -15,23 +15,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
-    from ctrie._nodes import INode, Root, branches, rdcss_read_root
-    from subtrie._trie.branch import Chain, is_wanted, subscribers_of, words_in
+    from ctrie._nodes import INode, Root, branches, compare_next, rdcss_read_root
+    from ctrie._signals import EVERY, check_signals
+    from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from subtrie._trie.groups import Shared
-    from subtrie._trie.keyed import find_keyed
+    from subtrie._trie.keyed import SetNode, changed_listed, find_keyed
     from subtrie._trie.match.deliveries import new_told
-    from subtrie._trie.match.reading import extended
+    from subtrie._trie.match.reading import extended, words_of
     from subtrie._trie.packed_key import words_followed
     from subtrie._trie.subscribers import Entry, Excepting, living
     from subtrie._trie.words import MARKED
 
-from ctrie._nodes import differences, snodes
+from ctrie._nodes import snodes
 from subtrie._trie.exact_layout import filter_words
 from subtrie._trie.exclusions import leave_a_topic
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
 from subtrie._trie.keyed import changed_keyed, iter_keyed
 from subtrie._trie.match.deliveries import Subscription
-from subtrie._trie.match.reading import branch_in, words_of
+from subtrie._trie.match.reading import branch_in
 from subtrie.dialects import Dialect, Words
 
 
@@ -173,14 +174,34 @@ def _subscription(filter: str, entry: Any) -> Any:
 
 def changes(older: Root, newer: Root, dialect: Dialect) -> Iterator[Change]:
     """Yield the differences of two instants. Parts that both share are skipped."""
-    for filter, _, before, after in changed(older, newer, dialect):
-        kind = "added" if before is None else "removed" if after is None else "updated"
-        yield _new_change(Change, (_subscription(filter, before if after is None else after), kind))
+    for rows in _changed_rows(older, newer, dialect):
+        for filter, _, before, after in rows:
+            kind = "added" if before is None else "removed" if after is None else "updated"
+            yield _new_change(Change, (_subscription(filter, before if after is None else after), kind))
 
 
 def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, str | None, Any, Any]]:
     """Yield (filter, group, old entry, new entry) for each difference; None for an instant without an entry."""
-    for path, old, new in _changed_steps(older, newer, dialect.separator):
+    for rows in _changed_rows(older, newer, dialect):
+        yield from rows
+
+
+def _changed_rows(older: Root, newer: Root, dialect: Dialect) -> Iterator[list[tuple[str, str | None, Any, Any]]]:
+    """Yield what `changed` does, in lists."""
+    separator = dialect.separator if type(dialect).join is Dialect.join else None
+    for steps in _changed_steps(older, newer, dialect.separator):
+        for start in range(0, len(steps), EVERY):
+            check_signals()
+            yield _rows_of(steps, start, min(start + EVERY, len(steps)), dialect, separator)
+
+
+def _rows_of(
+    steps: list[Any], start: int, end: int, dialect: Dialect, separator: str | None
+) -> list[tuple[str, str | None, Any, Any]]:
+    """Return what `changed` yields for some of the steps. `separator`: that of a dialect that joins words by it."""
+    rows: list[tuple[str, str | None, Any, Any]] = []
+    for place in range(start, end):
+        path, old, new = steps[place]
         if old is new:
             continue
         for group, one, other in _changed_sets(old, new):
@@ -190,7 +211,11 @@ def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, s
                 continue  # the subscriber is dead
             if before is not None and after is not None and _are_same_options(before.options, after.options):
                 continue  # unsubscribed and subscribed again
-            yield _text(dialect, group, words_of(path)), group, before, after
+            words = words_of(path)
+            plain = separator is not None and group is None
+            text = separator.join(words) if plain else _text(dialect, group, words)  # type: ignore[union-attr]
+            rows.append((text, group, before, after))
+    return rows
 
 
 def _changed_sets(old: Any, new: Any) -> Any:
@@ -203,7 +228,13 @@ def _changed_sets(old: Any, new: Any) -> Any:
         return changed_members(old, new)
     if isinstance(old, Entry) and isinstance(new, Entry) and old.key is new.key:
         return ((None, old, new),)
+    if not isinstance(old, SetNode) and not isinstance(new, SetNode):
+        return [(None, one, other) for one, other in changed_listed(_as_list(old), _as_list(new), None)]
     return [(None, one, other) for one, other in changed_keyed(old, new)]
+
+
+def _as_list(members: Any) -> list[Any]:
+    return [] if members is None else list(members) if isinstance(members, tuple) else [members]
 
 
 def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -217,60 +248,96 @@ def value_changes(older: Root, newer: Root, separator: str, absent: Any) -> Iter
 
 def entry_changes(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any]]:
     """Yield (old, new) entries for the topics that were stored or removed between two instants of a topic store."""
-    for _, *both in _changed_steps(older, newer, separator):
-        before, after = [None if entry is None else entry.key for entry in both]
-        if before is not after:
-            yield before, after
+    for steps in _changed_steps(older, newer, separator):
+        for _, *both in steps:
+            before, after = [None if entry is None else entry.key for entry in both]
+            if before is not after:
+                yield before, after
 
 
-def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (path, old subscribers, new subscribers) for every filter whose subscribers may differ."""
+def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[list[tuple[Any, Any, Any]]]:
+    """Yield (path, old subscribers, new subscribers) for every filter whose subscribers may differ, in lists."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
-        old_level, new_level, path = pairs.pop()
-        left: list[tuple[Any, Any]] = []
-        removed = added = False
-        if isinstance(old_level, INode) and isinstance(new_level, INode):
-            for both in differences(older, newer, None, [(old_level, new_level)]):
-                one, other = both
-                if one is None or other is None:
-                    removed, added = removed or other is None, added or one is None
-                    left.append(both)
-                else:
-                    here = extended(path, other)
-                    if one.next is not other.next:
-                        pairs.append((one.next, other.next, here))
-                    before, after = subscribers_of(one), subscribers_of(other)
-                    if before is not after:
-                        yield here, before, after
-        elif old_level is None and isinstance(new_level, INode):
-            left = [(None, branch) for branch in snodes(newer, [new_level])]
-        elif new_level is None and isinstance(old_level, INode):
-            left = [(branch, None) for branch in snodes(older, [old_level])]
-        else:
-            for word, old, new in _step_differences(older, old_level, newer, new_level, separator):
-                here = (path, word)
-                if old.below is not new.below:
-                    pairs.append((old.below, new.below, here))
-                yield here, old.subscribers, new.subscribers
-        if removed and added:  # a branch of one side and one of the other may begin with the same words
-            for word, old, new in _first_differences(left, separator):
-                here = (path, word)
-                if old.below is not new.below:
-                    pairs.append((old.below, new.below, here))
-                yield here, old.subscribers, new.subscribers
+        steps = _steps_of_level(older, newer, separator, pairs)
+        if steps:
+            yield steps
+
+
+def _steps_of_level(
+    older: Root, newer: Root, separator: str, pairs: list[tuple[Any, Any, Any]]
+) -> list[tuple[Any, Any, Any]]:
+    """Compare the last pair of levels. Those below that differ are added to the pairs."""
+    old_level, new_level, path = pairs.pop()
+    steps: list[tuple[Any, Any, Any]] = []
+    if isinstance(old_level, INode) and isinstance(new_level, INode):
+        left = _compared(older, newer, old_level, new_level, path, pairs, steps)
+    elif old_level is None and isinstance(new_level, INode):
+        left = [(None, branch) for branch in snodes(newer, [new_level])]
+    elif new_level is None and isinstance(old_level, INode):
+        left = [(branch, None) for branch in snodes(older, [old_level])]
+    else:
+        _add_words(_step_differences(older, old_level, newer, new_level, separator), path, pairs, steps)
+        return steps
+    removed = added = False
+    for one, other in left:
+        removed, added = removed or other is None, added or one is None
+    if removed and added:  # a branch of one side and one of the other may begin with the same words
+        _add_words(_first_differences(left, separator), path, pairs, steps)
+        return steps
+    for one, other in left:
+        branch: Branch = other if one is None else one
+        here = extended(path, branch)
+        if branch.next is not None:
+            pairs.append((None, branch.next, here) if one is None else (branch.next, None, here))
+        if is_wanted(branch):
+            audience = subscribers_of(branch)
+            steps.append((here, None, audience) if one is None else (here, audience, None))
+    return steps
+
+
+def _compared(
+    older: Root,
+    newer: Root,
+    old_level: INode,
+    new_level: INode,
+    path: Any,
+    pairs: list[tuple[Any, Any, Any]],
+    steps: list[tuple[Any, Any, Any]],
+) -> list[Any]:
+    """Compare two levels; return the branches that only one of them has, each with None for the other side."""
+    left: list[Any] = []
+    found: list[Any] = []
+    stack: list[Any] = [old_level, new_level]
+    while stack:
+        compare_next(older, newer, None, stack, found)
+    for both in found:
+        if both[0] is None or both[1] is None:
+            left.append(both)
             continue
-        for one, other in left:
-            if one is None:
-                here = extended(path, other)
-                if other.next is not None:
-                    pairs.append((None, other.next, here))
-                yield here, None, subscribers_of(other)
-            else:
-                here = extended(path, one)
-                if one.next is not None:
-                    pairs.append((one.next, None, here))
-                yield here, subscribers_of(one), None
+        one: Branch = both[0]
+        other: Branch = both[1]
+        here = extended(path, other)
+        if one.next is not other.next:
+            pairs.append((one.next, other.next, here))
+        before, after = subscribers_of(one), subscribers_of(other)
+        if before is not after:
+            steps.append((here, before, after))
+    return left
+
+
+def _add_words(
+    found: Iterable[tuple[Any, _Step, _Step]],
+    path: Any,
+    pairs: list[tuple[Any, Any, Any]],
+    steps: list[tuple[Any, Any, Any]],
+) -> None:
+    """Add what words lead to on the two sides."""
+    for word, old, new in found:
+        here = (path, word)
+        if old.below is not new.below:
+            pairs.append((old.below, new.below, here))
+        steps.append((here, old.subscribers, new.subscribers))
 
 
 def _are_same_options(before: Any, after: Any) -> bool:
