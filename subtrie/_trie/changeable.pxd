@@ -9,12 +9,15 @@ from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clea
 from subtrie._trie.branch cimport (
     Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in,
 )
+from subtrie._trie.duties cimport Duty
 from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
 from subtrie._trie.groups cimport members_of
+from subtrie._trie.interest cimport Notices
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.answer_cache cimport forget
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.filed cimport Filing
+from subtrie._trie.queries.listing cimport branch_at
 from subtrie._trie.reverse_index cimport Index
 from subtrie._trie.subscribers cimport Entry, checked_entry, subscriber_hash
 
@@ -25,7 +28,7 @@ cdef Plan _UNMADE_PLAN
 cdef class Changeable(Matchable):
     cdef readonly object dialect
     cdef Index _index
-    cdef object _notices
+    cdef Notices _notices
     cdef object _retries
     cdef object _taken_at
     cdef object _name
@@ -46,30 +49,31 @@ cdef class Changeable(Matchable):
     cdef tuple _checked(self, object subscription)
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
-    cdef object _clear(self, object notice)
+    cdef object _clear(self, Duty notice)
     @cython.locals(edit=Subscribe)
     cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(made=bint, in_doubt=bint)
-    cdef object _put_edit(self, tuple place, Subscribe edit, object notice)
+    cdef object _put_edit(self, tuple place, Subscribe edit, Duty notice)
     @cython.locals(entry=Entry, filing=Filing, look=bint)
     cdef object _put_filed(self, tuple place, Subscribe edit)
     @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     @cython.locals(made=bint, in_doubt=bint)
-    cdef object _take_edit(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit, object notice)
+    cdef object _take_edit(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit, Duty notice)
     cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
-    cdef object _notice(self, FilterEdit edit)
+    cdef Duty _notice(self, FilterEdit edit)
     cdef bint _crosses(self, FilterEdit edit) except -1
     @cython.locals(retries=Py_ssize_t)
-    cdef object _after(self, FilterEdit edit, object notice)
-    cdef object _tell(self, object notice)
-    cdef object _note(self, FilterEdit edit, object notice, object raised)
+    cdef object _after(self, FilterEdit edit, Duty notice)
+    @cython.locals(notices=Notices, raised=list)
+    cdef object _tell(self, Duty notice)
+    cdef object _note(self, FilterEdit edit, Duty notice, object raised)
     cdef object _count_retries(self, Py_ssize_t number)
     @cython.locals(pair=Pair)
     cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, Edit edit)
     @cython.locals(index=Index)
     cdef object _withdraw_all(self)
-    cdef object _clear_filings(self, object after)
+    cdef object _clear_filings(self, Duty after)
     cdef object _catch_up(self)
     @cython.locals(hash=uint64_t, root=Root)
     cdef object _spelled_for(self, object subscriber)

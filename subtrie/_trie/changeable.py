@@ -28,12 +28,15 @@ if not cython.compiled:
         subscribers_of,
         words_in,
     )
+    from subtrie._trie.duties import Duty
     from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._trie.filed import Filing
     from subtrie._trie.groups import members_of
+    from subtrie._trie.interest import Watched
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.answer_cache import forget
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
+    from subtrie._trie.queries.listing import branch_at
     from subtrie._trie.reverse_index import Index
     from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
     from subtrie._trie.words import word_hash
@@ -42,18 +45,16 @@ else:
 
 from ctrie._nodes import NODES, check_level
 from ctrie._subclasses import not_to_be_changed
-from subtrie._trie.duties import Duty
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
 from subtrie._trie.filed import Wide, iter_filed, key_filed
 from subtrie._trie.groups import PARTS, check_value
-from subtrie._trie.interest import Watched
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import words_of
 from subtrie._trie.merging import change_rows
 from subtrie._trie.options import one_of_equals
-from subtrie._trie.queries.listing import Spelled, branch_at, spelled, spelled_for, walk
+from subtrie._trie.queries.listing import Spelled, spelled, spelled_for, walk
 from subtrie._trie.reverse_index import filed_in
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
@@ -361,7 +362,7 @@ class Changeable(Matchable):
                     end_in_doubt(self._tally)
                 else:
                     end_change(self._tally, made and edit.present is None, made and edit.crossed)
-                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
+                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.is_any_left()):
                     self._after(edit, notice)
         except BaseException as raised:
             self._note(edit, notice, raised)
@@ -393,7 +394,7 @@ class Changeable(Matchable):
                     end_in_doubt(self._tally)
                 else:
                     end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
-                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.waits):
+                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.is_any_left()):
                     self._after(edit, notice)
         except BaseException as raised:
             self._note(edit, notice, raised)
@@ -542,7 +543,7 @@ class Changeable(Matchable):
         """Settle and strike the filings that earlier changes have left: there was no memory, or a user's
         `__eq__` had raised."""
         left = self._index.left  # type: ignore[union-attr]
-        if left.waits:
+        if left.is_any():
             left.do_all(self._finish)
 
     def _finish(self, duty: Duty) -> None:

@@ -11,9 +11,15 @@ and does it.
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 from typing import Any
 
-from ctrie._slot import Slot, compare_and_set, initialise, load
+if not cython.compiled:
+    from ctrie._slot import Slot, compare_and_set, initialise, load
 
 _ON_NO_LIST: Any = object()
 
@@ -33,14 +39,14 @@ class Duties:
     """Duties that wait."""
 
     __slots__ = ("_first",)
+    _first: Slot
 
     def __init__(self) -> None:
-        self._first: Any = Slot.__new__(Slot)
+        self._first = Slot.__new__(Slot)
         initialise(self._first, None)
 
-    @property
-    def waits(self) -> bool:
-        """Whether a duty waits."""
+    def is_any(self) -> bool:
+        """Return whether a duty waits."""
         return load(self._first) is not None
 
     def put(self, duty: Duty) -> None:

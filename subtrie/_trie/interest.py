@@ -32,15 +32,21 @@ as told: its listener may wait for something that does not exist there.
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 import inspect
 import opcode
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ctrie._slot import Slot, compare_and_set, initialise, load
-from ctrie._thread_owner import Doer
-from subtrie._trie.duties import Duties, Duty
+if not cython.compiled:
+    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from ctrie._thread_owner import Doer
+    from subtrie._trie.duties import Duties, Duty
 
 _RESUME = opcode.opmap["RESUME"]
 
@@ -55,6 +61,7 @@ class Deliverer(Doer):
     """A thread that delivers until it is done."""
 
     __slots__ = ("done",)
+    done: bool
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,6 +70,18 @@ class Deliverer(Doer):
 
 class Notices:
     """The notices of one trie: of its filters, or of their groups."""
+
+    of_groups: bool
+    failed: bool  # whether one of `_expected` may be marked as failed: set after the mark, reset before a look
+    _listener: Listener
+    _waiting: Duties
+    _place: Slot
+    _left: Slot  # whether a delivery has ended without memory
+    _expected: dict[Duty, None]  # the notices of those changes of the interpreted twin that have begun
+    # Only the delivering thread uses these three:
+    _taken: deque[Watched | None]
+    _told: set[Watched]  # what the listener knows as wanted
+    _under_way: tuple[Watched, bool] | None  # the notice that the listener is being told
 
     def __init__(self, listener: Listener, of_groups: bool) -> None:
         name = "on_group_interest" if of_groups else "on_interest"
@@ -73,22 +92,20 @@ class Notices:
         self.of_groups = of_groups
         self._listener = listener
         self._waiting = Duties()
-        self._place: Any = Slot.__new__(Slot)
+        self._place = Slot.__new__(Slot)
         initialise(self._place, None)
-        self._left: Any = Slot.__new__(Slot)  # whether a delivery has ended without memory
+        self._left = Slot.__new__(Slot)
         initialise(self._left, False)
-        # Of the interpreted twin's changes:
-        self._expected: dict[Duty, None] = {}  # the notices of those that have begun
-        self.failed = False  # whether one of them may be marked as failed: set after the mark, reset before a look
-        # Only the delivering thread uses these three:
-        self._taken: deque[Watched | None] = deque()
-        self._told: set[Watched] = set()  # what the listener knows as wanted
-        self._under_way: tuple[Watched, bool] | None = None  # the notice that the listener is being told
+        self._expected = {}
+        self.failed = False
+        self._taken = deque()
+        self._told = set()
+        self._under_way = None
 
-    @property
-    def waits(self) -> bool:
-        """Whether a notice may wait: on the list, or for the next change to give it, because there was no memory."""
-        return self._waiting.waits or self.failed or bool(load(self._left))
+    def is_any_left(self) -> bool:
+        """Return whether a notice may wait: on the list, or for the next change to give it, because there was no
+        memory."""
+        return self._waiting.is_any() or self.failed or bool(load(self._left))
 
     def leave(self) -> None:
         """Leave what waits to the next change."""
@@ -126,7 +143,7 @@ class Notices:
     def _deliver_as(self, me: Deliverer, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         try:
             # Progress: each round delivers what is on the list.
-            while self.waits and self._take_place(me):
+            while self.is_any_left() and self._take_place(me):
                 self._deliver(is_wanted, raised, again)
                 self._leave_place(me)
         finally:
@@ -134,7 +151,7 @@ class Notices:
 
     def _take_place(self, me: Deliverer) -> bool:
         """Return whether we have the place. If not, the thread that has it will check the list again."""
-        doer = load(self._place)
+        doer: Any = load(self._place)
         free = doer is None or doer.done
         if not free and not doer.is_left_behind():
             return False
@@ -192,11 +209,14 @@ class Notices:
             self._taken.popleft()
             return
         wanted = is_wanted(watched)
-        if wanted is not (watched in self._told):
+        if wanted != (watched in self._told):
             self._under_way = watched, wanted
             self._note_told(watched, wanted)
             try:
-                self._listener(*(watched if self.of_groups else (watched,)), wanted)
+                if self.of_groups:
+                    self._listener(watched[0], watched[1], wanted)
+                else:
+                    self._listener(watched, wanted)
             except MemoryError as error:
                 if not again or not _had_begun(error):
                     raise  # it is told once more
@@ -212,7 +232,10 @@ class Notices:
         self._taken.popleft()
 
     def _note_told(self, watched: Watched, wanted: bool) -> None:
-        (self._told.add if wanted else self._told.discard)(watched)
+        if wanted:
+            self._told.add(watched)
+        else:
+            self._told.discard(watched)
 
 
 def _had_begun(error: BaseException) -> bool:

@@ -7,6 +7,7 @@ from ctrie._memory cimport untrack
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._edits cimport edit_trie
 from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
+from subtrie._trie.duties cimport Duties
 from subtrie._trie.filed cimport Filing, find_filed, with_filed, without_filed
 
 cdef object PENDING, TOUCHED, SETTLED
@@ -48,7 +49,7 @@ cdef class Strike(IndexEdit):
 
 
 cdef class Index(Rooted):
-    cdef readonly object left
+    cdef readonly Duties left
 
     cpdef object owner_of(self, object subscriber, uint64_t hash)
     @cython.locals(edit=File)

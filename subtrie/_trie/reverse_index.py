@@ -46,10 +46,10 @@ if not cython.compiled:
     from ctrie._memory import untrack
     from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
+    from subtrie._trie.duties import Duties
     from subtrie._trie.filed import Filing, find_filed, with_filed, without_filed
 
 from ctrie._nodes import check_level, snodes
-from subtrie._trie.duties import Duties
 from subtrie._trie.filed import check_filed, iter_filed, key_filed
 
 PENDING = "pending"

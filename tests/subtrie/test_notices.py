@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctrie._ctrie import COMPILED
 from subtrie import MQTT, NATS, SubscriptionTrie
 from tests.schedule import Twin
 from tests.scripts import run_script
@@ -336,7 +337,7 @@ class TestCtrlC:
                 sys.settrace(None)
             self.settle(trie, told)
             if left >= 0:
-                assert nth > 5
+                assert nth >= (2 if COMPILED else 6)  # compiled functions are no places: those of the listener are left
                 return
 
     def test_in_the_listener(self) -> None:

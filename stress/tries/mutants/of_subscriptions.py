@@ -367,8 +367,8 @@ OBSERVERS: Final = (
     _of_subscriptions(
         "whoever leaves the place does not look again",
         INTEREST,
-        "            while self.waits and self._take_place(me):\n",
-        "            if self.waits and self._take_place(me):\n",
+        "            while self.is_any_left() and self._take_place(me):\n",
+        "            if self.is_any_left() and self._take_place(me):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),

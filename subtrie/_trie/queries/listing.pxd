@@ -5,7 +5,7 @@ from ctrie._nodes cimport INode, Root, branches, compare_next, rdcss_read_root
 from ctrie._signals cimport EVERY, check_signals
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, subscribers_of, words_in
 from subtrie._trie.match.deliveries cimport new_told
-from subtrie._trie.match.reading cimport extended, words_of
+from subtrie._trie.match.reading cimport branch_in, extended, words_of
 from subtrie._trie.packed_key cimport words_followed
 from subtrie._trie.groups cimport Shared
 from subtrie._trie.keyed cimport SetNode, changed_listed, find_keyed
@@ -16,6 +16,8 @@ from subtrie._trie.words cimport MARKED
 @cython.locals(excepting=Excepting)
 cdef bint _leaves(object dialect, tuple texts, tuple given, Entry entry) except -1
 
+@cython.locals(level=INode, depth=Py_ssize_t, taken=Py_ssize_t, branch=Branch)
+cpdef Branch branch_at(Root root, tuple words, tuple hashes, str separator)
 cdef str _text(object dialect, object group, tuple words)
 cdef object _subscription(str filter, object entry)
 @cython.locals(rows=list, place=Py_ssize_t, step=tuple, before=Entry, after=Entry, words=tuple, plain=bint, text=str)

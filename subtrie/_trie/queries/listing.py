@@ -21,7 +21,7 @@ if not cython.compiled:
     from subtrie._trie.groups import Shared
     from subtrie._trie.keyed import SetNode, changed_listed, find_keyed
     from subtrie._trie.match.deliveries import new_told
-    from subtrie._trie.match.reading import extended, words_of
+    from subtrie._trie.match.reading import branch_in, extended, words_of
     from subtrie._trie.packed_key import words_followed
     from subtrie._trie.subscribers import Entry, Excepting, living
     from subtrie._trie.words import MARKED
@@ -32,7 +32,6 @@ from subtrie._trie.exclusions import leave_a_topic
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
 from subtrie._trie.keyed import changed_keyed, iter_keyed
 from subtrie._trie.match.deliveries import Subscription
-from subtrie._trie.match.reading import branch_in
 from subtrie.dialects import Dialect, Words
 
 

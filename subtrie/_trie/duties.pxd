@@ -1,0 +1,26 @@
+# C types for duties.py.
+cimport cython
+
+from ctrie._native cimport Slot, compare_and_set, initialise, load
+
+cdef object _ON_NO_LIST
+
+
+@cython.trashcan(True)
+cdef class Duty:
+    cdef public object what
+    cdef public object detail
+    cdef public object rest
+
+
+cdef class Duties:
+    cdef Slot _first
+
+    cdef bint is_any(self) except -1
+    cpdef object put(self, Duty duty)
+    cpdef Duty first(self)
+    cpdef bint take(self, Duty first) except -1
+    @cython.locals(duty=Duty, following=Duty)
+    cpdef object do_all(self, object do)
+    @cython.locals(following=Duty)
+    cdef object _put_back(self, Duty duty)
