@@ -23,6 +23,7 @@ used, and where the project has another `stress`, a test that asks for one fails
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import SystemRandom
@@ -49,17 +50,22 @@ def _seconds(text: str) -> float:
 
 
 def _ours() -> Any:
-    """Our `stress`. A test in a project that has another one fails here."""
-    from subtrie._ours import somebody_elses
-
-    place = somebody_elses("stress")
+    """Our `stress`. A test in a project that has another one fails here. The tries are not imported, which may not have
+    been compiled.
+    """
+    spec = importlib.util.spec_from_file_location("_ours", Path(__file__).with_name("subtrie") / "_ours.py")
+    assert spec is not None
+    assert spec.loader is not None
+    ours = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ours)
+    place = ours.somebody_elses("stress")
     if place:
         pytest.fail(
             f"the fixtures of subtrie's stress stay away, since `import stress` finds {place} here: call "
             "`subtrie.stress.run` or `subtrie.stress.explore` instead",
             pytrace=False,
         )
-    from subtrie import stress
+    import stress
 
     return stress
 

@@ -112,6 +112,32 @@ def test_explore_and_run_work_without_the_tries(tmp_path: Path) -> None:
     assert done.stdout.split("\n")[:4] == ["LINEARIZABLE LINEARIZABLE"] * 2 + ["ILLEGAL ILLEGAL"] * 2
 
 
+TESTS = """
+from counters import Right, Wrong
+
+def test_run(linearizable):
+    linearizable(Right, None, [("increment",)], duration=0.5)
+
+def test_explore(every_schedule):
+    every_schedule(Right, None, [[("increment",)], [("increment",)]])
+
+def test_wrong(every_schedule):
+    every_schedule(Wrong, None, [[("increment",)], [("increment",)]])
+"""
+
+
+def test_the_fixtures_work_without_the_tries(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "subtrie_pytest.py", tmp_path)
+    (tmp_path / "subtrie").mkdir()
+    shutil.copy(
+        ROOT / "subtrie" / "_ours.py", tmp_path / "subtrie"
+    )  # where it is installed, but not what imports tries
+    (tmp_path / "test_it.py").write_text(TESTS)
+    options = ["-p", "subtrie_pytest", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "test_it.py"]
+    done = run_alone(tmp_path, "import pytest; sys.exit(pytest.main(sys.argv[1:]))", *options)
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+
+
 HISTORY = """\
 {"stress": 1, "spec": "register"}
 [0, 0, 0, 1, "write", [1], null]
