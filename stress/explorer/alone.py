@@ -1,12 +1,15 @@
 """No specification: an answer is right if some sequential order of the calls on fresh objects gives it. A call that
-would wait there waits. All calls are made twice: if they get other answers then, nothing can be said of the object.
+would wait there waits. All calls are made on two objects: if these give other answers, nothing can be said of them.
+
+Whoever tries orders adds call to call. So the latest objects are kept, and the next call is made on them: but only if
+nothing had to be put back that outlives them, since they are as their calls have left them then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from stress.answers import as_it_is
 from stress.explorer.clock import OneClock
@@ -20,6 +23,16 @@ from stress.spec import WAITS, Spec, State
 __all__ = ["Alone", "AnyAnswer"]
 
 _MOST_WAITS = 50
+_MOST_ALIVE = 16
+
+
+class _Alive(NamedTuple):
+    """An object on which calls have been made, its scheduler, the time by then, and the marks of what was made."""
+
+    made: Any
+    one: _OneThread
+    clock: float
+    marks: dict[Any, Any]
 
 
 class Alone(OfCalls):
@@ -29,41 +42,58 @@ class Alone(OfCalls):
         super().__init__()
         self._bound, self._factory = bound, factory
         self._seam: Any = None
-        self._plain: PlainState | None = None
+        self._state: Any = None
+        self._code: Any = None
+        self._alive: dict[Calls, tuple[_Alive, _Alive]] = {}
+        """Objects that these calls have been made on."""
 
     def live_in(self, seam: Seam, plain: PlainState) -> None:
         """Make the calls on this seam."""
-        self._seam, self._plain = seam, plain
+        self._seam, self._state = seam, plain
 
     def _learn(self, calls: Calls) -> None:
-        first: list[Any] = []
-        answer = self._made(calls, first)
-        first += _of_many_sizes()  # these live on meanwhile, so that an `id` is another one
-        self.demand_equal(calls, answer, self._made(calls, []))
+        if self._code is not self._state.stepped.alike:
+            self._alive.clear()  # their code has other steps now
+            self._code = self._state.stepped.alike
+        one, other = self._alive.pop(calls[:-1], (None, None))
+        kept: list[Any] = []
+        answer, one = self._made(calls, one, kept)
+        if other is None:
+            kept += _of_many_sizes()  # these live on meanwhile, so that an `id` is another one
+        again, other = self._made(calls, other, kept)
+        self.demand_equal(calls, answer, again)
         self._known[calls] = answer
+        if one is not None and other is not None:
+            self._alive[calls] = one, other
+            if len(self._alive) > _MOST_ALIVE:
+                del self._alive[next(iter(self._alive))]
 
-    def _made(self, calls: Calls, objects: list[Any]) -> Any:
-        """The answer to the last of these calls. The object goes into `objects`."""
-        seam, plain = self._seam, self._plain
-        assert plain is not None
-        one = _OneThread(seam)
+    def _made(self, calls: Calls, alive: _Alive | None, kept: list[Any]) -> tuple[Any, _Alive | None]:
+        """The answer to the last of these calls, and the object then, if it can be kept. All others have been made on
+        `alive`; None: on none yet. The object goes into `kept`.
+        """
+        seam, plain = self._seam, self._state
+        one = _OneThread(seam) if alive is None else alive.one
         before, clock, answer = seam.before, seam.clock, None
-        seam.before, seam.scheduler, seam.clock = None, one, 0.0
-        plain.alone_begins()
+        seam.before, seam.scheduler, seam.clock = None, one, 0.0 if alive is None else alive.clock
+        plain.alone_begins(self._factory, {} if alive is None else alive.marks)
         try:
-            made = self._factory()
-            objects.append(made)
-            for op, args in calls:
+            made = self._factory() if alive is None else alive.made
+            kept.append(made)
+            for op, args in calls if alive is None else calls[-1:]:
                 try:
                     answer = self._bound(made, op)(*args)
                 except ANSWERS as error:
                     answer = error
                 if one.would_wait:  # what the object raised on its way out is no answer
-                    return WAITS
+                    return WAITS, None
             # While it is as the call left it: what was filled by a method is emptied again in the end.
-            return freeze(answer) if isinstance(answer, ANSWERS) else self.normalise(calls[-1][0], as_it_is(answer))
+            is_raised = isinstance(answer, ANSWERS)
+            told = freeze(answer) if is_raised else self.normalise(calls[-1][0], as_it_is(answer))
+            marks = plain.marks()
+            return told, None if marks is None else _Alive(made, one, seam.clock, marks)
         except WouldWait:
-            return WAITS
+            return WAITS, None
         finally:
             plain.alone_ends()
             seam.before, seam.scheduler, seam.clock = before, None, clock

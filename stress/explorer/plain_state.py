@@ -180,9 +180,15 @@ class PlainState(StandIns):
         self._spaces.clear()
         self._sources.clear()
 
-    def alone_begins(self) -> None:
-        """Calls are about to be made by one thread alone, from the state before an execution."""
+    def alone_begins(self, factory: Any, marks: Mapping[Any, Any]) -> None:
+        """Calls are about to be made by one thread alone, from the state before an execution, on a new object of the
+        factory's, or on one with these `marks`.
+        """
         self.put_back()
+        self._saved.update(marks)
+        self._calling[MAIN] = factory
+        if isinstance(factory, type):
+            self._saved[id(factory), "called"] = factory
         self._quick.clear()
         self.listens, self._last_step, self._rounds = True, MAIN, 0
 

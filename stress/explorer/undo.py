@@ -53,6 +53,10 @@ class Undo:
             self._undo.pop()()
         self._saved.clear()
 
+    def marks(self) -> dict[Any, Any] | None:
+        """The marks of what was made meanwhile; None if something is to be put back."""
+        return None if self._undo else self._saved.copy()
+
     def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
         key = (id(owner), name)
         if not self.listens or key in self._saved or (id(owner) in self._lying and id(owner) not in self._of_all):
