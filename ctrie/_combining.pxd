@@ -26,6 +26,8 @@ cdef class Combining:
     cdef object equal
     cdef int kept
     cdef bint asks
+    cdef Py_ssize_t common
+    cdef bint uncounted
     cdef Gen gen
 
     @cython.locals(x=INode, y=INode)
@@ -37,6 +39,7 @@ cdef class Combining:
     cdef CNode cnode(self, object x, object y, int lev)
     @cython.locals(cn=CNode, only=SNode)
     cdef object branch(self, object x, object y, int lev)
+    cdef object shared(self, object branch, object content)
     cdef object pair(self, Pair x, Pair y, int lev)
     cdef Pair of_both(self, Pair x, Pair y)
     @cython.locals(rest=list, kept=list, one=Pair, other=Pair, both=Pair)
@@ -52,6 +55,6 @@ cdef object _content(Root root, object branch)
 cdef list _entries(object node)
 @cython.locals(both=Combining)
 cdef Combining _prepared(Root mine, Root theirs, object equal, int kept, bint asks)
-@cython.locals(both=Combining)
-cdef Root combined(Root mine, Root theirs, object equal, int kept)
+@cython.locals(both=Combining, root=Root)
+cdef tuple combined(Root mine, Root theirs, object equal, int kept)
 cdef bint has_any(Root mine, Root theirs, object equal, int kept) except -1

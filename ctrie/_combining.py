@@ -59,12 +59,14 @@ BOTH_AS_THEIRS = 8  # those of both, as the other has them
 class Combining:
     """Two read-only tries on the way to one. Private to its thread."""
 
-    __slots__ = ("asks", "equal", "gen", "kept", "mine", "theirs")
+    __slots__ = ("asks", "common", "equal", "gen", "kept", "mine", "theirs", "uncounted")
     mine: Root
     theirs: Root
     equal: Callable[[Any, Any], Any] | None
     kept: int
     asks: bool  # whether there is any key to keep is all that matters
+    common: int  # how many keys both have, without those of branches that both share
+    uncounted: bool  # whether they share a branch
     gen: Gen
 
     def top(self) -> CNode:
@@ -122,12 +124,12 @@ class Combining:
     def branch(self, x: Any, y: Any, lev: int) -> Any:
         """Return the branch at depth `lev` for two branches, each an I-node or a pair; None for nothing."""
         if x is y:
-            return x if self.kept & (BOTH | BOTH_AS_THEIRS) else None
+            return self.shared(x, x)
         one, other = _content(self.mine, x), _content(self.theirs, y)
         if isinstance(one, Pair) and isinstance(other, Pair):
             return self.pair(one, other, lev)
         if one is other:
-            return x if self.kept & (BOTH | BOTH_AS_THEIRS) else None
+            return self.shared(x, one)
         check_signals()
         if lev >= HASH_BITS:
             return self.collisions(one, other)
@@ -141,6 +143,14 @@ class Combining:
         only = only_pair(cn)
         return new_inode(cn, self.gen) if only is None else only
 
+    def shared(self, branch: Any, content: Any) -> Any:
+        """Return what is kept of a branch that both share."""
+        if isinstance(content, Pair):
+            self.common += 1
+        else:
+            self.uncounted = True
+        return branch if self.kept & (BOTH | BOTH_AS_THEIRS) else None
+
     def pair(self, x: Pair, y: Pair, lev: int) -> Any:
         """Return the branch at depth `lev` for two pairs."""
         if same_key(x, y.key, y.hash, self.equal):
@@ -151,6 +161,7 @@ class Combining:
 
     def of_both(self, x: Pair, y: Pair) -> Pair | None:
         """Return what is kept of a key that both have."""
+        self.common += 1
         return x if self.kept & BOTH else y if self.kept & BOTH_AS_THEIRS else None
 
     def collisions(self, x: Any, y: Any) -> Any:
@@ -216,17 +227,21 @@ def _prepared(mine: Root, theirs: Root, equal: Callable[[Any, Any], Any] | None,
     both.equal = equal
     both.kept = kept
     both.asks = asks
+    both.common = 0
+    both.uncounted = False
     both.gen = Gen()
     return both
 
 
-def combined(mine: Root, theirs: Root, equal: Callable[[Any, Any], Any] | None, kept: int) -> Root:
-    """Return a read-only trie of those keys of two read-only tries that are kept. O(n) for the keys below branches that
-    both have and do not share; O(1) for any other branch."""
+def combined(mine: Root, theirs: Root, equal: Callable[[Any, Any], Any] | None, kept: int) -> tuple[Root, int]:
+    """Return a read-only trie of those keys of two read-only tries that are kept, and how many keys both have; -1 if
+    that is not known, since they share branches. O(n) for the keys below branches that both have and do not share; O(1)
+    for any other branch."""
     both = _prepared(mine, theirs, equal, kept, False)
     paused = pause_collector()
     try:
-        return new_root(new_inode(both.top(), both.gen), True)
+        root = new_root(new_inode(both.top(), both.gen), True)
+        return root, -1 if both.uncounted else both.common
     finally:
         resume_collector(paused)
 

@@ -9,7 +9,7 @@ from ctrie._ctrie cimport Ctrie, compares_as
 from ctrie._descent cimport Absent, is_there
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root
-from ctrie._tally cimport doubt
+from ctrie._tally cimport begin_change, end_change, end_in_doubt, read, taken_over
 
 
 cdef class OneByOne:
@@ -23,3 +23,4 @@ cdef inline Borrowed members_of(OneByOne set) noexcept:
 cdef Ctrie _UNMADE
 cdef int _hold(OneByOne made, Ctrie members) except -1
 cdef Ctrie _keys_of(mine, theirs)
+cdef tuple _counted_root(Ctrie members)

@@ -16,8 +16,8 @@ if not cython.compiled:
     from ctrie._combining import BOTH, BOTH_AS_THEIRS, MINE, THEIRS, combined, has_any
     from ctrie._ctrie import Ctrie, compares_as
     from ctrie._descent import Absent, is_there
-    from ctrie._nodes import empty_root, fork_root, freeze_root
-    from ctrie._tally import doubt
+    from ctrie._nodes import Root, empty_root, fork_root, freeze_root
+    from ctrie._tally import begin_change, end_change, end_in_doubt, read, taken_over
 
 from ctrie._signatures import SUBSCRIPTED
 from ctrie._subclasses import attributes_of, set_attributes
@@ -60,6 +60,14 @@ if not cython.compiled:  # borrowed; the compiled one (_set.pxd) counts no refer
 
 # The members of a set between __new__ and __init__. They are read-only, so nothing can be stored in them and lost.
 _UNMADE: Ctrie = Ctrie.__new__(Ctrie)
+
+
+def _counted_root(members: Ctrie) -> tuple[Root, int]:
+    """Return a read-only root of one instant, and how many members it has; -1 if that is not known."""
+    before = read(members._tally)
+    root = freeze_root(members._root)
+    there = read(taken_over(members._tally, before))
+    return root, -1 if there.doubts else there.items
 
 
 class OneByOne:
@@ -160,12 +168,22 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
     def _combined(self, kept: int, *others: Iterable[Any]) -> CtrieSet:
         """Return what is kept of this set and another one (see `combined`), of that and the next one, and so on."""
         members = cython.cast(Ctrie, self._members)
-        root = freeze_root(members._root)
+        root, number = _counted_root(members)
         for other in others:
-            theirs = freeze_root(_keys_of(self, other)._root)
-            root = combined(root, theirs, members._equal, kept)
+            theirs, more = _counted_root(_keys_of(self, other))
+            root, common = combined(root, theirs, members._equal, kept)
+            if min(number, more, common) < 0:
+                number = -1
+                continue
+            number = number - common if kept & MINE else 0
+            number += more - common if kept & THEIRS else 0
+            number += common if kept & (BOTH | BOTH_AS_THEIRS) else 0
         made = members._with_root(fork_root(root))
-        doubt(made._tally)
+        begin_change(made._tally)
+        if number < 0:
+            end_in_doubt(made._tally)
+        else:
+            end_change(made._tally, number, 0)
         return self._with_members(made)
 
     def _has_any(self, kept: int, other: Any) -> bool:

@@ -49,7 +49,6 @@ cdef inline void end_change(Tally t, int64_t items, int64_t filters) noexcept:
 
 cdef void end_with_doubts(Tally t, int64_t items, int64_t filters, int64_t doubts, int64_t filter_doubts) noexcept
 cdef void end_in_doubt(Tally t) noexcept
-cdef void doubt(Tally t) noexcept
 cpdef Counts read(Tally t)
 cpdef Tally taken_over(Tally t, Counts before)
 cdef Counts begin_clear(Tally t)

@@ -81,12 +81,6 @@ def end_in_doubt(t: Tally) -> None:
     end_with_doubts(t, 0, 0, 1, 1)
 
 
-def doubt(t: Tally) -> None:
-    """Note that the numbers are not known."""
-    begin_change(t)
-    end_in_doubt(t)
-
-
 def read(t: Tally) -> Counts:
     """Return what a tally says now."""
     done = t.sum(DONE)  # first, and those begun last

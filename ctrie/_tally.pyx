@@ -25,12 +25,6 @@ cdef void end_in_doubt(Tally t) noexcept:
         end_with_doubts(t, 0, 0, 1, 1)
 
 
-cdef void doubt(Tally t) noexcept:
-    """Note that the numbers are not known."""
-    begin_change(t)
-    end_in_doubt(t)
-
-
 cpdef Counts read(Tally t):
     """Return what a tally says now."""
     cdef Counts counts = Counts.__new__(Counts)

@@ -159,8 +159,8 @@ FILLED = 1
 OVERTAKEN = 2  # the rows are used up, but in vain
 
 DEEP = 100
-"""Below so many words, rows are done one by one, which takes no more stack for more words. A thread with a stack of 256 kB
-has room for five times as many, and so many calls of the interpreted twin are within what Python allows."""
+"""Below so many words, rows are done one by one, which takes no more stack for more words. A thread with a stack of
+256 kB has room for five times as many, and so many calls of the interpreted twin are within what Python allows."""
 
 
 def fill(filling: Filling) -> int:
