@@ -173,7 +173,8 @@ class Schedule:
 
 
 def _changes(execution: Execution, thread: int) -> int:
-    return sum(execution.order[step] == thread for step in execution.wrote)
+    # A copy, since the collector may run meanwhile, and an object's end may change slots.
+    return sum(execution.order[step] == thread for step in list(execution.wrote))
 
 
 def _next(execution: Execution) -> int | None:
