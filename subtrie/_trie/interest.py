@@ -12,8 +12,8 @@ delivery. The place is given up then, too, and filters that were not looked at w
 Without memory a delivery is tried once more; after that it waits for the next change (duties.py), and the change that
 it follows does not fail.
 In the interpreted twin there may be no memory even for a call that puts a notice on the list. So a change names its
-notice before it begins, and strikes it when it is over (`follow`). One that ends by an error marks its notice as
-failed, which takes no memory, and the next delivering thread looks at that filter, too. Nor does it take any to mark a
+notice before it begins, and strikes it when it is over (`follow`). One that ends without memory marks its notice
+as failed, which takes none, and the next delivering thread looks at that filter, too. Nor does it take any to mark a
 thread as done with delivering, whose place is then free though it could not be given up.
 Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
 before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
@@ -26,7 +26,7 @@ as told: its listener may wait for something that does not exist there.
     waiting: the Watched that wait, as duties (duties.py)
     place:   None               no thread delivers
              Deliverer          this thread delivers; only it uses the filters that were taken off the list and told
-                                until it is `done`
+                                until it is `done`, without memory
     left:    whether a delivery has ended without memory; it may be True too long, but not False
 """
 
@@ -49,6 +49,7 @@ if not cython.compiled:
     from subtrie._trie.duties import Duties, Duty
 
 _RESUME = opcode.opmap["RESUME"]
+_LACKING = (MemoryError, RecursionError)  # made here: an except clause would need memory to make it
 
 Watched = str | tuple[str, str | None]
 """What the listener is told about: a filter; or (filter, group), with None for the subscribers in no group."""
@@ -58,7 +59,7 @@ IsWanted = Callable[[Watched], bool]
 
 
 class Deliverer(Doer):
-    """A thread that delivers until it is done."""
+    """A thread that delivers. It is done if its delivery has ended without memory."""
 
     __slots__ = ("done",)
     done: bool
@@ -113,15 +114,17 @@ class Notices:
         compare_and_set(self._left, False, True)
 
     def follow(self, notice: Duty, change: Callable[..., None], *arguments: Any) -> None:
-        """Call a change of the interpreted twin that this notice may follow. What ends by an error may have been made,
-        and its notice be on no list: then a delivery looks at this one, too."""
+        """Call a change of the interpreted twin that this notice may follow. What ends without memory may have been
+        made, and its notice be on no list: then a delivery looks at this one, too."""
         self._expected[notice] = None
         try:
             change(*arguments)
-            del self._expected[notice]
-        except BaseException:  # no `finally` is within: one that raises without memory may let 3.13 pass by handlers
+        except _LACKING:  # no `finally` is within: one that raises without memory may let 3.13 pass by handlers
             notice.detail = self.failed = True  # from left to right
             raise
+        finally:
+            if notice.detail is None:
+                del self._expected[notice]
 
     def put_on_list(self, duty: Duty) -> None:
         """Let the next delivery look at the filter that is this duty; None: any filter may have got its first
@@ -136,8 +139,10 @@ class Notices:
         me = Deliverer()
         try:
             self._deliver_as(me, is_wanted, raised, again)
+        except _LACKING:
+            me.done = True  # before a step that may fail
+            raise
         finally:
-            me.done = True
             self._leave_place(me)
 
     def _deliver_as(self, me: Deliverer, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
