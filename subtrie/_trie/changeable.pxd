@@ -18,7 +18,7 @@ from subtrie._trie.match.answer_cache cimport forget
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.filed cimport Filing
 from subtrie._trie.queries.listing cimport branch_at
-from subtrie._trie.reverse_index cimport Index
+from subtrie._trie.reverse_index cimport Index, new_filing
 from subtrie._trie.subscribers cimport Entry, checked_entry, subscriber_hash
 
 cdef Root _UNMADE
@@ -54,13 +54,17 @@ cdef class Changeable(Matchable):
     cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(made=bint, in_doubt=bint)
     cdef object _put_edit(self, tuple place, Subscribe edit, Duty notice)
-    @cython.locals(entry=Entry, filing=Filing, look=bint)
+    @cython.locals(entry=Entry, index=Index)
     cdef object _put_filed(self, tuple place, Subscribe edit)
+    @cython.locals(hash=uint64_t, filing=Filing, index=Index, look=bint)
+    cdef object _file_and_put(self, tuple place, Subscribe edit, object owner, Duty after)
     @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     @cython.locals(made=bint, in_doubt=bint)
     cdef object _take_edit(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit, Duty notice)
     cdef object _take_filed(self, tuple place, object subscriber, uint64_t hash, Unsubscribe edit)
+    @cython.locals(index=Index)
+    cdef object _take_and_strike(self, tuple place, object owner, uint64_t hash, Unsubscribe edit, Duty after)
     cdef Duty _notice(self, FilterEdit edit)
     cdef bint _crosses(self, FilterEdit edit) except -1
     @cython.locals(retries=Py_ssize_t)

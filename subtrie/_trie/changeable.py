@@ -37,7 +37,7 @@ if not cython.compiled:
     from subtrie._trie.match.answer_cache import forget
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
     from subtrie._trie.queries.listing import branch_at
-    from subtrie._trie.reverse_index import Index
+    from subtrie._trie.reverse_index import Index, new_filing
     from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
@@ -471,16 +471,25 @@ class Changeable(Matchable):
         entry = edit.entry
         index: Index = self._index  # type: ignore[assignment]
         owner = index.owner_of(entry.key, entry.hash)
-        after = Duty((place, owner, entry.hash))
-        after.detail = filing = index.file(owner, entry.hash, _filing_key(place))
+        after = Duty((place, owner, entry.hash), new_filing(_filing_key(place)))
+        if cython.compiled:
+            self._file_and_put(place, edit, owner, after)
+        else:
+            index.left.follow(after, self._file_and_put, place, edit, owner, after)
+
+    def _file_and_put(self, place: Place, edit: Subscribe, owner: Any, after: Duty) -> None:
+        index: Index = self._index  # type: ignore[assignment]
+        hash = edit.entry.hash
+        filing: Filing = after.detail
+        index.file(owner, hash, filing)
         look = True
         try:
             edit_filter(self, edit)
             look = False
         finally:
             try:
-                if index.settle(owner, entry.hash, filing) or look:
-                    self._withdraw(place, owner, entry.hash, edit)
+                if index.settle(owner, hash, filing) or look:
+                    self._withdraw(place, owner, hash, edit)
             except BaseException as raised:
                 index.left.put(after)
                 if not isinstance(raised, Exception):
@@ -491,6 +500,13 @@ class Changeable(Matchable):
         index: Index = self._index  # type: ignore[assignment]
         owner = index.owner_of(subscriber, hash)
         after = Duty((place, owner, hash))
+        if cython.compiled:
+            self._take_and_strike(place, owner, hash, edit, after)
+        else:
+            index.left.follow(after, self._take_and_strike, place, owner, hash, edit, after)
+
+    def _take_and_strike(self, place: Place, owner: Any, hash: int, edit: Unsubscribe, after: Duty) -> None:
+        index: Index = self._index  # type: ignore[assignment]
         edit_filter(self, edit)
         try:
             self._withdraw(place, owner, hash, edit)

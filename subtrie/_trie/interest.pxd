@@ -3,7 +3,7 @@ cimport cython
 
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._thread_owner cimport Doer
-from subtrie._trie.duties cimport Duties, Duty
+from subtrie._trie.duties cimport LACKING, Duties, Duty
 
 cdef int _RESUME
 
@@ -18,8 +18,6 @@ cdef class Notices:
     cdef Duties _waiting
     cdef Slot _place
     cdef Slot _left
-    cdef public dict _expected
-    cdef public bint failed
     cdef public object _taken
     cdef public set _told
     cdef public tuple _under_way
@@ -35,8 +33,6 @@ cdef class Notices:
     cdef object _leave_place(self, Deliverer me)
     @cython.locals(waiting=Duty)
     cdef object _deliver(self, object is_wanted, list raised, bint again)
-    @cython.locals(notice=Duty)
-    cdef object _take_failed(self)
     @cython.locals(wanted=bint)
     cdef object _look(self, object is_wanted, list raised, bint again)
     cdef object _note_told(self, object watched, bint wanted)

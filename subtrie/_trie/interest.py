@@ -11,10 +11,8 @@ An exception that is not an `Exception` (Ctrl-C), or that the look itself raises
 delivery. The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
 Without memory a delivery is tried once more; after that it waits for the next change (duties.py), and the change that
 it follows does not fail.
-In the interpreted twin there may be no memory even for a call that puts a notice on the list. So a change names its
-notice before it begins, and strikes it when it is over (`follow`). One that ends without memory marks its notice
-as failed, which takes none, and the next delivering thread looks at that filter, too. Nor does it take any to mark a
-thread as done with delivering, whose place is then free though it could not be given up.
+Where a delivery ends without memory, even its place may not have been given up. So the thread marks itself as done
+before it tries, which takes none.
 Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
 before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
 told again. If the listener itself is interrupted, it has been told. Steps that must not be left out are tried twice,
@@ -46,10 +44,9 @@ from typing import Any
 if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from ctrie._thread_owner import Doer
-    from subtrie._trie.duties import Duties, Duty
+    from subtrie._trie.duties import LACKING, Duties, Duty
 
 _RESUME = opcode.opmap["RESUME"]
-_LACKING = (MemoryError, RecursionError)  # made here: an except clause would need memory to make it
 
 Watched = str | tuple[str, str | None]
 """What the listener is told about: a filter; or (filter, group), with None for the subscribers in no group."""
@@ -73,12 +70,10 @@ class Notices:
     """The notices of one trie: of its filters, or of their groups."""
 
     of_groups: bool
-    failed: bool  # whether one of `_expected` may be marked as failed: set after the mark, reset before a look
     _listener: Listener
     _waiting: Duties
     _place: Slot
     _left: Slot  # whether a delivery has ended without memory
-    _expected: dict[Duty, None]  # the notices of those changes of the interpreted twin that have begun
     # Only the delivering thread uses these three:
     _taken: deque[Watched | None]
     _told: set[Watched]  # what the listener knows as wanted
@@ -97,8 +92,6 @@ class Notices:
         initialise(self._place, None)
         self._left = Slot.__new__(Slot)
         initialise(self._left, False)
-        self._expected = {}
-        self.failed = False
         self._taken = deque()
         self._told = set()
         self._under_way = None
@@ -106,7 +99,7 @@ class Notices:
     def is_any_left(self) -> bool:
         """Return whether a notice may wait: on the list, or for the next change to give it, because there was no
         memory."""
-        return self._waiting.is_any() or self.failed or bool(load(self._left))
+        return self._waiting.is_any() or bool(load(self._left))
 
     def leave(self) -> None:
         """Leave what waits to the next change."""
@@ -114,17 +107,8 @@ class Notices:
         compare_and_set(self._left, False, True)
 
     def follow(self, notice: Duty, change: Callable[..., None], *arguments: Any) -> None:
-        """Call a change of the interpreted twin that this notice may follow. What ends without memory may have been
-        made, and its notice be on no list: then a delivery looks at this one, too."""
-        self._expected[notice] = None
-        try:
-            change(*arguments)
-        except _LACKING:  # no `finally` is within: one that raises without memory may let 3.13 pass by handlers
-            notice.detail = self.failed = True  # from left to right
-            raise
-        finally:
-            if notice.detail is None:
-                del self._expected[notice]
+        """Call a change of the interpreted twin that this notice may follow (`Duties.follow`)."""
+        self._waiting.follow(notice, change, *arguments)
 
     def put_on_list(self, duty: Duty) -> None:
         """Let the next delivery look at the filter that is this duty; None: any filter may have got its first
@@ -139,7 +123,7 @@ class Notices:
         me = Deliverer()
         try:
             self._deliver_as(me, is_wanted, raised, again)
-        except _LACKING:
+        except LACKING:
             me.done = True  # before a step that may fail
             raise
         finally:
@@ -182,29 +166,14 @@ class Notices:
             while self._taken:
                 self._look(is_wanted, raised, again)
             waiting = self._waiting.first()
-            if self.failed:
-                self._take_failed()
-            elif waiting is None:
+            if waiting is None:
                 # Success: nothing is left. Failure: nothing was.
                 compare_and_set(self._left, True, False)
                 return
-            else:
-                self._taken.extend(_in_turn(waiting))
-                # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
-                if not self._waiting.take(waiting):
-                    self._taken.clear()
-
-    def _take_failed(self) -> None:
-        """Take the filters whose changes have ended by an error."""
-        self.failed = False
-        try:
-            for notice in list(self._expected):
-                if notice.detail is not None:
-                    self._taken.append(notice.what)
-                    self._expected.pop(notice)
-        except BaseException:
-            self.failed = True
-            raise
+            self._taken.extend(_in_turn(waiting))
+            # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
+            if not self._waiting.take(waiting):
+                self._taken.clear()
 
     def _look(self, is_wanted: IsWanted, raised: list[Exception], again: bool) -> None:
         """Look at the first filter that was taken off the list. If that raises, it stays there for the next look."""

@@ -53,7 +53,7 @@ cdef class Index(Rooted):
 
     cpdef object owner_of(self, object subscriber, uint64_t hash)
     @cython.locals(edit=File)
-    cdef Filing file(self, object subscriber, uint64_t hash, object key)
+    cdef object file(self, object subscriber, uint64_t hash, Filing filing)
     @cython.locals(sn=SNode)
     cpdef object find_member(self, object owner, uint64_t hash, object key)
     cdef Pair pair_of(self, object subscriber, uint64_t hash)
@@ -71,7 +71,7 @@ cdef class Index(Rooted):
 @cython.locals(index=Index)
 cdef Index new_index()
 @cython.locals(filing=Filing, state=Slot)
-cdef Filing _new_filing(object key)
+cdef Filing new_filing(object key)
 @cython.locals(filing=Filing)
 cdef tuple filings_of(object member)
 cdef bint _is_settled(Filing filing) except -1

@@ -147,13 +147,11 @@ class Index(Rooted):
             sn = find(self, subscriber, hash, None)
         return subscriber if sn is None else sn.key
 
-    def file(self, subscriber: Any, hash: int, key: Any) -> Filing:
-        """Add a PENDING filing of the key."""
-        filing = _new_filing(key)
+    def file(self, subscriber: Any, hash: int, filing: Filing) -> None:
+        """Add a PENDING filing of its key."""
         edit: File = File.__new__(File)
         edit.filing = filing
-        self._edit(edit, subscriber, hash, key, None)
-        return filing
+        self._edit(edit, subscriber, hash, filing.key, None)
 
     def find_member(self, owner: Any, hash: int, key: Any) -> Any:
         """Return what is filed under a key: the key itself, or a filing; None if there is nothing."""
@@ -248,7 +246,8 @@ def filings_of(member: Any) -> tuple[Filing, ...]:
     return (filing, *filing.others)
 
 
-def _new_filing(key: Any) -> Filing:
+def new_filing(key: Any) -> Filing:
+    """A PENDING filing."""
     filing: Filing = Filing.__new__(Filing)
     filing.key = key
     filing.others = ()

@@ -296,14 +296,16 @@ SUBSCRIBER, HASH, KEY = "x", 1, "a.b"
 
 class Steps:
     def __init__(self, twin: Twin, here: bool) -> None:
-        self.index: Any = twin.modules["subtrie._trie.reverse_index"].new_index()
+        self.module: Any = twin.modules["subtrie._trie.reverse_index"]
+        self.index: Any = self.module.new_index()
         self.trie: set[str] = set()
         if here:
             for _ in self.subscribing():
                 pass
 
     def subscribing(self) -> Iterator[None]:
-        filing = self.index.file(SUBSCRIBER, HASH, KEY)
+        filing = self.module.new_filing(KEY)
+        self.index.file(SUBSCRIBER, HASH, filing)
         yield
         self.trie.add(KEY)
         yield
