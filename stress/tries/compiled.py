@@ -274,6 +274,14 @@ class _Named(SubscriptionsUnderTest):
         """As the trie's."""
         return self.trie.unsubscribe(filter, _named(subscriber))
 
+    def subscribe_many(self, *pairs: tuple[str, Any]) -> int:
+        """As in the base class."""
+        return super().subscribe_many(*((filter, _named(subscriber)) for filter, subscriber in pairs))
+
+    def unsubscribe_many(self, *pairs: tuple[str, Any]) -> int:
+        """As in the base class."""
+        return super().unsubscribe_many(*((filter, _named(subscriber)) for filter, subscriber in pairs))
+
     def filters(self, subscriber: str) -> Any:
         """As the trie's."""
         return list(self.trie.filters(_named(subscriber)))

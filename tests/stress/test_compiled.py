@@ -208,6 +208,12 @@ class TestBuilt:
         scenario = Scenario("subscriptions", "listened to, empty", ((("subscribe", ("a.b", "x")),),) * 2)
         assert not trouble_of(None, scenario, ideal=True)[1]
 
+    def test_many_changes_by_one_call_are_of_the_same_subscribers(self) -> None:
+        many = ("unsubscribe_many", tuple((filter, "x") for filter in ("y2", "a.b", "a.c", "a.y1", "a.y2")))
+        executions, trouble = trouble_of(None, Scenario("subscriptions", "words about to part", ((many,), (many,))))
+        assert not trouble
+        assert executions > 2
+
     def test_a_crash_leaves_its_schedule(self, tmp_path: Path) -> None:
         script = tmp_path / "crash.py"
         script.write_text(CRASH)
