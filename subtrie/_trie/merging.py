@@ -31,7 +31,7 @@ if not cython.compiled:
     from ctrie._release import release_items
     from ctrie._signals import EVERY, check_signals
     from ctrie._stack import check_stack
-    from subtrie._trie.branch import Branch, changed_branch, new_branch, subscribers_of, words_in
+    from subtrie._trie.branch import Branch, changed_branch, is_wanted, new_branch, subscribers_of, words_in
     from subtrie._trie.filling import (
         DEEP,
         FILLED,
@@ -47,7 +47,7 @@ if not cython.compiled:
         shared_until,
     )
     from subtrie._trie.match.plan import Matchable
-    from subtrie._trie.taking import numbers_of, take_rows
+    from subtrie._trie.taking import is_single, numbers_of, take_rows
 
 from subtrie._trie.filling import OneByOne
 
@@ -115,13 +115,25 @@ def _filled(f: Filling) -> int:
 def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int) -> None:
     """Change what is below an I-node at depth `lev` of a level for rows number `start` to `end`, which are sorted by
     their words number `depth`."""
-    check_signals()
     check_stack()
+    later = _merge_here(f, inode, lev, start, end, depth)
+    f.above.append(inode)
+    for below, below_lev, first, last, below_depth, levels in later:
+        f.above.extend(levels)
+        _merge(f, below, below_lev, first, last, below_depth)
+        del f.above[len(f.above) - len(levels) :]
+    f.above.pop()
+
+
+def _merge_here(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int) -> list[Any]:
+    """Change the C-node of an I-node for the rows. Return those that go on: at which I-node, and the new levels that
+    lead to it. Nothing below is changed before the C-node is: if its change fails, none of the rows has been done."""
+    check_signals()
     root = f._trie._root
     main = gcas_read(root, inode)
     if depth >= DEEP or not isinstance(main, CNode):
         f.left.extend(numbers_of(f, start, end))
-        return
+        return []
     old: CNode = main
     cn = old
     count = f.count
@@ -140,15 +152,12 @@ def _merge(f: Filling, inode: INode, lev: int, start: int, end: int, depth: int)
     # I-node, or has taken a snapshot; no other thread has seen `cn`.
     if cn is not old and not gcas(root, inode, old, cn):
         f.count = count
-        for _, _, first, last, _ in later:
+        for _, _, first, last, _, _ in later:
             begun.extend(numbers_of(f, first, last))
         f.left.extend(begun)
-        return
+        return []
     release_items(begun)
-    f.above.append(inode)
-    for below, below_lev, first, last, below_depth in later:
-        _merge(f, below, below_lev, first, last, below_depth)
-    f.above.pop()
+    return later
 
 
 def _keep_track(f: Filling, inode: INode) -> None:
@@ -167,10 +176,11 @@ def _with_rows(
     if cn.bitmap & flag and isinstance(branch_at(cn, pos), INode):
         inode: INode = branch_at(cn, pos)
         below = _present(f, inode)
-        later.append((below, lev + W, start, stop, depth))
+        later.append((below, lev + W, start, stop, depth, ()))
         return cn if below is inode else with_other_branch(cn, pos, below)
     numbers = numbers_of(f, start, stop)
     count = f.count
+    known = len(later)
     f.refused = False
     changed: Any = None
     try:
@@ -187,6 +197,7 @@ def _with_rows(
     if f.refused:
         f.count = count
         f.left.extend(numbers)
+        del later[known:]
         return cn
     begun.extend(numbers)
     if not cn.bitmap & flag:
@@ -216,10 +227,10 @@ def _beside(f: Filling, branch: Branch, lev: int, start: int, stop: int, depth: 
         end = shared if place == start else min(abs(end), abs(shared))
     if whole:
         return _with_rows_of(f, branch, start, stop, end, later)
-    return _parted(f, branch, start, stop, depth, abs(end))
+    return _parted(f, branch, start, stop, depth, abs(end), later)
 
 
-def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: int) -> Branch:
+def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: int, later: list[Any]) -> Branch:
     """Return a chain split before the words number `end` of the rows, with the rows."""
     plan = f._trie._plan
     words = words_in(chain, plan.separator)
@@ -229,10 +240,9 @@ def _parted(f: Filling, chain: Branch, start: int, stop: int, depth: int, end: i
     upper = new_branch(words[: end - depth], plan.separator, chain.hash, None, level)
     own: list[Any] = []
     changed = _with_rows_of(f, upper, start, stop, end, own)
-    for _, _, first, last, _ in own:  # in the level, which no other thread has yet
-        known = len(f.left)
-        _merge(f, level, 0, first, last, end)
-        f.refused = len(f.left) - known == last - first  # the level would have a single branch
+    for _, _, first, last, _, _ in own:  # in the level, which no other thread has yet
+        later.extend((*on, (level, *levels)) for *on, levels in _merge_here(f, level, 0, first, last, end))
+    f.refused = not is_wanted(changed) and is_single(gcas_read(f._trie._root, level))  # no row has parted after all
     return changed
 
 
@@ -257,7 +267,7 @@ def _with_rows_of(f: Filling, branch: Branch, start: int, stop: int, end: int, l
         if below is not None:
             below = _present(f, below)
             order(f, start, longer, end)
-            later.append((below, 0, start, longer, end))
+            later.append((below, 0, start, longer, end, ()))
         else:
             below = f.level(start, longer, end)
     return branch if grown is audience and below is branch.next else changed_branch(branch, grown, below)

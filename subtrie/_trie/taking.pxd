@@ -65,7 +65,7 @@ cdef bint _take(
 ) except -1
 cdef MainNode _to_publish(CNode cn, int lev, bint bare, bint top)
 @cython.locals(cn=CNode)
-cdef bint _is_single(MainNode main) except -1
+cdef bint is_single(MainNode main) except -1
 @cython.locals(root=Root, step=Step, below=INode)
 cdef object _look_again(Taking t, INode inode, MainNode main, list steps)
 @cython.locals(

@@ -149,7 +149,7 @@ def _take(t: Taking, inode: INode, lev: int, start: int, end: int, depth: int, b
     top = depth == 0 and lev == 0
     main = old
     changes = _see_what_is_left(t, steps)
-    if changes or (bare and _is_single(old)):
+    if changes or (bare and is_single(old)):
         main = _to_publish(_changed(old, steps, changes), lev, bare, top)
         # Success: the subscriptions of these rows end, at the read of the root, and the C-node no longer leads to the
         # tombs below. Failure: another thread has changed the I-node, or has taken a snapshot.
@@ -165,17 +165,17 @@ def _take(t: Taking, inode: INode, lev: int, start: int, end: int, depth: int, b
     if isinstance(main, TNode):
         t.unburied.append(number)
         return False
-    return lev == 0 and not top and _is_single(main)
+    return lev == 0 and not top and is_single(main)
 
 
 def _to_publish(cn: CNode, lev: int, bare: bool, top: bool) -> MainNode:
     """Return the main node for a C-node that has lost branches."""
-    if bare and _is_single(cn):
+    if bare and is_single(cn):
         return new_tnode(branch_at(cn, 0))
     return contracted(cn, lev, top)
 
 
-def _is_single(main: MainNode) -> bool:
+def is_single(main: MainNode) -> bool:
     """Tell whether a main node is a C-node with one S-node."""
     if not isinstance(main, CNode):
         return False
@@ -193,7 +193,7 @@ def _look_again(t: Taking, inode: INode, main: MainNode, steps: list[Any]) -> No
         if step.single:
             if gcas_read(root, inode) is not main:
                 t.unclear.append(step.number)
-        elif not is_wanted(step.branch) and _is_single(gcas_read(root, below)):
+        elif not is_wanted(step.branch) and is_single(gcas_read(root, below)):
             t.unclear.append(step.number)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from stress.tries.trie_copy import load_copy
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from tests.subtrie.support import subscription_twin
 from tests.subtrie.test_filling import DIALECTS, content, some_rows
 
 
@@ -101,6 +104,44 @@ def test_words_of_one_hash() -> None:
     assert trie.unsubscribe_many([("same6", "x"), *before, ("same2", "y")]) == len(before)
     assert sorted((s.filter, s.subscriber) for s in trie) == sorted(rows)
     trie.check()
+
+
+STARTS = ((), ("a.b.c", "a.b.d"), ("a", "a.b"), ("a.b.c.d", "a.c"), ("d.a", "d.b.c", "d.b.d"))
+ROWS = ("a.b.x", "a.c.x", "a.b", "d.b.c", "d.x", "a.b.c.d.e")
+MEANWHILE: dict[str, Callable[[Any], object]] = {
+    "subscribe": lambda trie: trie.subscribe("z", "other"),
+    "subscribe near": lambda trie: trie.subscribe("a.b.y", "other"),
+    "unsubscribe": lambda trie: trie.unsubscribe("a.b.c", "one"),
+    "snapshot": lambda trie: trie.snapshot(),
+}
+
+
+@pytest.mark.once  # of the interpreted source, in one thread
+@pytest.mark.parametrize("here", STARTS, ids="|".join)
+@pytest.mark.parametrize("other", MEANWHILE)
+def test_as_many_are_told_as_were_changed_whatever_another_thread_does(here: tuple[str, ...], other: str) -> None:
+    twin = subscription_twin()
+    rows = [(filter, "mine") for filter in ROWS]
+    for call, before in (("subscribe_many", ROWS[3:4]), ("unsubscribe_many", ROWS)):
+        at: int | None = 1
+        changed = len(rows) - len(before) if call == "subscribe_many" else len(rows)
+        while at is not None:
+            trie = twin.modules["subtrie"].SubscriptionTrie()
+            for filter in here:
+                trie.subscribe(filter, "one")
+            for filter in before:
+                trie.subscribe(filter, "mine")
+            try:
+                switched = twin.schedule.switch(partial(getattr(trie, call), rows), at, partial(MEANWHILE[other], trie))
+            except LookupError:
+                break
+            assert switched.first == changed, (call, at)
+            assert {s.filter for s in trie if s.subscriber == "mine"} == (
+                set(ROWS) if call == "subscribe_many" else set()
+            )
+            trie.check()
+            at = switched.next
+        assert at is None or at > 10
 
 
 def test_a_bad_row_changes_nothing() -> None:

@@ -102,7 +102,7 @@ SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "many taken out: a level is not looked at after the subscribers above it are gone",
         TAKING,
-        "        elif not is_wanted(step.branch) and _is_single(gcas_read(root, below)):\n",
+        "        elif not is_wanted(step.branch) and is_single(gcas_read(root, below)):\n",
         "        elif False:\n",
         shown_by=(
             "a subscriber above a neighbour",
@@ -132,7 +132,7 @@ SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "many taken out: a level of one branch is left as it is",
         TAKING,
-        "    if bare and _is_single(cn):\n",
+        "    if bare and is_single(cn):\n",
         "    if False:\n",
         shown_by=(
             "a neighbour below",
