@@ -283,7 +283,7 @@ def write_table(results: list[dict[str, Any]]) -> None:
 
 def cells_of(line: str) -> list[str]:
     """The cells of a table's row."""
-    return [cell.strip() for cell in line.strip("|").split("|")]
+    return [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
 
 
 def place_of(row: list[str]) -> tuple[bool, list[int], bool, str]:

@@ -59,6 +59,43 @@ def test_its_tests_run_as_before(tmp_path: Path, kind: str, with_script: bool) -
     assert "subtrie" not in ran.stdout + ran.stderr
 
 
+ONE = "import {0}\ndef test_one():\n    assert {0}.LEVEL == 7\n"
+ARRANGED: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+    "sources in src": ({"src/{0}/__init__.py": "LEVEL = 7\n", "tests/test_one.py": ONE}, ("-o", "pythonpath=src")),
+    "imported by conftest": ({"{0}.py": "LEVEL = 7\n", "conftest.py": "import {0}\n", "test_one.py": ONE}, ()),
+    "itself a plugin": ({"{0}.py": "LEVEL = 7\n", "test_one.py": ONE}, ("-p", "{0}")),
+    "a namespace package": ({"{0}/load.py": "LOAD = 7\n", "test_one.py": "def test_one(): pass\n"}, ()),
+    "with fixtures of our names": (
+        {
+            "{0}.py": "LEVEL = 7\n",
+            "conftest.py": "import pytest\n@pytest.fixture\ndef linearizable(): return 7\n",
+            "test_one.py": "import {0}\ndef test_one(linearizable):\n    assert {0}.LEVEL == linearizable\n",
+        },
+        (),
+    ),
+    "with a marker of our name": (
+        {
+            "{0}.py": "LEVEL = 7\n",
+            "conftest.py": "def pytest_configure(config): config.addinivalue_line('markers', 'stress: theirs')\n",
+            "test_one.py": "import pytest, {0}\n@pytest.mark.stress\ndef test_one(): assert {0}.LEVEL == 7\n",
+        },
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["stress", "snapshot"])
+@pytest.mark.parametrize("how", ARRANGED)
+def test_however_it_is_arranged(tmp_path: Path, how: str, name: str) -> None:
+    files, words = ARRANGED[how]
+    strict = {"pytest.ini": "[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n"}
+    made = project(tmp_path, {path.format(name): text.format(name) for path, text in files.items()} | strict)
+    ran = run(made, "-m", "pytest", *PYTEST, *(word.format(name) for word in words))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "1 passed" in ran.stdout
+    assert "subtrie" not in ran.stdout + ran.stderr
+
+
 @pytest.mark.parametrize("fixture", ["linearizable", "every_schedule"])
 @pytest.mark.parametrize("kind", ["stress.py", "stress/"])
 def test_the_plugin_stays_away_with_one_sentence_where_it_is_asked_for(tmp_path: Path, kind: str, fixture: str) -> None:
