@@ -99,7 +99,7 @@ class Duties:
             for duty in list(self._expected):
                 if duty.failed:
                     self.put(duty)
-                    del self._expected[duty]
+                    self._expected.pop(duty, None)  # another thread may have found it, too
         except BaseException:
             self._failed = True
             raise

@@ -7,6 +7,7 @@ from ctrie._stack cimport check_stack
 from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
 from ctrie._arrays cimport inserted, popcount, removed, replaced, settle
 from ctrie._nodes cimport Edit
+from ctrie._signals cimport EVERY, check_signals
 
 cdef extern from *:
     bint PyTuple_CheckExact(PyObject *thing) nogil

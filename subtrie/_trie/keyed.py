@@ -30,6 +30,7 @@ from ctrie._arrays import groups_of
 if not cython.compiled:
     from ctrie._arrays import inserted, popcount, removed, replaced, settle
     from ctrie._nodes import Edit
+    from ctrie._signals import EVERY, check_signals
     from ctrie._stack import check_stack
 
 INLINE = 8
@@ -243,6 +244,12 @@ def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] | Non
         if isinstance(x, SetNode) and isinstance(y, SetNode):
             stack.extend(_branch_pairs(x, y))
             continue
+        if x is None or y is None:
+            for number, member in enumerate(iter_keyed(y if x is None else x)):
+                if number % EVERY == 0:
+                    check_signals()
+                yield (None, member) if x is None else (member, None)
+            continue
         yield from changed_listed(_listed(x), _listed(y), same)
 
 
@@ -259,7 +266,9 @@ def changed_listed(left: list[Any], members: list[Any], same: Callable[[Any, Any
             left.remove(old)
         if old is not new:
             changed.append((old, new))
-    for member in left:
+    for number, member in enumerate(left):
+        if number % EVERY == 0:
+            check_signals()
         changed.append((member, None))
     return changed
 

@@ -230,6 +230,38 @@ def test_every_schedule_of_two_changes(first: str, second: str, here: bool) -> N
         at = switched.next
 
 
+@pytest.mark.once  # the interpreted twin's way to remember what failed, on a copy of it
+def test_two_threads_may_find_the_same_duty_that_failed() -> None:
+    module = subscription_twin().modules["subtrie._trie.duties"]
+
+    class Meeting(module.Duties):  # type: ignore[misc, name-defined]
+        """Another thread looks when this one has found the duty, and has not struck it yet."""
+
+        __slots__ = ()
+
+        def put(self, duty: Any) -> None:
+            super().put(duty)
+            if not found:
+                found.append(duty)
+                self._failed = True  # it had looked at this before
+                found.append(self.first())
+
+    found: list[Any] = []
+    duties, duty, done = Meeting(), module.Duty("one"), list[Any]()
+
+    def fails() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        duties.follow(duty, fails)
+    assert duties.is_any()
+    assert duties.first() is not None
+    assert len(found) == 2
+    duties.do_all(lambda each: done.append(each.what))
+    assert set(done) == {"one"}
+    assert not duties.is_any()
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_real_threads(seed: int) -> None:
     told = Told()

@@ -112,7 +112,26 @@ def filled() -> SubscriptionTrie[int]:
     return trie
 
 
+def flat(option: int) -> SubscriptionTrie[int]:
+    trie = SubscriptionTrie[int](MQTT)
+    trie.subscribe_many([(str(i), i, {"qos": option}) for i in range(4 * N)])
+    return trie
+
+
+def on_one_filter() -> SubscriptionTrie[int]:
+    trie = SubscriptionTrie[int](MQTT)
+    trie.subscribe_many([("a", i) for i in range(4 * N)])
+    return trie
+
+
+def first_change(newer: SubscriptionTrie[int], older: SubscriptionTrie[int]) -> Any:
+    return next(iter(newer.diff(older)))
+
+
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {
+    "diff, a level": lambda: partial(first_change, flat(1), SubscriptionTrie[int](MQTT)),
+    "diff, a level of which all has changed": lambda: partial(first_change, flat(1), flat(2)),
+    "diff, a filter": lambda: partial(first_change, on_one_filter(), SubscriptionTrie[int](MQTT)),
     "elsewhere": lambda: partial(filled().subscribe_many, [(f"b/{one}", who) for one, who in below("")]),
     "below": lambda: partial(filled().subscribe_many, below("/x")),
     "unsubscribe_many": lambda: partial(filled().unsubscribe_many, below("")),

@@ -20,16 +20,17 @@ cdef bint _leaves(object dialect, tuple texts, tuple given, Entry entry) except 
 cpdef Branch branch_at(Root root, tuple words, tuple hashes, str separator)
 cdef str _text(object dialect, object group, tuple words)
 cdef object _subscription(str filter, object entry)
-@cython.locals(rows=list, place=Py_ssize_t, step=tuple, before=Entry, after=Entry, words=tuple, plain=bint, text=str)
-cdef list _rows_of(list steps, Py_ssize_t start, Py_ssize_t end, object dialect, str separator)
+@cython.locals(before=Entry, after=Entry, words=tuple, plain=bint, text=str)
+cdef object _add_rows(list rows, object path, object found, object dialect, str separator)
 cdef object _changed_sets(object old, object new)
 cdef list _as_list(object members)
-@cython.locals(steps=list, left=list, removed=bint, added=bint, branch=Branch)
-cdef list _steps_of_level(Root older, Root newer, str separator, list pairs)
-@cython.locals(left=list, found=list, stack=list, both=tuple, one=Branch, other=Branch)
-cdef list _compared(
-    Root older, Root newer, INode old_level, INode new_level, object path, list pairs, list steps
-)
-cdef object _add_words(object found, object path, list pairs, list steps)
+@cython.locals(found=list, steps=list, both=tuple, one=Branch, other=Branch)
+cdef list _compare_some(Root older, Root newer, list stack, object path, list pairs, list left)
+@cython.locals(place=Py_ssize_t, removed=bint, added=bint)
+cdef bint _is_of_both_sides(list left) except -1
+@cython.locals(steps=list, place=Py_ssize_t, branch=Branch)
+cdef list _of_one_side(list left, Py_ssize_t start, Py_ssize_t end, object path, list pairs)
+@cython.locals(steps=list)
+cdef list _of_words(object found, object path, list pairs)
 cdef bint _are_same_options(object before, object after) except -1
 cdef bint _are_same(object before, object after) except -1

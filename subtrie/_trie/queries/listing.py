@@ -12,6 +12,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
@@ -30,7 +31,7 @@ from ctrie._nodes import snodes
 from subtrie._trie.exact_layout import filter_words
 from subtrie._trie.exclusions import leave_a_topic
 from subtrie._trie.groups import changed_members, everybody, group_count, sets_of, total
-from subtrie._trie.keyed import changed_keyed, iter_keyed
+from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.deliveries import Subscription
 from subtrie.dialects import Dialect, Words
 
@@ -186,50 +187,54 @@ def changed(older: Root, newer: Root, dialect: Dialect) -> Iterator[tuple[str, s
 
 
 def _changed_rows(older: Root, newer: Root, dialect: Dialect) -> Iterator[list[tuple[str, str | None, Any, Any]]]:
-    """Yield what `changed` does, in lists."""
+    """Yield what `changed` does, in short lists."""
     separator = dialect.separator if type(dialect).join is Dialect.join else None
     for steps in _changed_steps(older, newer, dialect.separator):
-        for start in range(0, len(steps), EVERY):
-            check_signals()
-            yield _rows_of(steps, start, min(start + EVERY, len(steps)), dialect, separator)
+        check_signals()
+        rows: list[tuple[str, str | None, Any, Any]] = []
+        for path, old, new in steps:
+            found = _changed_sets(old, new)
+            if isinstance(found, (list, tuple)):
+                _add_rows(rows, path, found, dialect, separator)
+                continue
+            while some := list(islice(found, EVERY)):
+                check_signals()
+                many: list[tuple[str, str | None, Any, Any]] = []
+                _add_rows(many, path, some, dialect, separator)
+                yield many
+        yield rows
 
 
-def _rows_of(
-    steps: list[Any], start: int, end: int, dialect: Dialect, separator: str | None
-) -> list[tuple[str, str | None, Any, Any]]:
-    """Return what `changed` yields for some of the steps. `separator`: that of a dialect that joins words by it."""
-    rows: list[tuple[str, str | None, Any, Any]] = []
-    for place in range(start, end):
-        path, old, new = steps[place]
-        if old is new:
-            continue
-        for group, one, other in _changed_sets(old, new):
-            before = None if one is None else living(one)
-            after = None if other is None else living(other)
-            if before is None and after is None:
-                continue  # the subscriber is dead
-            if before is not None and after is not None and _are_same_options(before.options, after.options):
-                continue  # unsubscribed and subscribed again
-            words = words_of(path)
-            plain = separator is not None and group is None
-            text = separator.join(words) if plain else _text(dialect, group, words)  # type: ignore[union-attr]
-            rows.append((text, group, before, after))
-    return rows
+def _add_rows(
+    rows: list[tuple[str, str | None, Any, Any]], path: Any, found: Any, dialect: Dialect, separator: str | None
+) -> None:
+    """Add what `changed` yields for one filter. `separator`: that of a dialect that joins words by it."""
+    for group, one, other in found:
+        before = None if one is None else living(one)
+        after = None if other is None else living(other)
+        if before is None and after is None:
+            continue  # the subscriber is dead
+        if before is not None and after is not None and _are_same_options(before.options, after.options):
+            continue  # unsubscribed and subscribed again
+        words = words_of(path)
+        plain = separator is not None and group is None
+        text = separator.join(words) if plain else _text(dialect, group, words)  # type: ignore[union-attr]
+        rows.append((text, group, before, after))
 
 
 def _changed_sets(old: Any, new: Any) -> Any:
-    """Return (group, old entry, new entry) for each subscriber whose entry differs."""
+    """Return (group, old entry, new entry) for each subscriber whose entry differs; a few, in a list or tuple."""
+    if old is new:
+        return ()
     if old is None and isinstance(new, Entry):
         return ((None, None, new),)
     if new is None and isinstance(old, Entry):
         return ((None, old, None),)
-    if isinstance(old, Shared) or isinstance(new, Shared):
-        return changed_members(old, new)
     if isinstance(old, Entry) and isinstance(new, Entry) and old.key is new.key:
         return ((None, old, new),)
-    if not isinstance(old, SetNode) and not isinstance(new, SetNode):
-        return [(None, one, other) for one, other in changed_listed(_as_list(old), _as_list(new), None)]
-    return [(None, one, other) for one, other in changed_keyed(old, new)]
+    if isinstance(old, (Shared, SetNode)) or isinstance(new, (Shared, SetNode)):
+        return changed_members(old, new)
+    return [(None, one, other) for one, other in changed_listed(_as_list(old), _as_list(new), None)]
 
 
 def _as_list(members: Any) -> list[Any]:
@@ -255,61 +260,38 @@ def entry_changes(older: Root, newer: Root, separator: str) -> Iterator[tuple[An
 
 
 def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[list[tuple[Any, Any, Any]]]:
-    """Yield (path, old subscribers, new subscribers) for every filter whose subscribers may differ, in lists."""
+    """Yield (path, old subscribers, new subscribers) for every filter whose subscribers may differ, in short lists."""
     pairs: list[tuple[Any, Any, Any]] = [(rdcss_read_root(older), rdcss_read_root(newer), None)]
     while pairs:
-        steps = _steps_of_level(older, newer, separator, pairs)
-        if steps:
-            yield steps
+        old_level, new_level, path = pairs.pop()
+        left: list[Any] = []  # branches that only one of the levels has, each with None for the other side
+        if isinstance(old_level, INode) and isinstance(new_level, INode):
+            stack: list[Any] = [old_level, new_level]
+            while stack:
+                yield _compare_some(older, newer, stack, path, pairs, left)
+        elif old_level is None and isinstance(new_level, INode):
+            left = [(None, branch) for branch in snodes(newer, [new_level])]
+        elif new_level is None and isinstance(old_level, INode):
+            left = [(branch, None) for branch in snodes(older, [old_level])]
+        else:
+            yield _of_words(_step_differences(older, old_level, newer, new_level, separator), path, pairs)
+        if _is_of_both_sides(left):  # a branch of one side and one of the other may begin with the same words
+            yield _of_words(_first_differences(left, separator), path, pairs)
+            continue
+        for start in range(0, len(left), EVERY):
+            check_signals()
+            yield _of_one_side(left, start, min(start + EVERY, len(left)), path, pairs)
 
 
-def _steps_of_level(
-    older: Root, newer: Root, separator: str, pairs: list[tuple[Any, Any, Any]]
+def _compare_some(
+    older: Root, newer: Root, stack: list[Any], path: Any, pairs: list[tuple[Any, Any, Any]], left: list[Any]
 ) -> list[tuple[Any, Any, Any]]:
-    """Compare the last pair of levels. Those below that differ are added to the pairs."""
-    old_level, new_level, path = pairs.pop()
-    steps: list[tuple[Any, Any, Any]] = []
-    if isinstance(old_level, INode) and isinstance(new_level, INode):
-        left = _compared(older, newer, old_level, new_level, path, pairs, steps)
-    elif old_level is None and isinstance(new_level, INode):
-        left = [(None, branch) for branch in snodes(newer, [new_level])]
-    elif new_level is None and isinstance(old_level, INode):
-        left = [(branch, None) for branch in snodes(older, [old_level])]
-    else:
-        _add_words(_step_differences(older, old_level, newer, new_level, separator), path, pairs, steps)
-        return steps
-    removed = added = False
-    for one, other in left:
-        removed, added = removed or other is None, added or one is None
-    if removed and added:  # a branch of one side and one of the other may begin with the same words
-        _add_words(_first_differences(left, separator), path, pairs, steps)
-        return steps
-    for one, other in left:
-        branch: Branch = other if one is None else one
-        here = extended(path, branch)
-        if branch.next is not None:
-            pairs.append((None, branch.next, here) if one is None else (branch.next, None, here))
-        if is_wanted(branch):
-            audience = subscribers_of(branch)
-            steps.append((here, None, audience) if one is None else (here, audience, None))
-    return steps
-
-
-def _compared(
-    older: Root,
-    newer: Root,
-    old_level: INode,
-    new_level: INode,
-    path: Any,
-    pairs: list[tuple[Any, Any, Any]],
-    steps: list[tuple[Any, Any, Any]],
-) -> list[Any]:
-    """Compare two levels; return the branches that only one of them has, each with None for the other side."""
-    left: list[Any] = []
+    """Compare two levels, of which the stack has what is to do, until some differences are found. Levels below that
+    differ are added to the pairs."""
     found: list[Any] = []
-    stack: list[Any] = [old_level, new_level]
-    while stack:
+    while stack and len(found) < EVERY:
         compare_next(older, newer, None, stack, found)
+    steps: list[tuple[Any, Any, Any]] = []
     for both in found:
         if both[0] is None or both[1] is None:
             left.append(both)
@@ -322,21 +304,49 @@ def _compared(
         before, after = subscribers_of(one), subscribers_of(other)
         if before is not after:
             steps.append((here, before, after))
-    return left
+    return steps
 
 
-def _add_words(
-    found: Iterable[tuple[Any, _Step, _Step]],
-    path: Any,
-    pairs: list[tuple[Any, Any, Any]],
-    steps: list[tuple[Any, Any, Any]],
-) -> None:
-    """Add what words lead to on the two sides."""
+def _is_of_both_sides(left: list[Any]) -> bool:
+    """Tell whether each of two levels has a branch that the other lacks."""
+    removed = added = False
+    for place, (one, other) in enumerate(left):
+        if place % EVERY == 0:
+            check_signals()
+        removed, added = removed or other is None, added or one is None
+        if removed and added:
+            return True
+    return False
+
+
+def _of_one_side(
+    left: list[Any], start: int, end: int, path: Any, pairs: list[tuple[Any, Any, Any]]
+) -> list[tuple[Any, Any, Any]]:
+    """Return the differences that some branches are which only one of the levels has."""
+    steps: list[tuple[Any, Any, Any]] = []
+    for place in range(start, end):
+        one, other = left[place]
+        branch: Branch = other if one is None else one
+        here = extended(path, branch)
+        if branch.next is not None:
+            pairs.append((None, branch.next, here) if one is None else (branch.next, None, here))
+        if is_wanted(branch):
+            audience = subscribers_of(branch)
+            steps.append((here, None, audience) if one is None else (here, audience, None))
+    return steps
+
+
+def _of_words(
+    found: Iterable[tuple[Any, _Step, _Step]], path: Any, pairs: list[tuple[Any, Any, Any]]
+) -> list[tuple[Any, Any, Any]]:
+    """Return the differences of what words lead to on the two sides."""
+    steps: list[tuple[Any, Any, Any]] = []
     for word, old, new in found:
         here = (path, word)
         if old.below is not new.below:
             pairs.append((old.below, new.below, here))
         steps.append((here, old.subscribers, new.subscribers))
+    return steps
 
 
 def _are_same_options(before: Any, after: Any) -> bool:
