@@ -562,11 +562,13 @@ class Changeable(Matchable):
         if left.is_any():
             left.do_all(self._finish)
 
-    def _finish(self, duty: Duty) -> None:
+    def _finish(self, duty: Duty | None) -> None:
+        index: Index | None = self._index
+        if duty is None or index is None:
+            raise TypeError("there is no such duty without an index")
         if duty.what is None:
             self._withdraw_all()
             return
-        index: Index = self._index  # type: ignore[assignment]
         place, owner, hash = duty.what
         filing: Filing = duty.detail
         if filing is not None:
