@@ -56,7 +56,7 @@ class Joined(list[Any]):
 
     def extend(self, parts: Iterable[Iterable[Any]]) -> None:
         """Add the items of several parts."""
-        for part in parts:
+        for part in list(parts):  # which may be this list
             check_signals()
             list.extend(self, part)
 

@@ -21,12 +21,12 @@ cdef class Duties:
     cdef bint _failed
 
     cdef bint is_any(self) except -1
-    cpdef object put(self, Duty duty)
-    cpdef Duty first(self)
+    cdef object put(self, Duty duty)
+    cdef Duty first(self)
     @cython.locals(duty=Duty)
     cdef object _put_failed(self)
-    cpdef bint take(self, Duty first) except -1
+    cdef bint take(self, Duty first) except -1
     @cython.locals(duty=Duty, following=Duty)
-    cpdef object do_all(self, object do)
+    cdef object do_all(self, object do)
     @cython.locals(following=Duty)
     cdef object _put_back(self, Duty duty)
