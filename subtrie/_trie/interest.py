@@ -13,8 +13,8 @@ An exception that is not an `Exception` (Ctrl-C), or that the look itself raises
 delivery. The place is given up then, too, and filters that were not looked at wait for the next delivering thread.
 Without memory a delivery is tried once more; after that it waits for the next change (duties.py), and the change that
 it follows does not fail.
-Where a delivery ends without memory, even its place may not have been given up. So the thread marks itself as done
-before it tries, which takes none.
+Where a delivery of the interpreted twin ends without memory, even its place may not have been given up. So the thread
+marks itself as done before it tries, which takes none.
 Nothing is lost between two steps: a filter is noted before it is taken off the list, and a notice is under way from
 before the listener is called until it has returned. If a notice is interrupted before the listener has begun, it is
 told again. If the listener itself is interrupted, it has been told. Steps that must not be left out are tried twice,
@@ -126,7 +126,8 @@ class Notices:
         try:
             self._deliver_as(me, is_wanted, raised, again)
         except LACKING:
-            me.done = True  # before a step that may fail
+            if not cython.compiled:  # in the compiled twin giving up the place takes no memory
+                me.done = True
             raise
         finally:
             self._leave_place(me)

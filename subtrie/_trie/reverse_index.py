@@ -247,7 +247,7 @@ def filings_of(member: Any) -> tuple[Filing, ...]:
 
 
 def new_filing(key: Any) -> Filing:
-    """A PENDING filing."""
+    """Return a PENDING filing of a key."""
     filing: Filing = Filing.__new__(Filing)
     filing.key = key
     filing.others = ()
