@@ -97,8 +97,9 @@ class FieldsUnderTest(UnderTest):
     def _asked(self, criteria: str) -> tuple[Any, ...]:
         """What a text asks for, as the arguments of a call."""
         if criteria not in self._criteria:
-            asked = self._criteria[criteria] = self._arguments(as_tests(criteria))
-            self._texts[asked] = criteria
+            asked = self._arguments(as_tests(criteria))
+            self._texts[asked] = criteria  # first: what another thread finds below may be listed by a third one at once
+            self._criteria[criteria] = asked
         return self._criteria[criteria]
 
     def _arguments(self, tests: Sequence[Asked]) -> tuple[Any, ...]:

@@ -543,3 +543,20 @@ class TestOurOwn:
         assert MapUnderTest({"a": 1}).get("a") == 1
         assert SubscriptionsUnderTest(TornMatcher()).match("a.b") == frozenset()
         assert TopicsUnderTest(TornStore()).get("a.b") is None
+
+    @pytest.mark.parametrize("text", ["@a.b & f=1", "@#"])
+    def test_what_one_thread_subscribes_another_can_name(self, text: str) -> None:
+        """Arguments are kept for all threads; who finds them may subscribe before their maker goes on."""
+        (workload, *_) = TARGETS["routes"]()
+        subject = workload.factory()
+
+        class Met(dict[str, Any]):
+            def __setitem__(self, criteria: str, asked: Any) -> None:
+                super().__setitem__(criteria, asked)
+                assert subject.subscribe(criteria, 1)  # another thread's, at once
+                assert subject.subscriptions() == [(criteria, 1)]
+
+        subject._criteria = Met()
+        subject.subscribe(text, 1)
+        assert list(subject._criteria) == [text]
+        subject.check()
