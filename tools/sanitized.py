@@ -152,7 +152,7 @@ def races(python: str) -> None:
     told = subprocess.run(
         known, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     ).stdout
-    if not any("SUMMARY" in line and "_cache_counts" in line for line in told.splitlines()):
+    if not is_known_race(told):
         sys.exit(f"{told}\nThreadSanitizer does not see it")
     print("== No others", flush=True)
     suppressed = {"TSAN_OPTIONS": "suppressions=tests/ctrie/known_races.txt"}
@@ -171,6 +171,11 @@ def races(python: str) -> None:
         ),
     ]
     run_parts(parts, copy, own, "thread", 1)
+
+
+def is_known_race(told: str) -> bool:
+    """Tell whether ThreadSanitizer has told of the known race. Which of its two accesses it names first is chance."""
+    return any(line.lstrip().startswith("#0 ") and "_cache_counts" in line for line in told.splitlines())
 
 
 def sanitize(python: str, environment: str, arguments: list[str]) -> None:

@@ -1,4 +1,7 @@
-"""What `make races` runs: no test in which threads, or the tasks of an event loop, meet is left out since its file is new."""
+"""What `make races` runs: no test in which threads, or the tasks of an event loop, meet is left out since its file is new.
+
+And it knows the known race, whichever of its two accesses came first.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import starts_threads
+from tools.sanitized import is_known_race
 
 pytestmark = pytest.mark.once
 
@@ -31,3 +35,26 @@ def test_those_with_an_event_loop_are_found_in_every_file() -> None:
                 assert starts_threads(test), (path.name, name)
                 found += 1
     assert found > 40
+
+
+TOLD = """\
+WARNING: ThreadSanitizer: data race (pid=2)
+  Atomic write of size 8 at 0x7f by thread T1:
+    #0 {} <null> (answer_cache.so+0x88d4)
+    #1 __pyx_f_questions_match <null> (questions.so+0x18c41)
+  Previous read of size 8 at 0x7f by thread T2:
+    #0 {} <null> (answer_cache.so+0x8bc0)
+    #1 __pyx_pw_stats <null> (trie.so+0x1d4ce)
+SUMMARY: ThreadSanitizer: data race (answer_cache.so+0x88d4) in {}
+"""
+COUNTS, RECALL = "__pyx_f_answer_cache_counts", "__pyx_f_answer_cache_recall"
+
+
+@pytest.mark.parametrize(("first", "second"), [(COUNTS, RECALL), (RECALL, COUNTS)])
+def test_the_known_race_is_known_by_either_of_its_accesses(first: str, second: str) -> None:
+    assert is_known_race(TOLD.format(first, second, first))
+
+
+@pytest.mark.parametrize("told", ["", TOLD.format(RECALL, RECALL, RECALL)])
+def test_another_race_or_none_is_not_the_known_one(told: str) -> None:
+    assert not is_known_race(told)
