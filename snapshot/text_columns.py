@@ -37,10 +37,23 @@ def as_text(column: pa.Array, name: str) -> pa.StringArray:
     :raises ValueError: it does not hold text
     """
     pa = extra("pyarrow")
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+    kind = _kind_of(column)
+    if not _is_text(kind):
         raise ValueError(f"column {name!r} must hold text, not {column.type}")
+    if pa.types.is_dictionary(column.type) and pa.types.is_string_view(kind):  # which Arrow does not write out
+        column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def _kind_of(column: pa.Array) -> pa.DataType:
+    """The type of a column's values, which may be numbered ones."""
+    kind = column.type
+    return kind.value_type if extra("pyarrow").types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = extra("pyarrow").types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def require_sound(batch: pa.RecordBatch, names: Iterable[str]) -> None:
@@ -48,12 +61,19 @@ def require_sound(batch: pa.RecordBatch, names: Iterable[str]) -> None:
 
     :raises ValueError: one is not
     """
+    # First the shape of all columns: if one cannot be an array, as a map with a null among its names, Arrow ends the
+    # process once it is asked for that column.
+    _require_valid(batch, "the data", full=False)
     for name in names:
         if name in batch.schema.names:
-            try:
-                batch.column(name).validate(full=True)
-            except (extra("pyarrow").ArrowException, UnicodeDecodeError) as error:
-                raise ValueError(f"column {name!r} is damaged: {error}") from error
+            _require_valid(batch.column(name), f"column {name!r}", full=True)
+
+
+def _require_valid(data: pa.RecordBatch | pa.Array, what: str, *, full: bool) -> None:
+    try:
+        data.validate(full=full)
+    except (extra("pyarrow").ArrowException, UnicodeDecodeError) as error:
+        raise ValueError(f"{what} is damaged: {error}") from error
 
 
 TEXTS = ("filter", "subscriber", "options")
@@ -83,21 +103,32 @@ def _halves(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _texts_of(column: pa.Array) -> list[pa.Array]:
-    """The arrays of text in a column: of a map, those of its names and values."""
-    pa = extra("pyarrow")
-    if pa.types.is_map(column.type) and len(column):
+    """The arrays of text in a column: of maps, those of their names and values."""
+    types = extra("pyarrow").types
+    found = [column]
+    if len(column) and (types.is_map(column.type) or types.is_list(column.type) or types.is_large_list(column.type)):
         held = slice(column.offsets[0].as_py(), column.offsets[-1].as_py())
-        return [column.keys[held], column.items[held]]
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return [column] if pa.types.is_string(kind) or pa.types.is_large_string(kind) else []
+        pairs = column.values[held]
+        found = pairs.flatten() if types.is_struct(pairs.type) else []
+    return [texts for texts in found if _is_text(_kind_of(texts))]
 
 
 def _length(texts: pa.Array) -> int:
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     if pa.types.is_dictionary(texts.type):
-        each = pc.fill_null(pc.binary_length(texts.dictionary), 0).cast(pa.int64())
-        return pc.sum(each.take(texts.indices.drop_null())).as_py() or 0
-    return pc.sum(pc.binary_length(texts).cast(pa.int64())).as_py() or 0
+        lengths = _lengths(texts.dictionary).take(texts.indices.drop_null())
+    else:
+        lengths = _lengths(texts)
+    return pc.sum(lengths).as_py() or 0
+
+
+def _lengths(texts: pa.Array) -> pa.Int64Array:
+    """How many bytes each text has. A null has none, or so many as a null of views says."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    if not pa.types.is_string_view(texts.type):
+        return pc.fill_null(pc.binary_length(texts), 0).cast(pa.int64())
+    views = memoryview(texts.buffers()[1] or b"").cast("B")[16 * texts.offset : 16 * (texts.offset + len(texts))]
+    return pa.array(views.cast("i")[::4].tolist(), pa.int64())
 
 
 def strings_in(texts: pa.StringArray) -> list[str]:

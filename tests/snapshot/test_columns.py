@@ -247,11 +247,47 @@ class TestFromArrow:
         built = snapshot.from_arrow(data, AMQP)
         assert held_by(built) == [("a.*", "alice", {}), ("b", "bob", {})]
 
-    @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
-    def test_takes_text_of_any_type(self, kind: pa.DataType) -> None:
+    @pytest.mark.parametrize("numbered", [False, True])
+    @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+    def test_takes_text_of_any_type(self, kind: pa.DataType, numbered: bool) -> None:
+        def column(texts: list[str | None]) -> pa.Array:
+            if not numbered:
+                return pa.array(texts, kind)
+            encoded = pa.array(texts).dictionary_encode()
+            return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(kind))
+
         columns = {**self.TABLE.to_pydict(), "group": ["q", None], "dialect": ["NATS", "NATS"]}
-        table = pa.table({name: pa.array(values, pa.string()).cast(kind) for name, values in columns.items()})
-        assert held_by(snapshot.from_arrow(table)) == [("a.*", "alice", {"queue": "q"}), ("b", "bob", {})]
+        table = pa.table({name: column(values) for name, values in columns.items()})
+        pairs = pa.StructArray.from_arrays([column(["n", "m", "m"]), column(["1", None, "2"])], names=["key", "value"])
+        for options in (
+            pa.ListArray.from_arrays(pa.array([0, 2, 3], pa.int32()), pairs),
+            pa.MapArray.from_arrays(pa.array([0, 2, 3], pa.int32()), *pairs.flatten()),
+        ):
+            found = held_by(snapshot.from_arrow(table.append_column("options", options)))
+            assert found == [("a.*", "alice", {"n": "1", "m": None, "queue": "q"}), ("b", "bob", {"m": "2"})]
+
+    @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+    def test_counts_text_of_any_type_as_it_is_written_out(self, kind: pa.DataType) -> None:
+        texts = pa.array(["a", "twelve or more bytes", "é"], kind)
+        numbers = pa.array([1, 0, 1, None, 2], pa.int32())
+        pairs = pa.StructArray.from_arrays([texts, texts], names=["key", "value"])
+        for column, bytes_in in (
+            (texts, 23),
+            (texts[1:], 22),
+            (texts[:0], 0),
+            (pa.DictionaryArray.from_arrays(numbers, texts), 43),
+            (pa.MapArray.from_arrays(pa.array([0, 1, 3], pa.int32()), texts, texts)[1:], 44),
+            (pa.LargeListArray.from_arrays(pa.array([0, 1, 3]), pairs), 46),
+        ):
+            assert text_columns.text_in(pa.record_batch({"filter": column})) == bytes_in
+
+    def test_numbers_are_no_options(self) -> None:
+        for options in (
+            pa.array([[("n", 1)], []], pa.map_(pa.string(), pa.int32())),
+            pa.array([[1], []], pa.list_(pa.int32())),
+        ):
+            with pytest.raises(ValueError, match="options"):
+                snapshot.from_arrow(self.TABLE.append_column("options", options), AMQP)
 
     @pytest.mark.parametrize(
         "kind",
