@@ -131,7 +131,7 @@ def long_calls(size: int) -> dict[str, Callable[[], object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.waits", description=__doc__)
     parser.add_argument("--size", type=int, default=200_000)
-    parser.add_argument("--threads", type=int, nargs="*", default=[1, 20])
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 20, 100])
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
     gc.disable()

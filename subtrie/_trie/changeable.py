@@ -200,10 +200,21 @@ class Changeable(Matchable):
         (3, 2, 1)
         """
         self._writable()
-        queues = self.dialect.queue_groups
         hash = subscriber_hash(subscriber)
+        if self._index is not None:
+            found = self._spelled_filed(subscriber, hash)
+            taken = self._take_all(found, subscriber, hash)
+            release_items(found)
+            return taken
+        before: list[Any] = [freeze_root(self._root)]
+        taken = self._take_all(spelled_for(walk(before[0]), self.dialect, subscriber, hash), subscriber, hash)
+        release(before, PARTS)
+        return taken
+
+    def _take_all(self, found: Iterable[Spelled], subscriber: Any, hash: int) -> int:
+        queues = self.dialect.queue_groups
         taken = 0
-        for filter, group, _ in self._spelled_for(subscriber):
+        for filter, group, _ in found:
             check_signals()
             taken += self._take(self._place(filter, group if queues else None), subscriber, hash)
         return taken
@@ -580,6 +591,9 @@ class Changeable(Matchable):
         hash = subscriber_hash(subscriber)
         if self._index is None:
             return spelled_for(walk(freeze_root(self._root)), self.dialect, subscriber, hash)
+        return self._spelled_filed(subscriber, hash)
+
+    def _spelled_filed(self, subscriber: Any, hash: int) -> list[Spelled]:
         root, keys = self._filed(subscriber, hash)
         found = []
         for key in keys:

@@ -21,8 +21,8 @@ cdef extern from *:
         int64_t now = signals_now();
         turn->done = now - turn->looked > HOLD / ENOUGH ? ENOUGH - 1 : 0;
         if (now - turn->began > HOLD) {
-            signals_let_others_run();
-            now = turn->began = signals_now();
+            turn->began = signals_let_others_run();
+            now = signals_now();
         }
         turn->looked = now;
         return PyErr_CheckSignals();

@@ -128,6 +128,12 @@ def first_change(newer: SubscriptionTrie[int], older: SubscriptionTrie[int]) -> 
     return next(iter(newer.diff(older)))
 
 
+def of_one() -> SubscriptionTrie[int]:
+    trie = SubscriptionTrie[int](MQTT)
+    trie.subscribe_many([(filter, 1) for filter, _ in below("")])
+    return trie
+
+
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "diff, a level": lambda: partial(first_change, flat(1), SubscriptionTrie[int](MQTT)),
     "diff, a level of which all has changed": lambda: partial(first_change, flat(1), flat(2)),
@@ -135,6 +141,7 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "elsewhere": lambda: partial(filled().subscribe_many, [(f"b/{one}", who) for one, who in below("")]),
     "below": lambda: partial(filled().subscribe_many, below("/x")),
     "unsubscribe_many": lambda: partial(filled().unsubscribe_many, below("")),
+    "unsubscribe_all": lambda: partial(of_one().unsubscribe_all, 1),
     "unpickled trie": lambda: partial(pickle.loads, pickle.dumps(filled())),
     "unpickled store": lambda: partial(pickle.loads, pickle.dumps(TopicStore[int](MQTT, dict(below(""))))),
     "unpickled map": lambda: partial(pickle.loads, pickle.dumps(Ctrie({i: i for i in range(4 * N)}))),
