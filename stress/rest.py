@@ -19,11 +19,13 @@ def rest_of(native_id: int | None) -> tuple[bool, float]:
     the system does not tell, it looks asleep.
     """
     try:
-        with open(f"/proc/self/task/{native_id}/stat", encoding="utf-8") as told:
-            state, *fields = told.read().rpartition(")")[2].split()
+        with open(
+            f"/proc/self/task/{native_id}/stat", "rb"
+        ) as told:  # a text would be decoded by code that may have steps
+            state, *fields = told.read().rpartition(b")")[2].split()
     except OSError:  # it has ended, or this is another system
         return True, 0.0
-    return state == "S", (int(fields[10]) + int(fields[11])) / _TICKS
+    return state == b"S", (int(fields[10]) + int(fields[11])) / _TICKS
 
 
 def end_of(threads: Collection[threading.Thread], seconds: float) -> None:

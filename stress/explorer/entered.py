@@ -27,10 +27,12 @@ _ONE_IN: Final = 64
 
 
 class Entered:
-    """Calls `tell` with each code object that begins to run, while it is on."""
+    """Calls `tell` with each code object that begins to run, while it is on, and while `counts` answers True: other
+    threads of the process may run, too.
+    """
 
-    def __init__(self, tell: Callable[[CodeType, FrameType], None]) -> None:
-        self._tell = tell
+    def __init__(self, tell: Callable[[CodeType, FrameType], None], counts: Callable[[], bool]) -> None:
+        self._tell, self._counts = tell, counts
         self._tool = -1
         self._executions = 0
         self._is_watching = False
@@ -61,6 +63,8 @@ class Entered:
         self.rest()
 
     def _has_started(self, code: CodeType, _: int) -> Any:
+        if not self._counts():
+            return None
         self._tell(code, sys._getframe(1))
         return _MONITORING.DISABLE
 

@@ -28,7 +28,7 @@ from typing import Any, Final
 from stress.explorer.policy import Treatment, is_used_whole, treatment_of_file
 from stress.explorer.remembered import ByIdentity, remember
 
-__all__ = ["CONTAINERS", "LOCKS", "Kind", "is_of_c", "kind_of"]
+__all__ = ["CONTAINERS", "LOCKS", "Kind", "forget_kinds", "is_of_c", "kind_of"]
 
 CONTAINERS: Final = (list, dict, set, deque)
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
@@ -81,6 +81,11 @@ def kind_of(of: type) -> Kind:
         return _kinds[id(of)][1]
     except KeyError:
         return remember(_kinds, of, _found(of))
+
+
+def forget_kinds() -> None:
+    """Find all of them anew: other modules get steps now."""
+    _kinds.clear()
 
 
 def _found(of: type) -> Kind:

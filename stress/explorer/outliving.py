@@ -63,6 +63,11 @@ class Snapshot:
                     waiting += space.values()
         self.is_whole = not waiting
         """Whether all is in it."""
+        self._seen = seen
+
+    def has(self, each: Any) -> bool:
+        """Whether something was there before."""
+        return id(each) in self._seen
 
     def put_back(self) -> None:
         """Restore what has been changed."""

@@ -44,13 +44,13 @@ from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
+from stress.explorer.library import Library
 from stress.explorer.outliving import Snapshot
 from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, words_of
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, behind_proxy
 from stress.explorer.slots import Seam
-from stress.explorer.stand_ins import StandIns
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import Primitive, refuse_private
 from stress.explorer.undo import MAIN
@@ -58,7 +58,7 @@ from stress.explorer.undo import MAIN
 __all__ = ["PlainState"]
 
 
-class PlainState(StandIns):
+class PlainState(Library):
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
     object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
     modules for real ones.
@@ -80,7 +80,9 @@ class PlainState(StandIns):
         self._modules = modules
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
-        self.entered = Entered(self._has_entered)
+        self.entered = Entered(self._has_entered, self._is_explored)
+        self._home = 0
+        """The thread that explores."""
         self.watches = True
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.loops, self._last_step, self._rounds = 0, -1, 0
@@ -106,14 +108,19 @@ class PlainState(StandIns):
         if holds is not None and not holds(self._me()):
             self._unguarded.add(what)
 
+    def _is_explored(self) -> bool:
+        """Whether the thread that calls this is one of the exploration's."""
+        coroutines = getattr(self._seam.scheduler, "coroutines", None)
+        running = self._home if coroutines is None else coroutines.thread_of_the_running(self._home)
+        return _thread.get_ident() == running
+
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
-        if (
-            not self.listens
-            or id(code) in self.stepped.made
-            or id(code) in CALLING
-            or treatment_of(code) is not Treatment.EXPLORED
-        ):
+        if not self.listens or id(code) in CALLING:
+            return
+        if frame is not None and treatment_of(code) is not Treatment.OURS:
+            self._open_for(code, frame)
+        if id(code) in self.stepped.made or treatment_of(code) is not Treatment.EXPLORED:
             return
         if frame is not None and (is_deaf(frame.f_back) or is_ours(frame.f_globals.get("__name__"))):
             return
@@ -138,6 +145,7 @@ class PlainState(StandIns):
         self.put_back()
         self._before.put_back()
         self.stepped.take_back()
+        self._open()
         self.stepped.give(self.knowledge)
         sites.use(self)
         self.entered.begin()
@@ -145,6 +153,7 @@ class PlainState(StandIns):
     @contextmanager
     def stepping(self) -> Iterator[None]:
         """Within the block, what runs has steps."""
+        self._home = _thread.get_ident()
         try:
             self.begin_again()
             yield
@@ -154,6 +163,7 @@ class PlainState(StandIns):
             self.put_back()
             self._before.put_back()
             self.stepped.take_back()
+            self._close()
 
     def meets_new(self) -> None:
         """A site meets a type for the first time: what it leads to is watched."""
@@ -568,8 +578,10 @@ class PlainState(StandIns):
                     return
                 self._has_entered(code)
             elif treatment is Treatment.OPAQUE:
+                given = (callee.__self__, *given) if is_method else given
                 self._refuse(site, function)
-                self._use(site, effect_of_opaque(function), (callee.__self__, *given) if is_method else given)
+                self._open_by(code, given)
+                self._use(site, effect_of_opaque(function), given)
             return
         if is_method:
             callee, given, of = function, (callee.__self__, *given), type(function)
@@ -744,16 +756,6 @@ class PlainState(StandIns):
         elif kind not in (Kind.QUIET, Kind.LOCK):
             self.load(sites.LoadAttribute(site.code, site.line, name), kind, owner)
 
-    def _refuse(self, site: Any, callee: FunctionType) -> None:
-        if self._me() == MAIN:
-            return
-        module = callee.__module__ or ""
-        if module.partition(".")[0] == "threading" and callee.__code__.co_name not in _STARTS:
-            return
-        for name, told in _REFUSED.items():
-            if module == name or module.startswith(name + "."):
-                raise Refused(f"{told} ({site})")
-
     def expect(self, factory: Any, first: Any, second: Any) -> None:
         """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
         outlive an execution.
@@ -766,6 +768,7 @@ class PlainState(StandIns):
         self.stepped.classes = list(dict.fromkeys(base for kind in kinds for base in kind.__mro__))
         mine = {id(each) for each, _ in held(first)}
         self._of_all = {id(each) for each, _ in held(second)} & mine
+        self._expect_modules(first)
 
 
 _OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
@@ -786,12 +789,3 @@ _STARTING: Final = (_thread.start_new_thread, _thread.start_new)
 _OF_EVERY_OBJECT: Final = frozenset({
     "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
 })  # fmt: skip
-_STARTS: Final = frozenset({"start", "_start"})
-_REFUSED: Final = {
-    "threading": OWN_THREAD,
-    "concurrent.futures.thread": OWN_THREAD,
-    "concurrent.futures.process": "the object uses other processes, which cannot be explored",
-    "asyncio": "an event loop of asyncio runs in the object, which cannot be explored",
-    "multiprocessing": "the object uses other processes, which cannot be explored",
-    "subprocess": "the object starts another program, which cannot be explored",
-}  # fmt: skip

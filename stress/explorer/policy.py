@@ -1,6 +1,7 @@
 """Which Python code runs with steps: the object's own, that of installed packages, and those modules of the standard
 library that work on their callers' objects. The rest of the standard library is taken as a whole, as if it were written
-in C, and state of its own is not explored. The testing code itself makes no steps.
+in C, and state of its own is not explored. But a module of it is opened, and explored like the object, once it is given
+something that threads share (`open_modules`). The testing code itself makes no steps.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
@@ -24,6 +26,9 @@ __all__ = [
     "is_deaf",
     "is_ours",
     "is_used_whole",
+    "open_modules",
+    "openable",
+    "standard_module",
     "treatment_of",
     "treatment_of_file",
 ]
@@ -53,7 +58,21 @@ _EXPLORED: Final = frozenset({
     "contextlib", "copy", "copyreg", "dataclasses", "functools", "graphlib", "heapq", "operator", "queue", "reprlib",
     "sched", "shelve", "types", "weakref",
 })  # fmt: skip
-"""Modules of the standard library that get steps."""
+"""Modules of the standard library that get steps always."""
+_CLOSED: Final = frozenset({
+    "__future__", "_py_abc", "_pydatetime", "_pydecimal", "_strptime", "abc", "asyncio", "base64", "bdb", "cProfile",
+    "colorsys", "concurrent", "ctypes", "dataclasses", "datetime", "decimal", "dis", "encodings", "enum", "fractions",
+    "genericpath", "hashlib", "hmac", "importlib", "inspect", "io", "ipaddress", "json", "keyword", "linecache",
+    "locale", "multiprocessing", "ntpath", "numbers", "opcode", "os", "pathlib", "pdb", "pickle", "pkgutil",
+    "posixpath", "profile", "re", "runpy", "secrets", "selectors", "signal", "site", "socket", "socketserver",
+    "sqlite3", "sre_compile", "sre_parse", "ssl", "stat", "struct", "subprocess", "sysconfig", "textwrap", "threading",
+    "token", "tokenize", "traceback", "tracemalloc", "typing", "unittest", "urllib", "uuid", "warnings", "zipimport",
+    "zoneinfo",
+})  # fmt: skip
+"""Modules and packages of the standard library that never get steps: their objects do not change, or are the system's,
+or the interpreter itself calls them.
+"""
+_BUT: Final = frozenset({"unittest.mock"})
 _OURS: Final = (
     "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
     "execnet", "greenlet",
@@ -79,17 +98,48 @@ def _places_of(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _of_file(file: str) -> Treatment:
-    if file.startswith("<frozen "):
-        name = file[8:-1]
-    elif file.startswith(_places_of(_TRIES)):
+    if file.startswith(_places_of(_TRIES)):
         return Treatment.OPAQUE
-    elif file.startswith(_places_of(_OURS)):
+    if file.startswith(_places_of(_OURS)):
         return Treatment.OURS
-    elif file.startswith(_STANDARD) and not file.startswith(_INSTALLED):
-        name = file[len(_STANDARD) :].removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
-    else:
-        return Treatment.EXPLORED
-    return Treatment.EXPLORED if name in _EXPLORED else Treatment.OPAQUE
+    name = standard_module(file)
+    return Treatment.OPAQUE if name and name not in _EXPLORED and name not in _open else Treatment.EXPLORED
+
+
+@cache
+def standard_module(file: str) -> str:
+    """The name of the module of the standard library in a file; empty if there is none."""
+    if file.startswith("<frozen "):
+        return file[8:-1]
+    if file.startswith(_STANDARD) and not file.startswith(_INSTALLED):
+        return file[len(_STANDARD) :].removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
+    return ""
+
+
+_open: Final[set[str]] = set()
+
+
+@cache
+def openable(file: str) -> str:
+    """The name of the module in a file, if it is one that is taken as a whole and can be opened; else nothing."""
+    name = standard_module(file)
+    parts = name.split(".")
+    packages = {".".join(parts[: at + 1]) for at in range(len(parts))}
+    is_closed = name in _open or name in _EXPLORED or (name not in _BUT and not _CLOSED.isdisjoint(packages))
+    return "" if is_closed else name
+
+
+def open_modules(names: Iterable[str]) -> bool:
+    """Explore these modules of the standard library, too, and no others than these; answers whether they are others
+    than before.
+    """
+    if _open == set(names):
+        return False
+    _open.clear()
+    _open.update(names)
+    for known in (_of_file.cache_clear, openable.cache_clear, _known.clear):
+        known()
+    return True
 
 
 def is_used_whole(module: str | None) -> bool:

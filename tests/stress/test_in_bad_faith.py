@@ -105,3 +105,27 @@ def test_who_waits_for_something_outside_is_neither_accused_nor_waited_for(right
     outcome = explore(right, Counter(), [[("increment",)], [("increment",)]], preemptions=1)
     assert outcome.verdict is Verdict.UNKNOWN
     assert why in outcome.summary
+
+
+def test_code_of_other_threads_is_neither_explored_nor_disturbed() -> None:
+    over, errors = threading.Event(), []
+
+    def work_on() -> None:
+        try:
+            while not over.is_set():
+                names: dict[str, Any] = {}
+                exec("def work(items):\n    return sum(each for each in items)\n", names)
+                names["work"]([1])
+        except BaseException as error:  # noqa: BLE001 - the explorer ends code by exceptions of its own
+            errors.append(error)
+
+    thread = threading.Thread(target=work_on)
+    thread.start()
+    try:
+        _, factory, spec, threads = CASES["OfRLock"]
+        outcomes = [explore(factory, spec, threads) for _ in range(5)]
+    finally:
+        over.set()
+        thread.join()
+    assert not errors
+    assert all(outcomes), [each.summary for each in outcomes]
