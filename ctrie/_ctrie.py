@@ -25,7 +25,7 @@ if not cython.compiled:
         is_there,
         prefetch_text,
         warm,
-        warm_all,
+        warm_walk,
     )
     from ctrie._hinted import hinted
     from ctrie._nodes import (
@@ -482,7 +482,7 @@ def _contents(root: Root, nodes: list[Any] | None, what: int) -> Iterator[Any]:
         else:
             check_signals()
             below = branches(root, node)
-            warm_all(below)
+            warm_walk(below, stack)
         for node in below:
             if not isinstance(node, Pair):
                 stack.append(node)
@@ -508,7 +508,7 @@ def _fill(root: Root, stack: list[Any], part: list[Any]) -> None:
     check_signals()
     while stack and len(part) < SIZE:
         below = branches(root, stack.pop())
-        warm_all(below)
+        warm_walk(below, stack)
         for node in below:
             if isinstance(node, Pair):
                 part.append(cython.cast(Pair, node).key)

@@ -52,8 +52,8 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
     nodes=Borrowed[16], places=Py_ssize_t[16], top=Borrowed, left=Py_ssize_t, i=Py_ssize_t, lev=int
 )
 cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
-@cython.locals(i=Py_ssize_t, node=Borrowed)
-cdef void warm_all(tuple nodes) noexcept
+@cython.locals(left=Py_ssize_t, i=Py_ssize_t, pos=Py_ssize_t, main=Borrowed, child=Borrowed)
+cdef void warm_walk(tuple here, list stack) noexcept
 @cython.locals(bitmap=uint64_t, left=uint64_t, child=Borrowed)
 cdef void warm_branches(Borrowed node, uint64_t flags) noexcept
 @cython.locals(bitmap=uint64_t, child=Borrowed, main=Borrowed, i=Py_ssize_t)

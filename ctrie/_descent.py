@@ -170,18 +170,28 @@ if not cython.compiled:  # the compiled bodies (prefetch.h) make the processor l
         """Prefetch a key and the content by which it is compared."""
 
 
-def warm_all(nodes: tuple[Any, ...]) -> None:
-    """Prefetch what is read of each of these I-nodes and S-nodes: their reads do not wait for one another here."""
-    for i in range(len(nodes)):
-        prefetch_node(borrow(nodes[i]))
+def warm_walk(here: tuple[Any, ...], stack: list[Any]) -> None:
+    """Prefetch what a walk reads soon: the main nodes of the I-nodes that it has found `here`; what the C-node of the
+    last but one I-node on its stack leads to; and the keys and values in that of the last one, which was the last but
+    one before, so that its pairs are in the caches by now."""
+    left = len(stack)
     pin()
-    for i in range(len(nodes)):
-        node = borrow(nodes[i])
-        if is_exactly(node, Pair):
-            prefetch_node(key_of(node))
-            prefetch_node(value_of(node))
-        else:
-            prefetch_node(peek(node))
+    for i in range(len(here)):
+        if not is_exactly(borrow(here[i]), Pair):
+            prefetch_node(peek(borrow(here[i])))
+    for i in range(max(left - 2, 0), left):
+        if not is_exactly(borrow(stack[i]), INode):
+            continue
+        main = peek(borrow(stack[i]))
+        if not is_exactly(main, CNode):
+            continue
+        for pos in range(popcount(bitmap_of(main))):
+            child = child_at(main, pos)
+            if i < left - 1:
+                prefetch_node(child)
+            elif is_exactly(child, Pair):
+                prefetch_node(key_of(child))
+                prefetch_node(value_of(child))
     unpin()
 
 
