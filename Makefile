@@ -26,7 +26,7 @@
 .PHONY: help demo test test-gil lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
-SOURCES := setup.py tools/translation.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+SOURCES := setup.py tools/translation.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.[ch]')
 
 # Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
 PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \
@@ -87,8 +87,7 @@ explored: $(EXPLORED)/built
 $(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -name '*.pyx' -o -name '*.h' -o -name '*.html')
 	@echo "== Compiling what the explorer runs"
 	@test ! -d $(EXPLORED)/lib || find $(EXPLORED)/lib -name '*.py' -delete  # a module that is gone must not be read
-	@CTRIE_EXPLORED=1 .venv/bin/python setup.py --quiet build --build-base $(EXPLORED) --build-lib $(EXPLORED)/lib \
-		--parallel "$$(getconf _NPROCESSORS_ONLN)"
+	@CTRIE_EXPLORED=1 .venv/bin/python setup.py --quiet build --build-base $(EXPLORED) --build-lib $(EXPLORED)/lib
 	@cp -R stress/tries $(EXPLORED)/lib/stress
 	@touch $@
 
@@ -172,7 +171,7 @@ endef
 .venv/built .venv-t/built: %/built: %/installed $(SOURCES)
 	@echo "== Compiling for $$($*/bin/python -V)"
 	@touch $*/building
-	@$*/bin/python setup.py --quiet build_ext --inplace --parallel "$$(getconf _NPROCESSORS_ONLN)"
+	@$*/bin/python setup.py --quiet build_ext --inplace
 	@mv $*/building $@
 
 .venv/docs: EXTRAS := docs

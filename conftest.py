@@ -129,7 +129,7 @@ def newer_sources(module: ModuleType) -> Iterator[Path]:
         and library.name.endswith(tuple(EXTENSION_SUFFIXES))
     ):
         for suffix in (".py", ".pyx", ".pxd"):
-            source = library.with_name(library.name.partition(".")[0] + suffix)
+            source = ROOT.joinpath(*module.__name__.split(".")).with_suffix(suffix)
             if source.exists() and source.stat().st_mtime > library.stat().st_mtime:
                 yield source
 

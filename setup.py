@@ -3,10 +3,10 @@
 A failed compile is an error. `CTRIE_NO_EXTENSIONS=1` builds no module; then the interpreted twin runs, and warns. All
 modules are compiled or none, because compiled modules share C types and cannot be mixed with interpreted ones.
 
-What has not changed is not built again, whatever the times of files say. A module is translated to C again if its text,
-a declaration that it uses, or the way of translating has changed; it is compiled again if its C, a header or a flag
-has. An extension that was compiled in place from the same inputs goes into a wheel as it is, so one with other flags
-(sanitized, explored) does not.
+All modules are linked into one library, `ctrie._compiled`. What has not changed is not built again, whatever the times
+of files say. A module is translated to C again if its text, a declaration that it uses, or the way of translating has
+changed; it is compiled again if its C, a header or a flag has. A library that was linked in place from the same inputs
+goes into a wheel as it is, so one with other flags (sanitized, explored) does not.
 
 `CTRIE_EXPLORED=1` takes the slots of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
 modules serve only the explorer, and are never put beside the sources: `make explored`.
@@ -21,6 +21,8 @@ import platform
 import shutil
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,7 @@ MODULES = {
 }
 
 COMMON_NAMES = ("snapshot", "stress")  # which other distributions have, too; see subtrie/_ours.py
+LIBRARY = "ctrie._compiled"  # where all of them are
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 SEAM = Path("stress", "tries", "seam")
 
@@ -132,7 +135,7 @@ DIRECTIVES = {
 
 # What asks, changes and restores at full speed is compiled for speed. Tables for unwinding would make a module a tenth
 # larger, and nothing is thrown through C.
-COMPILER_FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-asynchronous-unwind-tables"]
+COMPILER_FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-asynchronous-unwind-tables", "-fvisibility=hidden"]
 # Vectors of two pointers save no instruction that matters. But what one branch stored as two words, another then
 # loads as one vector, and the processor waits until both words have left its store buffer: the walk of a match took a
 # sixth to a quarter more time so, in as many instructions.
@@ -214,26 +217,39 @@ if SANITIZERS := os.environ.get("CTRIE_SANITIZE", ""):
 
 NO_EXTENSIONS = switch("CTRIE_NO_EXTENSIONS")
 EXPLORED = switch("CTRIE_EXPLORED")
+EXPLORER = {"explored_seam": str(SEAM / "explored_seam.pyx")} if EXPLORED else {}  # loaded before the library
+TRANSLATED = {**MODULES, **EXPLORER}
 if EXPLORED:
-    MODULES["explored_seam"] = str(SEAM / "explored_seam.pyx")
     COMPILER_FLAGS.append("-DCTRIE_EXPLORED")
 
 
 def extensions() -> list[Extension]:
-    """Return the extensions to build; each depends on all headers."""
+    """Return the library, and what the explorer needs beside it. Each depends on all headers."""
     folders = [*map(Path, PACKAGES), *[SEAM] * EXPLORED]
     headers = sorted(header for folder in folders for header in folder.rglob("*.h"))
     return [
         Extension(
-            module,
+            name,
             [source],
-            include_dirs=sorted({str(header.parent) for header in headers}),
+            include_dirs=[*sorted({str(header.parent) for header in headers}), str(GENERATED)],
             depends=[*map(str, headers)],
-            extra_compile_args=COMPILER_FLAGS + EXTRA_FLAGS.get(module, []) + LAST_FLAGS,
+            extra_compile_args=COMPILER_FLAGS + LAST_FLAGS,
             extra_link_args=LINKER_FLAGS,
         )
-        for module, source in MODULES.items()
+        for name, source in {**EXPLORER, LIBRARY: "ctrie/c/library.c"}.items()
     ]
+
+
+def flags_of(module: str) -> list[str]:
+    """Return the compiler's flags for a module of the library, where no two may have one name."""
+    name = module.rpartition(".")[2]
+    alone = ["-DCYTHON_NO_PYINIT_EXPORT", f"-DPyInit_{name}={definition_of(module)}"]
+    return COMPILER_FLAGS + EXTRA_FLAGS.get(module, []) + alone + LAST_FLAGS
+
+
+def definition_of(module: str) -> str:
+    """Return the C function that has the definition of a module."""
+    return f"define_{module.replace('.', '_')}"
 
 
 def digest(*parts: bytes) -> str:
@@ -255,21 +271,18 @@ def translated_from(source: str) -> str:
     return digest(way.encode(), *(part for name in files for part in (name.encode(), Path(name).read_bytes())))
 
 
-def compiled_from(extension: Extension) -> str:
-    """Return a digest of all of ours that decides what an extension is."""
-    flags = (extension.extra_compile_args, extension.extra_link_args, extension.include_dirs)
+def compiled_from(flags: list[str], files: list[str]) -> str:
+    """Return a digest of all of ours that decides what these flags make of these files."""
     outside = (
         [os.environ.get(name) for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")],
         sysconfig.get_config_vars("CC", "CFLAGS", "LDSHARED"),
     )
-    return digest(
-        repr((flags, outside)).encode(), *(Path(name).read_bytes() for name in (*extension.sources, *extension.depends))
-    )
+    return digest(repr((flags, outside)).encode(), *(Path(name).read_bytes() for name in files))
 
 
 def c_of(module: str) -> Path:
     """Return where a module's C is."""
-    return (GENERATED / MODULES[module]).with_suffix(".c")
+    return (GENERATED / TRANSLATED[module]).with_suffix(".c")
 
 
 def is_kept(record: Path, value: str) -> bool:
@@ -282,13 +295,26 @@ def take_from_another(module: str, value: str) -> bool:
 
     What Cython writes does not depend on the interpreter: its C asks for the version when it is compiled.
     """
-    name = Path(MODULES[module]).with_suffix(".translated")
+    name = Path(TRANSLATED[module]).with_suffix(".translated")
     for record in Path("build").glob(f"cython.*/{name}"):
         if is_kept(record, value) and record.with_suffix(".c").exists():
             c_of(module).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(record.with_suffix(".c"), c_of(module))
             return True
     return False
+
+
+def translate_to_c(force: bool) -> None:
+    """Translate what has changed, and list all modules for the library."""
+    wanted = {name: translated_from(source) for name, source in TRANSLATED.items()}
+    records = {name: c_of(name).with_suffix(".translated") for name in wanted}
+    changed = [name for name in wanted if force or not c_of(name).exists() or not is_kept(records[name], wanted[name])]
+    here = [name for name in changed if force or not take_from_another(name, wanted[name])]
+    translation.translate({name: TRANSLATED[name] for name in here}, GENERATED, DIRECTIVES)
+    for name in changed:
+        records[name].write_text(wanted[name])
+    listed = "".join(f'MODULE("{module}", {definition_of(module)})\n' for module in MODULES)
+    (GENERATED / "modules.h").write_text(listed)
 
 
 class BuildPython(build_py):
@@ -303,7 +329,7 @@ class BuildPython(build_py):
 
 
 class BuildExtensions(build_ext):
-    """Compiles all of `MODULES` or none, and leaves no outdated extension to hide an edited source."""
+    """Builds all of `MODULES` or none, and leaves no outdated library to hide an edited source."""
 
     extensions: list[Extension]
     force: bool | None
@@ -316,7 +342,8 @@ class BuildExtensions(build_ext):
             self.remove_in_place(keep={extension.name for extension in self.extensions})
 
     def build_extensions(self) -> None:
-        self.translate_to_c()
+        translate_to_c(bool(self.force))
+        self.force = True  # what to compile and link is decided by content, here
         try:
             super().build_extensions()
         except (BaseError, CCompilerError) as failure:
@@ -324,32 +351,47 @@ class BuildExtensions(build_ext):
             sys.exit(FAILED.format(reason=str(failure).partition("\n")[0][:200]))
 
     def build_extension(self, ext: Extension) -> None:
+        if ext.name in EXPLORER:
+            ext.sources = [str(c_of(ext.name))]
+            super().build_extension(ext)
+            return
         library = Path(self.get_ext_filename(ext.name))  # in place
         target = Path(self.get_ext_fullpath(ext.name))
-        record = (GENERATED / MODULES[ext.name]).with_suffix(".compiled")
-        inputs = compiled_from(ext).encode()
+        record = GENERATED / "linked"
+        made_from = [self.object_from(ext, name)[1] for name in MODULES]
+        own = compiled_from(
+            [*ext.extra_compile_args, *ext.extra_link_args], [*ext.sources, str(GENERATED / "modules.h")]
+        )
+        inputs = digest(own.encode(), *(each.encode() for each in made_from)).encode()
         if library.exists() and is_kept(record, digest(inputs, library.read_bytes())):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(library, target)  # with the time of now: tests refuse what is older than its source
-        else:
-            super().build_extension(ext)
-            if not EXPLORED:  # explored ones never stand in place
-                record.write_text(digest(inputs, target.read_bytes()))
+            return
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            ext.extra_objects = list(pool.map(partial(self.compile_module, ext), MODULES))
+        super().build_extension(ext)
+        if not EXPLORED:  # an explored library never stands in place
+            record.write_text(digest(inputs, target.read_bytes()))
 
-    def translate_to_c(self) -> None:
-        """Translate what has changed, and let every extension be compiled from its C."""
-        wanted = {extension.name: translated_from(MODULES[extension.name]) for extension in self.extensions}
-        records = {name: (GENERATED / MODULES[name]).with_suffix(".translated") for name in wanted}
-        changed = [
-            name for name in wanted if self.force or not c_of(name).exists() or not is_kept(records[name], wanted[name])
-        ]
-        here = [name for name in changed if self.force or not take_from_another(name, wanted[name])]
-        translation.translate({name: MODULES[name] for name in here}, GENERATED, DIRECTIVES)
-        for name in changed:
-            records[name].write_text(wanted[name])
-        for extension in self.extensions:
-            extension.sources = [str(c_of(extension.name))]
-        self.force = True  # whether to compile is decided by content, in `build_extension`
+    def object_from(self, library: Extension, module: str) -> tuple[Path, str]:
+        """Return where a module's object is, and a digest of what it must have been compiled from."""
+        source = str(c_of(module))
+        (name,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
+        return Path(name), compiled_from([*flags_of(module), *library.include_dirs], [source, *library.depends])
+
+    def compile_module(self, library: Extension, module: str) -> str:
+        """Compile a module if it has changed; return its object."""
+        made, inputs = self.object_from(library, module)
+        record = made.with_suffix(".compiled")
+        if not (made.exists() and is_kept(record, digest(inputs.encode(), made.read_bytes()))):
+            self.compiler.compile(
+                [str(c_of(module))],
+                output_dir=self.build_temp,
+                include_dirs=library.include_dirs,
+                extra_postargs=flags_of(module),
+            )
+            record.write_text(digest(inputs.encode(), made.read_bytes()))
+        return str(made)
 
     def remove_in_place(self, keep: set[str]) -> None:
         """Remove this interpreter's extensions from beside the sources, all but `keep`."""

@@ -1,38 +1,58 @@
 """The choice of the twin: the compiled modules, or the .py files that they were compiled from.
 
-An extension module lies beside its source, and Python prefers the extension. CTRIE_TWIN=interpreted reverses that for
-`ctrie` and `subtrie`. CTRIE_TWIN=compiled makes missing extensions an error.
+All compiled modules are in one library (`c/library.c`), where `CompiledFinder` finds them. With CTRIE_TWIN=interpreted
+it finds those alone that have no .py. CTRIE_TWIN=compiled makes a missing library an error.
 """
 
 import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
-
-_ROOMS = ("ctrie.", "subtrie.")
+from importlib import import_module
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from types import ModuleType
+from typing import Any
 
 
-class InterpretedFinder:
-    """Finds the .py of a module that was also compiled. It ignores modules without a .py (the native slot)."""
+class CompiledFinder:
+    """Finds modules of `ctrie` and `subtrie` in the library, before Python finds the sources beside it."""
 
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> "ModuleSpec | None":
-        if not name.startswith(_ROOMS) or not path:
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._prefers_sources = os.environ.get("CTRIE_TWIN") == "interpreted"
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        if name not in self._library.NAMES:
             return None
-        from importlib.util import spec_from_file_location  # the compiled twin needs neither this nor what it imports
+        if self._prefers_sources and path:
+            source = os.path.join(path[0], name.rpartition(".")[2] + ".py")  # pathlib takes a quarter of the import
+            if os.path.exists(source):
+                return None
+        loader = _LibraryLoader(name, self._library.__file__)
+        loader.library = self._library
+        spec = ModuleSpec(name, loader, origin=loader.path)
+        spec.has_location = True
+        return spec
 
-        source = os.path.join(path[0], name.rpartition(".")[2] + ".py")  # to load pathlib takes a quarter of the import
-        return spec_from_file_location(name, source) if os.path.exists(source) else None
+
+class _LibraryLoader(ExtensionFileLoader):
+    library: Any
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.library.create(spec)  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.library.execute(module)
 
 
 def choose() -> None:
-    """Install the finder if CTRIE_TWIN asks for it. Call this before any other module of the package is imported."""
-    if os.environ.get("CTRIE_TWIN") == "interpreted" and InterpretedFinder not in sys.meta_path:
-        sys.meta_path.insert(0, InterpretedFinder)
+    """Install the finder if there is a library. Call this before any other module of the package is imported."""
+    try:
+        library = import_module("ctrie._compiled")
+    except ModuleNotFoundError:
+        return
+    if not any(isinstance(finder, CompiledFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, CompiledFinder(library))
 
 
 def confirm(running: str) -> None:

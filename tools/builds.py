@@ -218,29 +218,37 @@ def compiled(build: Build) -> str:
             for header in (ROOT / package).rglob("*.h")
         }
     )
-    on_x86 = [flag for flag in setup.COMPILER_FLAGS if not build.emulated or not flag.startswith("-m")]
+    here += ["-Ic"]
     strict = ["-Wall", "-Wextra", "-Werror", *[f"-Wno-{name}" for name in ALLOWED]]
     strict += ["-Wno-unknown-warning-option"] if "clang" in build.compiler else []
+    command = [*build.compiler_command(), "-fPIC", "-fno-strict-overflow", "-DNDEBUG", *strict, *here]
 
-    def of(module: str, source: str) -> str:
-        extra = [
-            flag
-            for flag in setup.EXTRA_FLAGS.get(module, [])
-            if "clang" not in build.compiler or flag[:2] in ("-O", "-D")
-        ]
-        target = str(Path(source).with_suffix(build.facts["suffix"]))
-        c_source = str(Path("c", source).with_suffix(".c"))
-        command = [*build.compiler_command(), "-shared", "-fPIC", "-fno-strict-overflow", "-DNDEBUG", *strict, *on_x86,
-                   *extra, *here, c_source, "-o", target]  # fmt: skip
-        ended = subprocess.run(command, cwd=build.folder, capture_output=True, text=True, check=False)
-        if ended.returncode:
-            first = re.search(r"(error|warning): .*", ended.stderr)
-            (BUILDS / f"{build.name}.log").write_text(ended.stderr, "utf-8")
-            return f"{module}: {first[0] if first else ended.stderr[:200]}"
-        return ""
+    def understood(flag: str) -> bool:
+        if "clang" in build.compiler and flag in gcc_alone:
+            return False
+        return not (build.emulated and flag.startswith("-m"))
+
+    gcc_alone = {flag for flags in setup.EXTRA_FLAGS.values() for flag in flags if flag[:2] not in ("-O", "-D")}
+    sources = {module: str(Path("c", source).with_suffix(".c")) for module, source in setup.MODULES.items()}
+    library = str(Path(*setup.LIBRARY.split(".")))
+    asked = {module: [*filter(understood, setup.flags_of(module)), source] for module, source in sources.items()}
+    asked[setup.LIBRARY] = [*filter(understood, setup.COMPILER_FLAGS), "ctrie/c/library.c"]
+
+    def said(what: str, arguments: list[str]) -> str:
+        ended = subprocess.run([*command, *arguments], cwd=build.folder, capture_output=True, text=True, check=False)
+        if not ended.returncode:
+            return ""
+        first = re.search(r"(error|warning): .*", ended.stderr)
+        (BUILDS / f"{build.name}.log").write_text(ended.stderr, "utf-8")
+        return f"{what}: {first[0] if first else ended.stderr[:200]}"
+
+    def of(module: str) -> str:
+        return said(module, ["-c", *asked[module], "-o", f"{module}.o"])
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return next(filter(None, pool.map(of, *zip(*setup.MODULES.items(), strict=True))), "")
+        failed = next(filter(None, pool.map(of, asked)), "")
+    objects = [f"{module}.o" for module in asked]
+    return failed or said(setup.LIBRARY, ["-shared", *objects, "-o", library + build.facts["suffix"]])
 
 
 def tested(build: Build, tests: list[str]) -> str:

@@ -191,7 +191,7 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
     copy = copied(cython_of(python).name.replace("cython.", "sanitize."), f"{environment}/bin/python", python)
     own = ".venv/bin/python"
     run("make", "--no-print-directory", ".venv/installed", f"PYTHON={python}", EXTRAS, folder=copy)
-    build = (own, "setup.py", "--quiet", "build_ext", "--inplace", "--parallel", str(processors()))
+    build = (own, "setup.py", "--quiet", "build_ext", "--inplace")
     run(*build, folder=copy, CTRIE_SANITIZE="address,undefined")
     sanitizing = {
         "LD_PRELOAD": " ".join(asked_gcc(name) for name in ("libasan.so", "libubsan.so")),

@@ -158,16 +158,14 @@ def test_interpreted_by_choice_runs_without_a_word(installed: Path, tmp_path: Pa
 
 
 def test_interpreted_because_nothing_was_compiled_warns_once(installed: Path, tmp_path: Path) -> None:
-    code = """
+    code = f"""
         import sys, warnings
-        from importlib.util import spec_from_file_location
-        from pathlib import Path
         class Hide:
             def find_spec(name, path=None, target=None):
-                source = Path(path[0], name.rpartition(".")[2] + ".py") if path else None
-                ours = name.startswith(("ctrie.", "subtrie.")) and source is not None and source.exists()
-                return spec_from_file_location(name, source) if ours else None
-        sys.meta_path.insert(0, Hide)  # as where no module but the slot was compiled
+                if name == "ctrie._compiled":
+                    raise ModuleNotFoundError(name)
+        sys.meta_path.insert(0, Hide)
+        sys.path.append({sysconfig.get_path("purelib")!r})  # has what slots are made of where nothing is compiled
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             import ctrie, subtrie
