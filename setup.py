@@ -321,7 +321,7 @@ class BuildPython(build_py):
     """Keeps the beginning of each package of a common name, too, in case another distribution writes over it."""
 
     def build_module(self, module: str, module_file: str, package: str) -> Any:
-        if module == "__init__" and package in COMMON_NAMES:
+        if module == "__init__" and package in COMMON_NAMES and not EXPLORED:
             kept = Path(self.build_lib, "subtrie", f"_first_of_{package}.py")
             kept.parent.mkdir(parents=True, exist_ok=True)
             self.copy_file(module_file, str(kept), preserve_mode=False)

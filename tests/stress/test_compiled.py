@@ -147,6 +147,12 @@ def test_a_token_says_which_twin_it_is_of() -> None:
     assert not decode(encode(Token(scenario, (0, 1, 1)))).compiled
 
 
+@pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
+def test_the_text_that_a_mutant_replaces_is_there(mutant: Rebuilt) -> None:
+    source = (ROOT / mutant.path).read_text(encoding="utf-8")
+    assert mutant.change.put_into(source) != source
+
+
 def test_modules_that_cannot_be_explored_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", "map", "--compiled", "--processes", "1"]) == 2
     assert "make explored builds such ones" in capsys.readouterr().err

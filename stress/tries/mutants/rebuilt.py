@@ -46,11 +46,15 @@ class Rebuilt:
         """The part that the fault is in."""
         return "compiled"
 
+    @property
+    def change(self) -> Change:
+        return Change(self.name, self.path, self.text, self.instead)
+
 
 _MATCH: Final = "subtrie/_trie/match/"
 _GOES: Final = (("unsubscribe", ("a.b", "x")),)
+_THROUGH: Final = "    elif outcome == THROUGH:\n"
 _TAKING: Final = """\
-    if outcome == THROUGH and not s.walk.only_first:
         taken = _take_found(s)
         if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
             take_seen(s)
@@ -125,8 +129,8 @@ REBUILT: Final = (
     Rebuilt(
         "subscribers are taken after the pin under which they were found",
         f"{_MATCH}questions.py",
-        _TAKING + "    unpin()\n",
-        "    unpin()\n" + _TAKING,
+        _THROUGH + _TAKING + "    unpin()\n",
+        _THROUGH + "        unpin()\n" + _TAKING + "    if outcome != THROUGH or s.walk.only_first:\n        unpin()\n",
         (
             "subscriptions",
             "a wildcard beside words that meet",
@@ -199,12 +203,10 @@ def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: 
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy2(source, copy / name)
         changed = copy / mutant.path
-        change = Change(mutant.name, mutant.path, mutant.text, mutant.instead)
-        changed.write_text(change.put_into(changed.read_text(encoding="utf-8")), encoding="utf-8")
+        changed.write_text(mutant.change.put_into(changed.read_text(encoding="utf-8")), encoding="utf-8")
         words = ["setup.py", "--quiet", "build", "--build-base", "build/explored", "--build-lib", "build/explored/lib"]
         built = subprocess.run(
-            [sys.executable, *words, "--parallel", str(os.cpu_count() or 1)],
-            cwd=copy, env={**os.environ, "CTRIE_EXPLORED": "1"},
+            [sys.executable, *words], cwd=copy, env={**os.environ, "CTRIE_EXPLORED": "1"},
             capture_output=True, text=True, timeout=_SECONDS, check=False,
         )  # fmt: skip
         if built.returncode:
