@@ -48,6 +48,7 @@ class Rebuilt:
 
     @property
     def change(self) -> Change:
+        """The same as a change of a module's text."""
         return Change(self.name, self.path, self.text, self.instead)
 
 
