@@ -38,8 +38,15 @@ class Entered:
         self._is_watching = False
 
     def begin(self) -> None:
-        """Forget what has been seen, and begin again."""
+        """Forget what has been seen, and begin again.
+
+        Raises:
+            ValueError: a profiler is on. The explorer would take its place, or end in it: `cProfile` mixes up threads
+                that take turns, and may never end where they are free.
+        """
         self._executions = 0
+        if not self._is_watching and _is_profiled():
+            raise ValueError("a profiler is on, such as cProfile, which explore cannot work with: use one that samples")
         if _MONITORING is None:
             return
         if self._tool < 0:
@@ -91,6 +98,15 @@ class Entered:
     def _profile(self, frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
             self._tell(frame.f_code, frame)
+
+
+def _is_profiled() -> bool:
+    """Whether somebody else is told which functions run."""
+    hook = sys.getprofile()
+    own = getattr(hook, "__func__", None) is Entered._profile
+    return (hook is not None and not own) or (
+        _MONITORING is not None and _MONITORING.get_tool(_MONITORING.PROFILER_ID) == "cProfile"
+    )
 
 
 def functions_of(codes: Mapping[int, CodeType], roots: Iterable[Any] = ()) -> list[FunctionType]:

@@ -81,8 +81,6 @@ class PlainState(Library):
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
         self.entered = Entered(self._has_entered, self._is_explored)
-        self._home = 0
-        """The thread that explores."""
         self.watches = True
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.loops, self._last_step, self._rounds = 0, -1, 0

@@ -5,6 +5,7 @@ attributes of objects derived from `threading.local`, of which each thread has i
 from __future__ import annotations
 
 import _thread
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,9 +25,15 @@ class StandIns(Sharing):
         self._make_twin = make_twin
         self._twins: dict[int, tuple[Any, Any]] = {}
         self._locals: dict[int, list[Any]] = {}
+        self._localised: set[tuple[int, int]] = set()
+        self._used: dict[tuple[int, int], weakref.ref[Any]] = {}
+        """The objects derived from `threading.local` that outlive an execution, by the threads that used them."""
+        self._home = 0
+        """The thread that explores."""
 
     def reset_locals(self) -> None:
         """Give objects derived from `threading.local` the attributes of before."""
+        self._localised.clear()
         for local, last, of in self._locals.values():
             if last != MAIN:
                 names = _thread._local.__getattribute__(local, "__dict__")
@@ -39,6 +46,9 @@ class StandIns(Sharing):
         if self._seam.before is None:
             return
         me = self._me()
+        if _thread.get_ident() != self._home:
+            self._begin_anew(site, local, me)
+            return
         known = self._locals.get(id(local))
         if known is None:
             known = self._locals[id(local)] = [local, MAIN, {}]
@@ -50,7 +60,23 @@ class StandIns(Sharing):
         names.clear()
         if me in known[2]:
             names.update(known[2][me])
-        elif type(local).__init__ is not object.__init__:
+        else:
+            self._fill(site, local)
+
+    def _begin_anew(self, site: Any, local: Any, me: int) -> None:
+        """A thread of the system has attributes of its own. Those of an earlier execution go."""
+        key = (id(local), me)
+        if key in self._localised or (id(local) in self._lying and id(local) not in self._of_all):
+            return
+        self._localised.add(key)
+        if key in self._used and self._used[key]() is local:
+            _thread._local.__getattribute__(local, "__dict__").clear()
+            self._fill(site, local)
+        self._used[key] = weakref.ref(local)
+
+    @staticmethod
+    def _fill(site: Any, local: Any) -> None:
+        if type(local).__init__ is not object.__init__:
             try:
                 type(local).__init__(local)
             except TypeError:

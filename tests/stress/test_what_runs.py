@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import functools
 import random
 import signal
@@ -300,6 +301,17 @@ def test_what_polls_under_a_lock_is_no_livelock() -> None:
             return (state, "ok") if state else stress.WAITS
 
     assert explore(Flag, Waits(), [[("wait",)], [("set",)]])
+
+
+def test_a_profiler_is_refused_in_a_sentence() -> None:
+    profiler = cProfile.Profile()
+    profiler.enable()
+    try:
+        with pytest.raises(ValueError, match="a profiler is on"):
+            explore(Hits, None, TWICE)
+    finally:
+        profiler.disable()
+    assert explore(Hits, None, TWICE)
 
 
 def test_a_thread_of_its_own_is_refused_in_a_sentence() -> None:

@@ -27,6 +27,38 @@ class OfLocal:
         return self.mine.n
 
 
+class Seen(threading.local):
+    def __init__(self) -> None:
+        self.seen = 0
+
+
+seen = Seen()
+
+
+@is_right
+class OfLocalOfItsOwn(Locked):
+    """Each thread keeps its values while the others run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mine = Seen()
+
+    def increment(self) -> int:
+        self.mine.seen += 1
+        with self.lock:
+            self.n += 1
+            return self.n if self.mine.seen == 1 else -1
+
+
+@is_right
+class OfLocalThatOutlives(OfLocalOfItsOwn):
+    """A variable of the module has values of each thread, which begin anew with each thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mine = seen
+
+
 @is_right
 class OfLocalCopies(Locked):
     def __init__(self) -> None:
