@@ -69,7 +69,8 @@ class StandIns(Sharing):
         if key in self._localised or (id(local) in self._lying and id(local) not in self._of_all):
             return
         self._localised.add(key)
-        if key in self._used and self._used[key]() is local:
+        is_known = key in self._used and self._used[key]() is local
+        if is_known:
             _thread._local.__getattribute__(local, "__dict__").clear()
             self._fill(site, local)
         self._used[key] = weakref.ref(local)

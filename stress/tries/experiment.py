@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from itertools import combinations, product
 from typing import Any, Final, cast
 
+from stress.checker.check import is_linearizable
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.experiment import Experiment, Finding, Look
 from stress.explorer.machine import BoundCall, Execution
@@ -89,8 +91,14 @@ class TrieExperiment(Experiment):
         operations = super()._operations(execution, answers, look)
         if self.scenario.target != "subscriptions":
             return operations
-        parts = [part for each in operations for part in _parts(each)]
-        return [part._replace(id=number) for number, part in enumerate(parts)]
+        readings = [_readings(each) for each in operations]
+        found: list[Operation] = []
+        for reading in product(*readings):  # a number is right if some changes, as many as it says, explain all
+            parts = [part for parts in reading for part in parts]
+            found = [part._replace(id=number) for number, part in enumerate(parts)]
+            if all(len(each) == 1 for each in readings) or is_linearizable(found, self.spec):
+                break
+        return found
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
         self.twin.begin()
@@ -167,17 +175,23 @@ class TrieExperiment(Experiment):
                 self.subject.unsubscribe(*place[:2])
 
 
-def _parts(operation: Operation) -> list[Operation]:
-    """The changes that an operation makes. The number of those that changed something tells each of them only if that
-    is all of them, or none."""
+def _readings(operation: Operation) -> list[list[Operation]]:
+    """What an operation may say about the changes that it makes: each list has one operation for each of them. A number
+    tells how many changed something, and not which. One that cannot be is each one's answer, and wrong.
+    """
     if operation.op not in _SEVERAL:
-        return [operation]
-    known = {0: False, len(operation.args): True}
-    result = known.get(operation.result, UNSEEN) if type(operation.result) is int else operation.result
-    op, pairs = _SEVERAL[operation.op], cast("tuple[tuple[str, str], ...]", operation.args)
+        return [[operation]]
+    op, rows = _SEVERAL[operation.op], cast("tuple[tuple[str, str], ...]", operation.args)
+    told, many = operation.result, len(rows)
+    answers: list[Sequence[Any]] = [[told] * many]
+    if type(told) is int and 0 <= told <= many:
+        answers = [[at in those for at in range(many)] for those in combinations(range(many), told)]
     return [
-        operation._replace(thread=f"{operation.thread}.{place}", op=op, args=args, result=result)
-        for place, args in enumerate(pairs)
+        [
+            operation._replace(thread=f"{operation.thread}.{place}", op=op, args=args, result=answer)
+            for place, (args, answer) in enumerate(zip(rows, each, strict=True))
+        ]
+        for each in answers
     ]
 
 
