@@ -8,7 +8,6 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -46,13 +45,13 @@ class _LibraryLoader(ExtensionFileLoader):
 
 
 def choose() -> None:
-    """Install the finder if there is a library. Call this before any other module of the package is imported."""
+    """Install the finder if there is a library. Packages call this before they import any of their modules."""
     try:
-        library = import_module("ctrie._compiled")
+        import ctrie._compiled  # in this form for programs that look for what a frozen application needs
     except ModuleNotFoundError:
         return
     if not any(isinstance(finder, CompiledFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, CompiledFinder(library))
+        sys.meta_path.insert(0, CompiledFinder(ctrie._compiled))
 
 
 def confirm(running: str) -> None:

@@ -41,6 +41,7 @@ OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
 # Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked
 # `once` show nothing new in any other run.
 INTERPRETED = "not slow and not spark and not once"
+NO_PUBLISHING = "--ignore-glob=tests/snapshot/test_published_*"  # no twin has code of its own for it
 COMPILED = "not once"
 # Of Spark, a build without the GIL shows what each release of Spark has to show; the rest is the same everywhere.
 SPARKS = "tests/snapshot/test_sparks.py"
@@ -97,7 +98,7 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
     outside = part("gil-outside", "compiled", OUTSIDE)
     stress = part("gil-stress", "compiled", f"{STRESS} {WITHOUT_THESE}")
     gil = [
-        part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE}", INTERPRETED),
+        part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE} {NO_PUBLISHING}", INTERPRETED),
         part("gil-runs", "compiled", RUNS),
         part("gil-explored", "compiled", EXPLORED),
         part("gil-core", "compiled", CORE),

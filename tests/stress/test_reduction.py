@@ -189,7 +189,7 @@ def program(random: Random) -> Scenario:
 def test_nothing_is_lost(seed: int) -> None:
     random, compared = Random(seed), 0
     with explored_references() as machine, subject_of(machine, Machinery, Anything(), Around(), None) as subject:
-        for _ in range(9):
+        for _ in range(5):
             scenario = program(random)
             every = Watched(machine, subject, scenario)
             whole = every.seen_by(everything)

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 import zlib
 from collections.abc import Iterator
@@ -81,6 +82,18 @@ class TestTwin:
     @pytest.mark.parametrize("name", COMPILED_MODULES)
     def test_every_module_of_the_compiled_twin_is_an_extension(self, name: str) -> None:
         assert str(importlib.import_module(name).__file__).endswith(tuple(EXTENSION_SUFFIXES))
+
+    @pytest.mark.compiled
+    def test_what_is_imported_later_is_of_the_same_twin_if_the_finders_were_put_back(self) -> None:
+        code = """
+            import sys
+            before = list(sys.meta_path)
+            import subtrie
+            sys.meta_path[:] = before
+            from subtrie.fields import matcher, state
+            print(matcher.__file__ == state.__file__ == subtrie._trie.trie.__file__)
+        """
+        assert run_python(textwrap.dedent(code)) == "True"
 
     def test_every_module_of_the_interpreted_twin_is_its_source(self) -> None:
         sources = {name: source for name, source in COMPILED_MODULES.items() if source.endswith(".py")}
