@@ -364,6 +364,8 @@ class Machine:
         """Called before every access: ask for the next decision, unless it was already made in favour of this
         thread."""
         me = self._current
+        if self._begun[me] == -1:
+            return  # what an earlier execution has left behind ends now, and no call is under way
         if self._looks_for_circles and not self._granted:
             self._look_for_circle(me, slot, expected)
         if self._granted:
@@ -405,6 +407,8 @@ class Machine:
         that it is not free would be a step that nobody can tell from none. Answers whether the lock was taken.
         """
         me = self._current
+        if self._begun[me] == -1:
+            return not lock._value  # as for any step
         if self._granted:  # the thread has begun with this step
             self._before(lock, False, doing)
             if not lock._value:

@@ -130,7 +130,8 @@ class PlainState(Library):
             knowledge.alike[code] = alike + 1
             knowledge.codes[id(code)] = code
             knowledge.grew = True
-            if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
+            can_end = frame is not None and hasattr(self._seam.scheduler, "step") and not _is_last_word(frame)
+            if self.aborts and can_end:
                 raise NewCode
         elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
@@ -767,6 +768,13 @@ class PlainState(Library):
         mine = {id(each) for each, _ in held(first)}
         self._of_all = {id(each) for each, _ in held(second)} & mine
         self._expect_modules(first)
+
+
+def _is_last_word(frame: FrameType | None) -> bool:
+    """Whether an object ends, whose exceptions are printed and go no further."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
 
 
 _OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}

@@ -7,10 +7,12 @@ from __future__ import annotations
 import csv
 import email.message
 import html.parser
+import io
 import logging
 import random
 import shlex
 import threading
+import zipfile
 from typing import Any
 
 from tests.stress.in_bad_faith.cases import CASES, Locked, is_right, is_wrong
@@ -130,6 +132,20 @@ class OfRows:
 
     def get(self) -> tuple[Any, ...]:
         return tuple(next(self.rows).items())
+
+
+@_is(True)
+class OfArchive(Locked):
+    """The archive ends by a method with steps, on a free-threaded build when its thread makes the next execution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.archive = zipfile.ZipFile(io.BytesIO(), "w")
+
+    def get(self) -> int:
+        with self.lock:
+            self.archive.writestr(str(len(self.archive.namelist())), b"")
+            return len(self.archive.namelist())
 
 
 @is_wrong
