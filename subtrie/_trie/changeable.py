@@ -329,6 +329,10 @@ class Changeable(Matchable):
 
     def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:
         """Subscribe rows that are each new (`Bulk` in subtrie/columns.py)."""
+        # A subscriber's `__hash__` may change those that were given.
+        filters, subscribers, options = [*filters], [*subscribers], [*options]
+        if not len(filters) == len(subscribers) == len(options):
+            raise ValueError("columns of different lengths")
         self._change_many(filters, subscribers, options, True, False)
 
     def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:

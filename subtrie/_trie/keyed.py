@@ -250,7 +250,10 @@ def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] | Non
                     check_signals()
                 yield (None, member) if x is None else (member, None)
             continue
-        yield from changed_listed(_listed(x), _listed(y), same)
+        left, members = _listed(x), _listed(y)
+        if None in left or None in members:
+            raise TypeError("None is no member")
+        yield from changed_listed(left, members, same)
 
 
 def changed_listed(left: list[Any], members: list[Any], same: Callable[[Any, Any], bool] | None) -> list[Any]:

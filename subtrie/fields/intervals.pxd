@@ -218,4 +218,4 @@ cpdef Py_ssize_t crowd_around(Ranges tree, object value, Py_ssize_t most) except
 cdef Py_ssize_t _crowd_around(Borrowed node, const Point *point, Py_ssize_t most) except -1
 @cython.locals(node=Ranges)
 cdef object _check_node(Ranges node)
-cpdef Within highest_of(list spans)
+cdef Within highest_of(list spans)

@@ -86,7 +86,9 @@ def find_in_map(cells: Any, key: object, hash: int) -> Cell | None:
     if node is None:
         return None
     for cell in node if type(node) is tuple else (node,):
-        found: Cell = cell
+        found: Cell | None = cell
+        if found is None:
+            raise TypeError("None is no cell")
         if found.hash == hash and (found.key is key or found.key == key):
             return found
     return None

@@ -62,6 +62,9 @@ cdef inline int put_words(Words *words, Plan plan, object dialect, object topic)
 
 cdef inline int put_strings(Words *words, object dialect, tuple strings) except -1:
     cdef Py_ssize_t i
+    for i in range(len(strings)):
+        if not isinstance(strings[i], str):
+            raise TypeError("a word is no text")
     words.size = len(strings)
     words.reserved = dialect.is_reserved(strings)
     words.words = words.room

@@ -112,3 +112,65 @@ assert len(list(nodes.snodes(root))) == 100
 def test_nodes_of_another_structure_and_none_do_not_end_the_process() -> None:
     status, _, errors = run_script(FOUND)
     assert status == 0, errors[-2000:]
+
+
+# Found by calls whose other arguments fit: `None` in a list, a tuple or a set, and columns of different lengths.
+AMONG_OTHERS = """
+import gc
+import subtrie._trie.groups as groups
+import subtrie._trie.match.deliveries as deliveries
+import subtrie._trie.match.own_first as own_first
+import subtrie._trie.queries.listing as listing
+import subtrie.fields.intervals as intervals
+import subtrie.fields.maps as maps
+import subtrie.fields.state as state
+import subtrie.fields.topics as topics
+from ctrie._nodes import Root
+from subtrie import AMQP, SubscriptionTrie
+from subtrie.columns import build
+
+trie = SubscriptionTrie()
+trie.subscribe("a.b", 1)
+root = next(part for part in gc.get_referents(trie) if type(part) is Root)
+
+def built(filters, subscribers, options):
+    bulk = build(AMQP)
+    bulk.add(filters, subscribers, options)
+    return bulk.finished()
+
+class Clearing:
+    def __hash__(self):
+        for column in given:
+            column.clear()
+        return 1
+
+given = ["a"] * 1000, [Clearing() for _ in range(1000)], [None] * 1000
+trie._load(*given) if hasattr(trie, "_load") else None
+for number, call in enumerate((
+    lambda: list(listing.spelled([(None, None)], AMQP)),
+    lambda: list(listing.spelled_for([(None, None)], AMQP, 1, 1)),
+    lambda: list(listing.shown_all([(None, None)], AMQP)),
+    lambda: listing.branch_at(root, (), (), "."),
+    lambda: listing.branch_at(root, ("a",), (), "."),
+    lambda: list(own_first._own_first(*[None] * 7)),
+    lambda: list(groups.changed_members((None,), (None, None))),
+    lambda: maps.find_in_map((None,), 1, 0),
+    lambda: topics.Topic(AMQP, "a", ("a",)).holds((1,)),
+    lambda: built(["a"], [], []),
+    lambda: built(["a"] * 5000, ["b"], [None]),
+    lambda: deliveries.found_by([(None, None)], AMQP, "a", False, False),
+    lambda: intervals.highest_of([None]),
+    lambda: state.distinct(state.with_nothing(state.NOTHING)[0], [None]),
+)):
+    try:
+        call()
+    except (AttributeError, TypeError, ValueError):
+        continue
+    raise AssertionError(number)
+"""
+
+
+@pytest.mark.compiled
+def test_none_among_others_does_not_end_the_process() -> None:
+    status, _, errors = run_script(AMONG_OTHERS)
+    assert status == 0, errors[-2000:]

@@ -59,7 +59,7 @@ cdef object _subscriber(Told one)
 @cython.locals(entry=Entry, sole=Sole)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
-cpdef tuple found_by(list found, object dialect, str topic, bint delivers, bint whole)
+cdef tuple found_by(list found, object dialect, str topic, bint delivers, bint whole)
 
 
 cdef class Recipients(Audience):

@@ -53,6 +53,8 @@ def match_iter(trie: Matchable, topic: Any) -> Iterator[Any]:
 def _own_first(
     trie: Any, root: Any, topic: Any, own: Any, taken: list[Any] | None, words: Any, distinct: Distinct
 ) -> Iterator[Any]:
+    if trie is None or root is None:
+        raise TypeError("there is no trie to ask")  # anyone can call this generator
     value: Any = None
     if own is not None:
         value = subscribers_of(own)

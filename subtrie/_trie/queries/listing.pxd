@@ -18,6 +18,7 @@ cdef bint _leaves(object dialect, tuple texts, tuple given, Entry entry) except 
 
 @cython.locals(level=INode, depth=Py_ssize_t, taken=Py_ssize_t, branch=Branch)
 cpdef Branch branch_at(Root root, tuple words, tuple hashes, str separator)
+cdef object _audience(Branch branch)
 cdef str _text(object dialect, object group, tuple words)
 cdef object _subscription(str filter, object entry)
 @cython.locals(before=Entry, after=Entry, words=tuple, plain=bint, text=str)

@@ -88,6 +88,8 @@ def literal_filters(root: Root, dialect: Dialect) -> Iterator[str]:
 
 def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separator: str) -> Any:
     """Return the branch where a filter ends, or None. Linearizes as `find` in ctrie/_descent.py."""
+    if len(words) == 0 or len(hashes) != len(words):
+        raise ValueError("a filter has words, and a hash for each")
     level: Any = rdcss_read_root(root)
     depth = 0
     while level is not None:
@@ -111,18 +113,25 @@ def spelled(found: Iterable[tuple[Any, Any]], dialect: Dialect) -> Iterator[Spel
     """Yield every subscription of these branches."""
     for branch, path in found:
         words = words_of(path)
-        for group, entry in everybody(subscribers_of(branch)):
+        for group, entry in everybody(_audience(branch)):
             yield _text(dialect, group, words), group, entry
 
 
 def spelled_for(found: Iterable[tuple[Any, Any]], dialect: Dialect, subscriber: Any, hash: int) -> Iterator[Spelled]:
     """The same as `spelled`, for one subscriber."""
     for branch, path in found:
-        for group, members in sets_of(subscribers_of(branch)):
+        for group, members in sets_of(_audience(branch)):
             entry = find_keyed(members, subscriber, hash)
             alive = None if entry is None else living(entry)
             if alive is not None:
                 yield _text(dialect, group, words_of(path)), group, alive
+
+
+def _audience(branch: Branch | None) -> Any:
+    """Return the subscribers of a branch. Anyone can call these generators, with None for one."""
+    if branch is None:
+        raise TypeError("None is no branch")
+    return subscribers_of(branch)
 
 
 def _text(dialect: Dialect, group: str | None, words: tuple[str, ...]) -> str:
@@ -139,7 +148,7 @@ def shown_all(found: Iterable[tuple[Any, Any]], dialect: Dialect, given: Words |
     """Yield every subscription of these branches in the form that users get. With a `given` filter, leave out those
     whose exclusions have all topics that both share."""
     for branch, path in found:
-        audience = subscribers_of(branch)
+        audience = _audience(branch)
         words = words_of(path)
         if isinstance(audience, Entry):
             alive = living(audience)
