@@ -12,6 +12,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import inspect
 import itertools
 import mmap
 import os
@@ -36,6 +37,8 @@ TOLD = 2000  # bytes shown of what a process that ended badly has told
 SPACE = 4 << 30  # bytes of address space that calls may add, so that an odd size is refused
 NOT_CALLED = {"__class__", "__init_subclass__", "__subclasshook__", "__new__", "__doc__", "__getattribute__", "__dir__"}
 PYTHONS = (object, threading.local)  # on 3.11, `threading.local().__delattr__` with no text may end the process
+NEARLY = 40  # calls of one function with arguments that fit but for some
+ASKED = re.compile(r"Argument '(\w+)' has incorrect type \(expected ")
 EXPECTED = re.compile(r"(?:expected |to |Expected )(?:an? )?([\w.]+)")
 
 
@@ -57,7 +60,7 @@ def plain_values() -> list[Any]:
     return [
         *(None, None, None, 0, -1, 1, 3, 2**31, 2**63, 2**70, True, 1.5, "", "a", "a/#", "a.b", "é", "\ud800", Longer("a")),
         *(b"", b"ab", (), (None,), ("a",), ("a", "b"), (1, 2), [], [None], ["a"], [()], [("a", 1)], {}, {"a": 1}),
-        *({None}, frozenset("a"), iter([1, 2]), object(), Odd(), int, str, len, lambda *_: 1, range(3), slice(None), ...),
+        *([(None, None)], ((None,),), [None] * 100, {None}, frozenset("a"), iter([1, 2]), object(), Odd(), int, str, len, lambda *_: 1, range(3), slice(None), ...),
     ]  # fmt: skip
 
 
@@ -159,6 +162,31 @@ class Caller:
                     raise
                 if len(fitting) < 20:
                     fitting += self.wanted_by(error)
+        self.call_nearly(function, label)
+
+    def call_nearly(self, function: Callable[..., Any], label: str) -> None:
+        """Call it with what it asks for where it says so, and with anything for its other arguments."""
+        try:
+            names = [*inspect.signature(function).parameters]
+        except (TypeError, ValueError):
+            return
+        fit: dict[str, list[Any]] = {}
+        for _ in range(NEARLY if names else 0):
+            arguments = [self.random.choice(fit.get(name, self.odd if fit else [None])) for name in names]
+            self.say(f"{label}{tuple(map(described, arguments))}")
+            self.calls += 1
+            try:
+                use(function(*arguments))
+            except Exception as error:  # noqa: BLE001 (any is right)
+                if isinstance(error, SystemError):
+                    raise
+                if (asked := ASKED.match(str(error))) and asked[1] not in fit and (found := self.fitting(error)):
+                    fit[asked[1]] = found
+
+    def fitting(self, error: Exception) -> list[Any]:
+        """Objects of the class that a message names, Python's own, too."""
+        kinds = EXPECTED.findall(str(error))
+        return self.wanted_by(error) or [one for one in self.odd if type(one).__name__ in kinds]
 
     def call_all(self, module: ModuleType) -> None:
         for name, value in sorted(vars(module).items()):

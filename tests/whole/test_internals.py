@@ -159,6 +159,8 @@ for number, call in enumerate((
     lambda: built(["a"], [], []),
     lambda: built(["a"] * 5000, ["b"], [None]),
     lambda: deliveries.found_by([(None, None)], AMQP, "a", False, False),
+    lambda: deliveries.held((None,), trie, "a", False),
+    lambda: list(deliveries.held_later((None,), trie, "a", "all", "qos")),
     lambda: intervals.highest_of([None]),
     lambda: state.distinct(state.with_nothing(state.NOTHING)[0], [None]),
 )):

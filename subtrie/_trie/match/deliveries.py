@@ -377,8 +377,10 @@ def held_later(found: tuple[Told, ...], trie: Matchable, topic: Any, merge: str,
     yield from merged(held(found, trie, topic, False), merge, by)
 
 
-def _value(one: Told) -> Any:
+def _value(one: Told | None) -> Any:
     """Return the set that one stands for."""
+    if one is None:
+        raise TypeError("None is no subscription")
     return one._who if one._hash == 0 else entry_alone(one._who, one._hash)
 
 
