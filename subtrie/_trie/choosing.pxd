@@ -6,13 +6,14 @@ from libc.stdint cimport uint64_t
 from ctrie._native cimport Borrowed, borrow, borrowed, compare_and_set, is_exactly, load
 from ctrie._nodes cimport mix
 from subtrie._trie.draws cimport draw, draw_again
-from subtrie._trie.groups cimport Group, members_in, takes_turn, turn_of, weight_of
+from subtrie._trie.groups cimport Group, members_in, rounds_in, takes_turn, turn_of, weight_of
 from subtrie._trie.keyed cimport SetNode, branches_of, find_keyed, set_array_of, set_size, size_in
 from subtrie._trie.match.reading cimport Query, hash_of_topic, is_excluded
 from subtrie._trie.match.walk cimport item_of
 from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
 
 cdef uint64_t LAST
+cdef uint64_t ENOUGH
 cdef int TRIES
 
 
@@ -34,12 +35,17 @@ cdef Choice _with_sender(Choice choice)
 cpdef Entry choose(Group group, uint64_t asker, bint take_turn, bint weak, Choice choice)
 @cython.locals(
     members=Borrowed, size=uint64_t, key=uint64_t, turn=uint64_t, place=uint64_t, entry=Borrowed, following=uint64_t,
+    lots=bint,
 )
 cdef Borrowed next_member(Borrowed group, uint64_t asker, bint take_turn, bint weak) except NULL
 @cython.locals(
     sizes=list, total=uint64_t, key=uint64_t, first=Borrowed, turn=uint64_t, follows=bint, place=uint64_t, entry=Entry,
+    at=Py_ssize_t, lots=bint, following=uint64_t,
 )
 cpdef tuple choose_among(list groups, uint64_t asker, bint take_turn, Choice choice)
+cdef bint _is_by_lot(Borrowed group, uint64_t turn, uint64_t key) noexcept
+@cython.locals(rounds=uint64_t)
+cdef uint64_t _turn_after(uint64_t turn, uint64_t key, bint lots, uint64_t size, uint64_t place) noexcept
 cdef uint64_t _key(uint64_t asker) noexcept
 @cython.locals(at=Py_ssize_t, group=Group, stamps=uint64_t)
 cdef uint64_t _stamps(list groups, Choice choice) except? 0

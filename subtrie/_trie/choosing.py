@@ -4,14 +4,20 @@ In turn, unless something else is asked for: who matched last with the same memb
 the member at the next place. Then each of n members gets every n-th message. A turn (`turn` of a Group) says this:
 
     0                           nobody has matched yet
-    key << 32 | place           `key` stands for who has taken the last turn: the trie, and the members among which it
-                                chose; `place`: the next one
+    key << 32 | rounds << 28 | place
+                                `key` stands for who has taken the last turn: the trie, and the members among which it
+                                chose; `place`: the next one; `rounds`: how many have ended, up to ENOUGH
 
 If another key stands there, the members are not those of the last turn, or another trie took it. Then a place is drawn
 by lot (draws.py), and the turns go on from there. So whatever comes and goes, and whatever topics and tries alternate,
 every choice among n members falls on each with a probability of 1/n, and choices that follow one another without such a
-change are in turn. Half of the groups, by their stamps, have their turns in the opposite order. Otherwise, if a member
-leaves each time that it has got a message, the one before it would get more than others. A member that cannot take the
+change are in turn. Half of the groups, by their stamps, have their turns in the opposite order.
+
+Whoever sees who is served knows who is next, and a change just then takes the turn away from it. Workers that leave
+when they have got a message do that without wanting to: one that stays would get half of its share, or twice of it. So
+members that have changed before they had ENOUGH rounds in turn are followed by members that are not `settled`: among
+these, every message is drawn by lot, which nobody foresees, for about as many messages as those rounds have. Then a
+member can lose, or win, one turn of ENOUGH. Where changes are rarer, all is in turn. A member that cannot take the
 message, because it is dead or is the sender, is passed over: in turn, the next one gets it, and the turns go on after
 that one, so that no member gets what is passed over twice in a round; where a place was drawn, another one is drawn.
 
@@ -45,15 +51,16 @@ if not cython.compiled:
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, compare_and_set, is_exactly, load
     from subtrie._trie.draws import draw, draw_again
-    from subtrie._trie.groups import Group, members_in, takes_turn, turn_of, weight_of
+    from subtrie._trie.groups import Group, members_in, rounds_in, takes_turn, turn_of, weight_of
     from subtrie._trie.keyed import SetNode, branches_of, find_keyed, set_array_of, set_size, size_in
     from subtrie._trie.match.reading import Query, hash_of_topic, is_excluded
     from subtrie._trie.match.walk import item_of
     from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
 
+from subtrie._trie.groups import ENOUGH
 from subtrie._trie.keyed import iter_keyed
 
-LAST = (1 << 32) - 1  # the greatest place
+LAST = (1 << 28) - 1  # the greatest place
 TRIES = 32  # draws before those who can take the message are counted
 
 
@@ -126,12 +133,13 @@ def next_member(group: Any, asker: int, take_turn: bool, weak: bool) -> Any:
     # Progress: a round that does not return found that another thread has taken a turn.
     while True:
         turn = turn_of(group)
-        place = turn & LAST if turn >> 32 == key else draw(size)
+        lots = _is_by_lot(group, turn, key)
+        place = turn & LAST if turn >> 32 == key and not lots else draw(size)
         entry = entry_at(members, size - 1 - place if cython.cast(Group, group).stamp & 1 else place)
         if weak and living(borrowed(entry)) is None:
             return borrow(None)
         following = place + 1 if place + 1 < size else 0
-        if not take_turn or takes_turn(group, turn, key << 32 | following):
+        if not take_turn or takes_turn(group, turn, _turn_after(turn, key, lots, size, following)):
             return entry
 
 
@@ -150,13 +158,31 @@ def choose_among(groups: list[Group], asker: int, take_turn: bool, choice: Choic
     # Progress: as in `next_member`.
     while True:
         turn = turn_of(first)
-        follows = turn >> 32 == key and total <= LAST
+        lots = _is_by_lot(first, turn, key)
+        follows = turn >> 32 == key and total <= LAST and not lots
         place = turn & LAST if follows else draw(total)
         place, at, entry = _first_able(groups, sizes, total, place, follows, choice)
         if entry is None and choice is not None and choice.spares:
             choice = _with_sender(choice)  # nobody but the sender
-        elif entry is None or not take_turn or takes_turn(first, turn, key << 32 | ((place + 1) % total & LAST)):
+            continue
+        following = (place + 1) % total & LAST
+        if entry is None or not take_turn or takes_turn(first, turn, _turn_after(turn, key, lots, total, following)):
             return at, entry
+
+
+def _is_by_lot(group: Any, turn: int, key: int) -> bool:
+    """Return whether the next message is drawn by lot, although `key` may have taken the last turn."""
+    if cython.cast(Group, group).settled:
+        return False
+    return turn >> 32 != key or rounds_in(turn) < ENOUGH
+
+
+def _turn_after(turn: int, key: int, lots: bool, size: int, place: int) -> int:
+    """Return the next turn, at a place. A round by lot ends after `size` messages, on average."""
+    rounds = rounds_in(turn) if turn >> 32 == key else 0
+    if rounds < ENOUGH and (draw_again(size) == 0 if lots else turn >> 32 == key and place <= turn & LAST):
+        rounds += 1
+    return key << 32 | rounds << 28 | place
 
 
 def _key(asker: int) -> int:

@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from cpython.object cimport PyObject
 
 from ctrie._native cimport (
-    Borrowed, Slot, initialise, is_exactly, number_compare_and_set, number_made, number_read, slot_number,
+    Borrowed, Slot, borrow, initialise, is_exactly, number_compare_and_set, number_made, number_read, slot_number,
 )
 from subtrie._trie.draws cimport draw_word
 from subtrie._trie.keyed cimport Keyed, find_keyed, set_size, with_keyed, without_keyed
@@ -22,6 +22,7 @@ cdef class Group(Keyed):
     cdef object members
     cdef slot_number turn
     cdef uint64_t stamp
+    cdef bint settled
     cdef bint excepting
     cdef bint weighted
     cdef object wheel
@@ -80,6 +81,9 @@ cdef object _members(object entry)
 cdef Shared _new_shared(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(group=Group)
 cdef Group _new_group(object name, object members, Group present, Entry newest)
+@cython.locals(turn=uint64_t)
+cdef bint _settles(Group group) except -1
+cdef uint64_t rounds_in(uint64_t turn) noexcept
 @cython.locals(slot=Slot)
 cdef Slot _new_slot(object value)
 cpdef Py_ssize_t weight_of(Entry entry) except -1

@@ -11,8 +11,9 @@ A subscription with exclusions (exclusions.py) gets messages on some topics of i
 some messages only. So the value is a Shared as long as there is one, whether or not there are groups.
 
 The turn is the only place in a trie that matching writes to. It belongs to these members: a change of the members
-makes another Group, with a turn of its own that says nothing yet. So a turn never meets another number of members than
-the one that it was taken for. Snapshots and forks share it with their trie. choosing.py tells what is in it.
+makes another Group, with a turn of its own that says nothing yet. It notes whether the members before had many turns.
+So a turn never meets another number of members than the one that it was taken for. Snapshots and forks share it with
+their trie. choosing.py tells what is in it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._slot import Slot, compare_and_set, initialise, load
+    from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
     from subtrie._trie.draws import draw_word
     from subtrie._trie.keyed import Keyed, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
@@ -36,6 +37,7 @@ from subtrie._trie.keyed import SetNode, changed_keyed, check_set, iter_keyed
 
 WEIGHT = "weight"
 MOST_WEIGHT = 1_000
+ENOUGH = 6  # rounds in turn that make up for a change in one of them
 
 
 class Shared:
@@ -50,10 +52,11 @@ class Shared:
 class Group(Keyed):
     """A group of one filter. Its key is its name."""
 
-    __slots__ = ("excepting", "members", "stamp", "turn", "weighted", "wheel")
+    __slots__ = ("excepting", "members", "settled", "stamp", "turn", "weighted", "wheel")
     members: Any
     turn: Slot  # choosing.py; in the compiled twin, the number itself
     stamp: int  # drawn at random: no other group has it, nor this one with other members
+    settled: bool  # the members before these had ENOUGH rounds, or there were none who had a turn
     excepting: bool  # a member has, or had, exclusions
     weighted: bool  # a member has, or had, a weight other than 1
     wheel: Any  # if so, a slot with their weights, or with None until they are first needed
@@ -180,10 +183,21 @@ def _new_group(name: str, members: Any, present: Group | None, newest: Entry | N
     group.members = members
     group.stamp = draw_word()
     begin_turn(group)
+    group.settled = present is None or _settles(present)
     group.excepting = (present is not None and present.excepting) or isinstance(newest, Excepting)
     group.weighted = (present is not None and present.weighted) or (newest is not None and weight_of(newest) != 1)
     group.wheel = _new_slot(None) if group.weighted else None
     return group
+
+
+def _settles(group: Group) -> bool:
+    turn = turn_of(borrow(group))
+    return group.settled if turn == 0 else rounds_in(turn) >= ENOUGH
+
+
+def rounds_in(turn: int) -> int:
+    """Return how many rounds have ended, up to ENOUGH (choosing.py)."""
+    return turn >> 28 & 7
 
 
 def _new_slot(value: Any) -> Slot:
