@@ -104,19 +104,21 @@ static __attribute__((noinline)) int64_t signals_let_others_run(void)
 #endif
 }
 
+/* When this thread began the work that it is doing now, and when it was here before. If that is long ago, it has done
+ * other things since, and what it does now has just begun. One pair for all modules (library.c): a library that needs much
+ * room for what each thread has of its own may find none when it is loaded late. */
+extern __attribute__((visibility("hidden"))) _Thread_local int64_t signals_began, signals_before;
+
 /* Let other threads run if they may have waited for long. */
 static inline void let_others_run(void)
 {
-    /* When this thread began the work that it is doing now, and when it was here before. If that is long ago, it has done
-     * other things since, and what it does now has just begun. */
-    static _Thread_local int64_t began, before;
     int64_t now = signals_now();
-    if (now - before > APART) {
-        began = now;
+    if (now - signals_before > APART) {
+        signals_began = now;
     }
-    before = now;
-    if (now - began > HOLD) {
-        began = before = signals_let_others_run();
+    signals_before = now;
+    if (now - signals_began > HOLD) {
+        signals_began = signals_before = signals_let_others_run();
     }
 }
 
