@@ -153,16 +153,22 @@ class Caller:
             self.arguments(number, fitting) for number, _ in itertools.product(range(1, MOST_ARGUMENTS), range(CALLS))
         )
         for arguments in itertools.chain(nones, odd):
-            self.say(f"{label}{tuple(map(described, arguments))}")
-            self.calls += 1
-            try:
-                use(function(*arguments))
-            except Exception as error:  # noqa: BLE001 (any is right)
-                if isinstance(error, SystemError):
-                    raise
-                if len(fitting) < 20:
-                    fitting += self.wanted_by(error)
+            error = self.error_of(function, arguments, label)
+            if error is not None and len(fitting) < 20:
+                fitting += self.wanted_by(error)
         self.call_nearly(function, label)
+
+    def error_of(self, function: Callable[..., Any], arguments: list[Any], label: str) -> Exception | None:
+        """Call it, and use what it answers; return what it raises. SystemError is never right."""
+        self.say(f"{label}{tuple(map(described, arguments))}")
+        self.calls += 1
+        try:
+            use(function(*arguments))
+        except SystemError:
+            raise
+        except Exception as error:  # noqa: BLE001 (any other is right)
+            return error
+        return None
 
     def call_nearly(self, function: Callable[..., Any], label: str) -> None:
         """Call it with what it asks for where it says so, and with anything for its other arguments."""
@@ -173,15 +179,10 @@ class Caller:
         fit: dict[str, list[Any]] = {}
         for _ in range(NEARLY if names else 0):
             arguments = [self.random.choice(fit.get(name, self.odd if fit else [None])) for name in names]
-            self.say(f"{label}{tuple(map(described, arguments))}")
-            self.calls += 1
-            try:
-                use(function(*arguments))
-            except Exception as error:  # noqa: BLE001 (any is right)
-                if isinstance(error, SystemError):
-                    raise
-                if (asked := ASKED.match(str(error))) and asked[1] not in fit and (found := self.fitting(error)):
-                    fit[asked[1]] = found
+            error = self.error_of(function, arguments, label)
+            asked = None if error is None else ASKED.match(str(error))
+            if error is not None and asked and asked[1] not in fit and (found := self.fitting(error)):
+                fit[asked[1]] = found
 
     def fitting(self, error: Exception) -> list[Any]:
         """Objects of the class that a message names, Python's own, too."""
