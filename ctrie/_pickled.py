@@ -3,6 +3,9 @@
 The pickle module writes a list in one loop in C, and reads it in another, during which no other thread has the GIL. So
 a long list is written as an object of its own, whose parts are short lists. Each of them is a call when it is written,
 and another one when it is read; these let others run. Most of the time is that of the loops in C.
+
+The pickle module keeps each part until its end, and frees all at once then, while no other thread runs. So parts are
+emptied as soon as they have been written, or read.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 if not cython.compiled:
@@ -35,14 +38,15 @@ class InParts:
         return chain.from_iterable(self.make())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return Joined, (), None, map(Part, self.make())
+        return Joined, (), None, _written(self.make())
 
 
-def parts_of(items: list[Any]) -> Iterator[list[Any]]:
-    """Yield the parts of a list."""
-    for start in range(0, len(items), SIZE):
+def parts_of(make: Callable[[], Iterator[Any]]) -> Iterator[list[Any]]:
+    """Yield the parts of a list whose items an iterator makes."""
+    rest = make()
+    while part := list(islice(rest, SIZE)):
         check_signals()
-        yield items[start : start + SIZE]
+        yield part
 
 
 class Joined(list[Any]):
@@ -51,26 +55,38 @@ class Joined(list[Any]):
     __slots__ = ()
 
     def append(self, part: Iterable[Any]) -> None:
-        """Add the items of a part."""
+        """Take the items of a part, which is empty then if it is a list."""
         list.extend(self, part)
+        if type(part) is list:
+            part.clear()
 
     def extend(self, parts: Iterable[Iterable[Any]]) -> None:
-        """Add the items of several parts."""
+        """Take the items of several parts."""
         for part in list(parts):  # which may be this list
             check_signals()
-            list.extend(self, part)
+            self.append(part)
 
 
 class Part:
-    """A part that is being written."""
+    """A part that is being written. The one before it has been written then, and becomes empty."""
 
-    __slots__ = ("items",)
+    __slots__ = ("before", "items")
 
-    def __init__(self, items: list[Any]) -> None:
-        self.items = items
+    def __init__(self, items: list[Any], before: Part | None) -> None:
+        self.items, self.before = items, before
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if self.before is not None:
+            self.before.items.clear()
+            self.before = None
         return part_read, (self.items,)
+
+
+def _written(parts: Iterator[list[Any]]) -> Iterator[Part]:
+    part: Part | None = None
+    for items in parts:
+        part = Part(items, part)
+        yield part
 
 
 def part_read(items: list[Any]) -> list[Any]:

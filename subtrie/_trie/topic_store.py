@@ -21,7 +21,6 @@ if not cython.compiled:
     from ctrie._hinted import hinted
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._release import release
-    from ctrie._signals import EVERY, check_signals
     from ctrie._tally import Tally, begin_clear, end_clear, exact, known, read, taken_over
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.lookup import find_branch
@@ -44,6 +43,7 @@ from subtrie._trie.exclusions import checked as checked_exclusions
 from subtrie._trie.exclusions import words_of as exclusions_of
 from subtrie._trie.match.deliveries import Delivery, check_merge
 from subtrie._trie.match.topic_rules import topic_rules
+from subtrie._trie.pickled_rows import entries_from, flattened_entries
 from subtrie._trie.queries.joining import few_filters, joined
 from subtrie._trie.queries.listing import branch_at, entry_changes, filter_count, value_changes, walk
 from subtrie._trie.signatures import topic_store
@@ -553,12 +553,9 @@ class TopicStore(Matchable):
 
     def __reduce__(self) -> Any:
         limits = (self.max_age, self.max_topics, self._as_of)
-        flat: list[Any] = []  # no tuple for each entry: the pickle module keeps them until its end
-        for entry in self._there():
-            flat.append(entry[0])
-            flat.append(entry[1])
-            flat.append(entry[2])
-        content = (type(self), self.dialect, InParts(partial(parts_of, flat)), self._root.readonly, limits)
+        frozen = self.snapshot()
+        flat = partial(parts_of, lambda: flattened_entries(frozen._there()))
+        content = (type(self), self.dialect, InParts(flat), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:
@@ -652,10 +649,7 @@ def _restored(
         TopicStore.__init__(store, dialect)
     else:
         TopicStore.__init__(store, dialect, max_age=max_age, max_topics=max_topics)
-    rest = iter(flat)
-    for number, (topic, value, stored_at) in enumerate(zip(rest, rest, rest, strict=True)):
-        if number % EVERY == 0:
-            check_signals()
+    for topic, value, stored_at in entries_from(flat):
         store.put(topic, value, stored_at)
     if not readonly:
         return store

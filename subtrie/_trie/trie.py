@@ -663,9 +663,9 @@ class SubscriptionTrie(Changeable):
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
-        rows = InParts(partial(parts_of, list(flattened(frozen.subscriptions()))))
+        rows = partial(parts_of, lambda: flattened(frozen.subscriptions()))
         attributes = attributes_of(self, SubscriptionTrie)
-        return _restored, (type(self), self.dialect, settings, rows, instant), attributes
+        return _restored, (type(self), self.dialect, settings, InParts(rows), instant), attributes
 
     # ------------------------------------------------------------------------------------------------------ internals
 

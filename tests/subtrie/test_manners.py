@@ -72,7 +72,7 @@ class TestPickles:
             restore(kind, dialect, settings, [*rows, "a/b", (3,), ({"qos": 7},), 1], instant)
         forged: list[list[Any]] = [["a/b"], ["a/b", (2,), None, 1]]
         for cut in forged:
-            with pytest.raises(ValueError, match="where the filters in 'a/b' end"):
+            with pytest.raises(ValueError, match="where the texts in 'a/b' end"):
                 restore(kind, dialect, settings, [*rows, *cut], instant)
         forged = [["a/b", (3,), None], ["a/ba/c", (3, 3), ({"qos": 1},), 1, 2]]
         for cut in forged:

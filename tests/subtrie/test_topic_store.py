@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+import pickletools
 import random
 import threading
+from time import time
 from types import MappingProxyType
 from typing import Any
 
@@ -14,9 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, TopicError, TopicStore
+from subtrie._trie.topic_store import _restored
 
 DIALECTS = [AMQP, MQTT, NATS, Dialect("paths", separator="é", one_word="?", many_words="**", zero_words=True)]
 BY_NAME = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+STORE: Any = TopicStore
 WORDS = ["a", "b", "cc", "$x", "", "*", "+", "#", "é", "a-word-that-is-long", "a+b"]
 
 
@@ -240,6 +244,35 @@ class TestInstants:
         frozen = pickle.loads(pickle.dumps(store.snapshot()))
         with pytest.raises(TypeError, match="read-only"):
             frozen.clear()
+
+    def test_pickles_have_few_objects_of_their_own(self) -> None:
+        # The pickle module keeps each in a table, which it makes larger, and frees, while no other thread runs.
+        store = TopicStore(MQTT, {f"a/{number}": number for number in range(10_000)})
+        kept = sum(opcode.name == "MEMOIZE" for opcode, _, _ in pickletools.genops(pickle.dumps(store)))
+        assert kept < 10_000 / 15
+
+    def test_older_pickles_are_read(self) -> None:
+        limits = (60, None, None)
+        now = time()
+        store = _restored(STORE, MQTT, ["a", (1,), now, "b/c", None, now - 1, "d", 1, now - 61], False, limits)
+        assert set(store.entries()) == {("a", (1,), now), ("b/c", None, now - 1)}
+        store.check()
+
+    @pytest.mark.parametrize(
+        "flat",
+        [
+            ["a"],
+            ["a", 1],
+            [None, "a"],
+            [None, "ab", None, 1.0, 1.0, 1, 1],
+            [None, "ab", (1,), 1.0, 1],
+            [None, "ab", (1, 1), 1.0, 1],
+            [None, "ab", (1, 1), 1.0, 1.0, 1],
+        ],
+    )
+    def test_pickles_that_are_none_are_refused(self, flat: list[Any]) -> None:
+        with pytest.raises(ValueError, match=r"where the texts in|zip\(\) argument"):
+            _restored(STORE, MQTT, flat, False, (None, None, None))
 
     def test_stores_of_other_dialects_are_other_stores(self) -> None:
         assert TopicStore(AMQP) != TopicStore(NATS)

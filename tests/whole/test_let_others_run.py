@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import sys
 import threading
@@ -16,6 +17,7 @@ import pytest
 
 from ctrie import Ctrie, _nodes
 from ctrie._bulk import collector_paused
+from ctrie._pickled import SIZE, InParts, Joined, parts_of
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 
 N = 60_000
@@ -143,6 +145,7 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "unsubscribe_many": lambda: partial(filled().unsubscribe_many, below("")),
     "unsubscribe_all": lambda: partial(of_one().unsubscribe_all, 1),
     "unpickled trie": lambda: partial(pickle.loads, pickle.dumps(filled())),
+    "pickled store": lambda: partial(pickle.dumps, TopicStore[int](MQTT, dict(below("")))),
     "unpickled store": lambda: partial(pickle.loads, pickle.dumps(TopicStore[int](MQTT, dict(below(""))))),
     "unpickled map": lambda: partial(pickle.loads, pickle.dumps(Ctrie({i: i for i in range(4 * N)}))),
 }
@@ -156,3 +159,23 @@ def test_none_holds_the_gil_for_long(name: str) -> None:
     while len(holds) < 6 and min(holds, default=1.0) > 0.015:
         holds.append(longest_hold(LONG[name]()))
     assert min(holds) <= 0.015, f"{name} holds the GIL for {holds}"
+
+
+@pytest.mark.parametrize("pickler", [pickle.Pickler, pickle._Pickler])  # type: ignore[attr-defined]
+def test_parts_of_pickles_are_empty_as_soon_as_they_are_written_or_read(pickler: Any) -> None:
+    # The pickle module keeps them until its end, and would free all that they hold at once.
+    parts: list[list[int]] = []
+
+    def make() -> Iterator[list[int]]:
+        for part in parts_of(lambda: iter(range(3_000))):
+            parts.append(part)
+            yield part
+
+    stream = io.BytesIO()
+    pickler(stream).dump(InParts(make))
+    assert [len(part) for part in parts] == [0] * (len(parts) - 1) + [3_000 % SIZE]
+    assert pickle.loads(stream.getvalue()) == list(range(3_000))
+    joined = Joined()
+    joined.extend([[1], [2]])
+    joined.append(last := [3])
+    assert (joined, last) == ([1, 2, 3], [])
