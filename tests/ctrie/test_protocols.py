@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ctrie._arrays import W, flag_at
-from tests.schedule import Fault, Key, Twin, hash_of, key, load_twin
+from stress.explorer.suspension import stopped_for_ever
+from tests.keys import Key, hash_of, key
+from tests.twins import Fault, Together, Twin, load_twin
 
 A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
 T1, T2, T3 = (Key(name, 0xFEDC_BA98_7654_3210) for name in ("t1", "t2", "t3"))
@@ -57,7 +60,7 @@ def left_with_tomb(twin: Twin, removed: Key, *others: Key) -> Any:
     """Return a trie in which a thread has removed a key and stopped for ever before it cleared the tomb."""
     trie = filled(twin, removed, *others)
     committed = 2
-    assert twin.schedule.suspend(lambda: trie.pop(removed), committed)
+    twin.suspend(lambda: trie.pop(removed), committed)
     assert "'T'" in str(trie._shape())
     return trie
 
@@ -70,7 +73,7 @@ def test_an_aborted_write_puts_the_very_main_node_back(twin: Twin) -> None:
     inode = inode_of(twin, trie, A)
     before = twin.nodes.load(inode)
     pending = 1
-    assert twin.schedule.suspend(lambda: trie.replace(A, "never"), pending)
+    twin.suspend(lambda: trie.replace(A, "never"), pending)
     assert twin.nodes.load(inode) is not before
     frozen = trie.readonly_snapshot()
     assert dict(frozen.items()) == {A: "old", A2: "old"}
@@ -87,7 +90,7 @@ def test_a_committed_write_leaves_no_predecessor(twin: Twin) -> None:
 
 def test_a_lookup_commits_a_write_that_it_meets(twin: Twin) -> None:
     trie = filled(twin, A)
-    assert twin.schedule.suspend(lambda: trie.replace(A, "new"), 1)
+    twin.suspend(lambda: trie.replace(A, "new"), 1)
     assert trie[A] == "new"
     assert twin.nodes.load(twin.nodes.load(inode_of(twin, trie, A))) is None
 
@@ -98,26 +101,26 @@ def test_a_lookup_changes_no_slot(twin: Twin, bump: str, k: Key) -> None:
     """It copies nothing either, even after a snapshot. T3 is an absent key whose path ends in an L-node."""
     trie = filled(twin, A, A2, T1, T2)
     BUMPS[bump](trie)
-    assert twin.schedule.changed_by(lambda: (trie.get(k), k in trie, bool(trie))) == set()
-    assert twin.schedule.changed_by(lambda: (trie.replace_if(k, "other", "new"), trie.remove_if(k, "other"))) == set()
+    assert twin.changes(lambda: (trie.get(k), k in trie, bool(trie))) == 0
+    assert twin.changes(lambda: (trie.replace_if(k, "other", "new"), trie.remove_if(k, "other"))) == 0
 
 
 @pytest.mark.parametrize("k", [A3, B, T3], ids=str)
 def test_a_change_of_an_absent_key_changes_no_slot(twin: Twin, k: Key) -> None:
     trie = filled(twin, A, A2, T1, T2)
-    assert twin.schedule.changed_by(lambda: (trie.pop(k, None), trie.replace(k, "new"))) == set()
+    assert twin.changes(lambda: (trie.pop(k, None), trie.replace(k, "new"))) == 0
 
 
 @pytest.mark.parametrize("k", [A, T1], ids=str)
 def test_an_insertion_of_a_present_key_changes_no_slot(twin: Twin, k: Key) -> None:
     trie = filled(twin, A, A2, T1, T2)
-    assert twin.schedule.changed_by(lambda: (trie.put_if_absent(k, "new"), trie.setdefault(k, "new"))) == set()
+    assert twin.changes(lambda: (trie.put_if_absent(k, "new"), trie.setdefault(k, "new"))) == 0
 
 
 @pytest.mark.parametrize("read", [len, list, bool, dict, lambda m: m[A], lambda m: T3 in m, lambda m: m.keys()])
 def test_what_is_read_from_a_read_only_snapshot_changes_no_slot(twin: Twin, read: Callable[[Any], Any]) -> None:
     frozen = filled(twin, A, A2, T1, T2).readonly_snapshot()
-    assert twin.schedule.changed_by(lambda: read(frozen)) == set()
+    assert twin.changes(lambda: read(frozen)) == 0
 
 
 # ------------------------------------------------------------------------------------------------------------ RDCSS
@@ -126,25 +129,27 @@ def test_what_is_read_from_a_read_only_snapshot_changes_no_slot(twin: Twin, read
 def test_a_read_and_a_write_finish_beside_a_snapshot_that_stopped_half_way(twin: Twin) -> None:
     trie = filled(twin, A, A2)
     proposed = 1
-    assert twin.schedule.suspend(trie.snapshot, proposed)
+    twin.suspend(trie.snapshot, proposed)
     assert isinstance(twin.nodes.load(trie._root), twin.nodes.RDCSSDescriptor)
-    assert twin.schedule.count(lambda: trie.get(A)) < 20
-    assert twin.schedule.suspend(trie.snapshot, proposed)
-    assert twin.schedule.count(lambda: trie.__setitem__(A, "new")) < 40
+    assert twin.count(lambda: trie.get(A)) < 20
+    twin.suspend(trie.snapshot, proposed)
+    assert twin.count(lambda: trie.__setitem__(A, "new")) < 40
     assert trie[A] == "new"
     trie.check()
 
 
 def test_a_write_that_pends_while_a_snapshot_is_proposed_finishes(twin: Twin) -> None:
     """If the write waited for the snapshot, and the snapshot for the write, neither would end."""
-    trie = filled(twin, A)
 
-    the_writer_has_read_the_root, proposed = 4, 1
-    twin.schedule.switch(
-        lambda: trie.__setitem__(A, "new"), the_writer_has_read_the_root, trie.snapshot, stops_after=proposed
-    )
-    assert trie[A] == "new"
-    trie.check()
+    def judge(trie: Any, fork: Any, written: Any) -> None:
+        assert trie[A] == "new"
+        trie.check()
+
+    def write(trie: Any) -> None:
+        trie[A] = "new"
+
+    make = partial(filled, twin, A)
+    assert len(list(stopped_for_ever(Together(twin, make, [twin.Ctrie.snapshot, write], judge), 1))) > 10
 
 
 def test_a_snapshot_is_tried_again_as_long_as_writers_commit_and_then_succeeds(twin: Twin) -> None:
@@ -155,14 +160,14 @@ def test_a_snapshot_is_tried_again_as_long_as_writers_commit_and_then_succeeds(t
         if access <= writes:
             trie[A] = access
 
-    frozen = twin.schedule.interfere(trie.readonly_snapshot, write)
+    frozen = twin.interfere(trie.readonly_snapshot, write)
     assert frozen[A] == trie[A] == writes
     trie.check()
 
 
 def test_clear_stops_when_it_has_succeeded(twin: Twin) -> None:
     for trie in (filled(twin), filled(twin, A, A2, B)):
-        assert twin.schedule.count(trie.clear) == twin.schedule.count(trie.clear) < 20
+        assert twin.count(trie.clear) == twin.count(trie.clear) < 20
         assert not trie
         trie.check()
 
@@ -170,7 +175,7 @@ def test_clear_stops_when_it_has_succeeded(twin: Twin) -> None:
 def test_a_snapshot_costs_the_same_whatever_the_size(twin: Twin) -> None:
     small, large = twin.Ctrie({1: 1}), twin.Ctrie(dict.fromkeys(range(2000)))
     for take in (twin.Ctrie.snapshot, twin.Ctrie.readonly_snapshot, twin.Ctrie.clear, bool):
-        assert twin.schedule.count(lambda take=take: take(small)) == twin.schedule.count(lambda take=take: take(large))
+        assert twin.count(lambda take=take: take(small)) == twin.count(lambda take=take: take(large))
 
 
 # --------------------------------------------------------------------------------------------------------- restarts
@@ -238,7 +243,7 @@ def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any],
             with as_another_thread(twin):
                 trie[A] = access
 
-    twin.schedule.interfere(lambda: operation(trie), write)
+    twin.interfere(lambda: operation(trie), write)
     trie.check()
 
 
@@ -291,7 +296,7 @@ class TestTombLeftBehind:
     def test_equality_is_the_tries_own(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
         trie = twin.Ctrie(hash=hash_of, equal=lambda one, other: one.name.lower() == other.name.lower())
         trie[removed] = trie[survivor] = "old"
-        assert twin.schedule.suspend(lambda: trie.pop(removed), 2)
+        twin.suspend(lambda: trie.pop(removed), 2)
         shouted = Key(survivor.name.upper(), survivor.hash)
         assert trie.readonly_snapshot()[shouted] == "old"
         assert trie.replace_if(shouted, "old", "new")

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from ctrie import AtomicReference, Ctrie, CtrieSet, drain, twin
-from tests.schedule import Key, Twin, hash_of, key, load_twin
+from tests.keys import Key, hash_of, key
 from tests.threads import LIMIT, meanwhile, run_together
+from tests.twins import Twin, load_twin
 
 pytestmark = [pytest.mark.usefixtures("little_to_collect"), pytest.mark.racing]
 
@@ -220,7 +221,7 @@ class TestUndecidedOrAborted:
         value = Thing()
         weak = weakref.ref(value)
         pending = 1
-        assert twin.schedule.suspend(lambda: trie.replace(k, value), pending)
+        twin.suspend(lambda: trie.replace(k, value), pending)
         del value
         assert weak() is not None
         frozen = trie.readonly_snapshot()
@@ -233,7 +234,7 @@ class TestUndecidedOrAborted:
         trie = self.filled(twin)
         value = Thing()
         weak = weakref.ref(value)
-        assert twin.schedule.suspend(lambda: trie.replace(self.A, value), 1)
+        twin.suspend(lambda: trie.replace(self.A, value), 1)
         del value
         frozen = trie.readonly_snapshot()
         assert frozen[self.A] is None
@@ -246,7 +247,7 @@ class TestUndecidedOrAborted:
         trie[self.B] = value
         del value
         proposed = 1
-        assert twin.schedule.suspend(trie.snapshot, proposed)
+        twin.suspend(trie.snapshot, proposed)
         trie[self.B] = None
         assert_released(weak)
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie, CtrieSet
-from tests.schedule import Fault, Key, hash_of, key, load_twin
+from tests.keys import Key, hash_of, key
+from tests.twins import Fault, load_twin
 
 READ_ONLY = "read-only snapshot"
 
@@ -308,8 +309,8 @@ class TestDiff:
         before = trie.readonly_snapshot()
         for k in range(0, 3000, 1000):
             trie[k] = "new"
-        accesses = twin.schedule.count(lambda: list(trie.diff(before)))
-        assert accesses < twin.schedule.count(lambda: list(trie)) / 4
+        accesses = twin.count(lambda: list(trie.diff(before)))
+        assert accesses < twin.count(lambda: list(trie)) / 4
 
 
 class TestSplit:
@@ -507,4 +508,4 @@ def snapshots_are_apart(make: Callable[..., Any]) -> None:
 def test_the_fault_is_noticed(fault: Fault) -> None:
     snapshots_are_apart(load_twin().Ctrie)
     with pytest.raises((AssertionError, KeyError)):
-        load_twin(fault).schedule.count(lambda: snapshots_are_apart(load_twin(fault).Ctrie))
+        load_twin(fault).count(lambda: snapshots_are_apart(load_twin(fault).Ctrie))

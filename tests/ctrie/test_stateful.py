@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from ctrie import Ctrie
 from ctrie._arrays import GROUPS
-from tests.schedule import Key, hash_of, key
+from tests.keys import Key, hash_of, key
 
 ABSENT = "absent"
 

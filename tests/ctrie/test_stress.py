@@ -19,7 +19,7 @@ import pytest
 
 import ctrie
 from ctrie import Ctrie
-from tests.schedule import Key, hash_of
+from tests.keys import Key, hash_of
 from tests.threads import meanwhile, run_together
 
 pytestmark = pytest.mark.racing

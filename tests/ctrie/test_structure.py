@@ -11,7 +11,8 @@ import pytest
 
 from ctrie import Ctrie
 from ctrie._arrays import GROUPS, W
-from tests.schedule import Fault, Key, hash_of, key, load_twin, unmix
+from tests.keys import Key, hash_of, key, unmix
+from tests.twins import Fault, load_twin
 
 HASH_BITS = 64
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.schedule import Fault, load_twin
+from tests.twins import Fault, load_twin
 
 pytestmark = pytest.mark.once  # the same interpreted source, whatever twin the tests run
 

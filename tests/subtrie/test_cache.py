@@ -6,7 +6,7 @@ import gc
 import random
 import weakref
 from collections.abc import Callable
-from itertools import permutations
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from ctrie import drain
 from ctrie._arrays import GROUPS
+from stress.explorer.bounded import bounded
 from subtrie import MQTT, SubscriptionTrie, TopicError
-from tests.schedule import Fault, Twin
 from tests.subtrie.support import subscription_twin
 from tests.threads import meanwhile, run_together
+from tests.twins import Fault, Together, Twin
 
 CACHED = 64
 WORDS = ["a", "b", "c"]
@@ -228,25 +229,26 @@ class TestNoAnswerIsOlderThanACompletedWrite:
 # ----------------------------------------------------------------------------------------------- at every single access
 
 
-def outdated(private: Twin, first: Callable[[Any], Any], then: Callable[[Any], Any]) -> list[int]:
-    """Hold `first` at each of its accesses in turn while `then` runs; return the accesses after which a match gave a
-    wrong answer."""
+def outdated(private: Twin, one: Callable[[Any], Any], other: Callable[[Any], Any]) -> list[list[int]]:
+    """Each of two operations is interrupted by the other one; return the schedules after which a match gave a wrong
+    answer."""
     wrong = []
-    at: int | None = 1
-    while at is not None:
+
+    def make() -> Any:
         trie = private.modules["subtrie"].SubscriptionTrie(cache=4)
         for topic, subscriber in (("a.b", "anna"), ("a.c", "carl"), ("a.d", "dora")):
             trie.subscribe(topic, subscriber)
         trie.match("a.b")
-        try:
-            switched = private.schedule.switch(lambda trie=trie: first(trie), at, lambda trie=trie: then(trie))  # type: ignore[misc]
-        except LookupError:
-            break
+        return trie
+
+    def judge(trie: Any, *_: object) -> None:
         expected = {found.subscriber for found in trie.entries("a.b")}
         if set(trie.match("a.b")) != expected or set(trie.match("a.b")) != expected:
-            wrong.append(at)
+            wrong.append(together.execution.order)
         trie.check()
-        at = switched.next
+
+    together = Together(private, make, [one, other], judge)
+    assert len(list(bounded(together, 1))) > 1
     return wrong
 
 
@@ -276,9 +278,9 @@ ANY_ROOT = Fault(
 
 
 class TestEveryAccess:
-    @pytest.mark.parametrize(("held", "runs"), list(permutations(WRITES, 2)))
-    def test_of_one_operation_with_another_in_between(self, held: str, runs: str) -> None:
-        assert outdated(subscription_twin(), WRITES[held], WRITES[runs]) == []
+    @pytest.mark.parametrize(("one", "other"), list(combinations(WRITES, 2)))
+    def test_of_one_operation_with_another_in_between(self, one: str, other: str) -> None:
+        assert outdated(subscription_twin(), WRITES[one], WRITES[other]) == []
 
     @pytest.mark.parametrize("fault", [STALE, FIRST_LEVEL_ONLY, ANY_ROOT], ids=lambda fault: fault.name)
     def test_these_tests_notice(self, fault: Fault) -> None:

@@ -107,7 +107,7 @@ class TestOneProbe:
             trie.subscribe(topic, topic)
         accesses: list[list[int]] = [[], []]
         for topic, seen in zip(topics, accesses, strict=True):
-            twin.schedule.interfere(partial(trie.match, topic), seen.append)
+            twin.interfere(partial(trie.match, topic), seen.append)
         assert len(accesses[0]) == len(accesses[1])
         trie.check()
 

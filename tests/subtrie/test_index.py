@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctrie import drain
+from stress.explorer.bounded import bounded
 from subtrie import MQTT, NATS, SubscriptionTrie
-from tests.schedule import Fault, Twin
 from tests.subtrie.support import explained, subscription_twin
 from tests.subtrie.test_model import SUBSCRIBERS, filters_of
 from tests.threads import meanwhile, run_together
+from tests.twins import Fault, Together, Twin
 
 # ---------------------------------------------------------------------------------------------------------- one thread
 
@@ -223,41 +224,37 @@ def started(twin: Twin, here: tuple[str, ...]) -> Any:
     return trie
 
 
-def schedules(twin: Twin, here: tuple[str, ...], first: str, burst: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the trie and the first operation's answer, for every place in that operation where `burst` can run."""
-    at: int | None = 1
-    while at is not None:
-        trie = started(twin, here)
-        try:
-            switched = twin.schedule.switch(partial(OPERATIONS[first], trie), at, partial(burst, trie))
-        except LookupError:
-            return
-        yield trie, switched.first
-        at = switched.next
-
-
-def after_others(trie: Any, others: tuple[str, ...]) -> None:
-    """Run the other operations while the first one is held. After each, the index must have the filter that was
-    subscribed; in the end, it must have no filter that the trie does not have."""
+def after_others(trie: Any, others: tuple[str, ...]) -> list[str]:
+    """Run the other operations. Unless another thread comes between, the index must then have each filter that was
+    subscribed, and no filter that the trie does not have: what is otherwise is answered."""
+    wrong = []
     for other in others:
         OPERATIONS[other](trie)
         last_word = {"subscribe": "a.b", "subscribe another": "c"}.get(other)
-        if last_word is not None:
-            assert last_word in trie.filters("x"), f"{other} has returned, but the index does not know"
-    assert set(trie.filters("x")) <= {one.filter for one in trie.subscriptions()}
+        if last_word is not None and last_word not in trie.filters("x"):
+            wrong.append(f"{other} has returned, but the index does not know")
+    if not set(trie.filters("x")) <= {one.filter for one in trie.subscriptions()}:
+        wrong.append("the index knows more than the trie")
+    return wrong
 
 
 def every_schedule(twin: Twin, first: str) -> int:
     changes = [name for name in OPERATIONS if name != "filters"]
     pairs = [(name,) for name in changes] + [pair for pair in product(changes, repeat=2) if pair[0] != pair[1]]
     tried = 0
+
+    def judge(trie: Any, _: object, wrong: list[str]) -> None:
+        if together.is_in_one_piece(1):
+            assert not wrong
+        assert set(trie.filters("x")) == {one.filter for one in trie.subscriptions()}
+        trie.check()
+
     for here in ((), ("a.b",), FILTERS):
         for others in pairs:
+            burst = partial(after_others, others=others)
+            together = Together(twin, partial(started, twin, here), [OPERATIONS[first], burst], judge)
             with explained(f"{first}, with {here}, against {others}"):
-                for trie, _ in schedules(twin, here, first, partial(after_others, others=others)):
-                    assert set(trie.filters("x")) == {one.filter for one in trie.subscriptions()}
-                    trie.check()
-                    tried += 1
+                tried += sum(1 for _ in bounded(together, 1))
     return tried
 
 
@@ -274,17 +271,17 @@ def test_filters_are_those_of_one_instant() -> None:
 
 
 def moved(twin: Twin) -> int:
-    tried = 0
 
     def move(trie: Any) -> None:
         assert trie.subscribe("c", "x")
         assert trie.unsubscribe("a.b", "x")
 
-    for trie, answer in schedules(twin, ("a.b",), "filters", move):
+    def judge(trie: Any, answer: list[str], _: None) -> None:
         assert sorted(answer) in (["a.b"], ["a.b", "c"], ["c"])
         trie.check()
-        tried += 1
-    return tried
+
+    start = partial(started, twin, ("a.b",))
+    return sum(1 for _ in bounded(Together(twin, start, [OPERATIONS["filters"], move], judge), 1))
 
 
 # ------------------------------------------------------------------------------------------------ the steps, interleaved
@@ -514,6 +511,6 @@ def test_cost_is_that_of_the_subscribers_own_filters() -> None:
         for n in range(others):
             trie.subscribe("a.b", n)
             trie.subscribe("c", n)
-        accesses.append(twin.schedule.count(partial(trie.filters, "x")))
+        accesses.append(twin.count(partial(trie.filters, "x")))
         trie.check()
     assert accesses[1] <= accesses[0] + 12, "more than a few I-nodes more"

@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 
 from ctrie import twin
+from stress.explorer.bounded import bounded
 from subtrie import SubscriptionTrie
-from tests.schedule import Fault, Twin
 from tests.subtrie.support import On, explained, filled, new_trie, subscription_twin
 from tests.threads import meanwhile, run_together
+from tests.twins import Fault, Together, Twin
 
 # Each question about a topic, and whether its answer has "anna". Any other subscriber that wants the topic is "bert".
 QUESTIONS: dict[str, Callable[[Any, str], Any]] = {
@@ -43,29 +44,28 @@ def moves() -> list[tuple[str, str]]:
     return list(permutations(FILTERS, 2))
 
 
-def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str, exact: bool = False) -> list[int]:
-    """Hold the question at each of its accesses in turn while anna moves from `old` to `new`; return the accesses after
-    which the answer left her out."""
+def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str, exact: bool = False) -> list[list[int]]:
+    """Ask while anna moves from `old` to `new`; return the schedules after which the answer left her out."""
     misses = []
-    at: int | None = 1
-    while at is not None:
+
+    def make() -> Any:
         trie = new_trie(private, exact=exact)
         for bystander in BYSTANDERS:
             trie.subscribe(bystander, "bert")
         trie.subscribe(old, "anna")
+        return trie
 
-        def move(trie: Any = trie) -> None:
-            assert trie.subscribe(new, "anna")
-            assert trie.unsubscribe(old, "anna")
+    def move(trie: Any) -> None:
+        assert trie.subscribe(new, "anna")
+        assert trie.unsubscribe(old, "anna")
 
-        try:
-            switched = private.schedule.switch(lambda trie=trie: ask(trie, "a.b"), at, move)  # type: ignore[misc]
-        except LookupError:
-            break
-        if not switched.first:
-            misses.append(at)
+    def judge(trie: Any, answer: Any, _: None) -> None:
+        if not answer:
+            misses.append(together.execution.order)
         trie.check()
-        at = switched.next
+
+    together = Together(private, make, [lambda trie: ask(trie, "a.b"), move], judge)
+    assert len(list(bounded(together, 1))) > 1
     return misses
 
 
@@ -134,9 +134,9 @@ def test_a_match_ends_however_much_is_written(seed: int) -> None:
 
     with explained(f"seed {seed}"):
         for _ in range(5):
-            found = private.schedule.interfere(lambda: trie.match("a.b"), move_dora_now_and_then)
+            found = private.interfere(lambda: trie.match("a.b"), move_dora_now_and_then)
             assert sorted(found) == ["anna", "bert", "dora"]
-            assert not private.schedule.interfere(lambda: trie.has_match("b.d"), move_dora_now_and_then)
+            assert not private.interfere(lambda: trie.has_match("b.d"), move_dora_now_and_then)
     trie.check()
 
 
@@ -219,16 +219,11 @@ def test_real_threads_see_no_two_who_were_never_subscribed_together() -> None:
 def test_a_snapshot_amid_a_prune_is_sound() -> None:
     """It may hold a tomb for ever, and a branch that leads only there. That is not a fault, and adds no filter."""
     private = subscription_twin()
-    at: int | None = 1
-    while at is not None:
-        trie = filled(On("a.b"))(private)
-        try:
-            switched = private.schedule.switch(partial(trie.unsubscribe, "a.b", "x"), at, trie.snapshot)
-        except LookupError:
-            break
-        cut = switched.other
+
+    def judge(trie: Any, _: bool, cut: Any) -> None:
         cut.check()
         stats = cut.stats()
-        assert (stats["filters"], stats["depth"]) == ((1, 2) if len(cut) else (0, 0)), f"at {at}"
-        at = switched.next
-    assert at != 1
+        assert (stats["filters"], stats["depth"]) == ((1, 2) if len(cut) else (0, 0))
+
+    functions = [lambda trie: trie.unsubscribe("a.b", "x"), lambda trie: trie.snapshot()]
+    assert len(list(bounded(Together(private, partial(filled(On("a.b")), private), functions, judge), 1))) > 1

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import pytest
 
+from stress.explorer.bounded import bounded
 from stress.tries.trie_copy import load_copy
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
-from tests.subtrie.support import subscription_twin
+from tests.subtrie.support import explained, subscription_twin
 from tests.subtrie.test_filling import DIALECTS, content, some_rows
+from tests.twins import Together
 
 
 def with_groups(dialect: Dialect, rows: list[tuple[Any, ...]], rng: random.Random) -> list[tuple[Any, ...]]:
@@ -123,25 +125,25 @@ def test_as_many_are_told_as_were_changed_whatever_another_thread_does(here: tup
     twin = subscription_twin()
     rows = [(filter, "mine") for filter in ROWS]
     for call, before in (("subscribe_many", ROWS[3:4]), ("unsubscribe_many", ROWS)):
-        at: int | None = 1
         changed = len(rows) - len(before) if call == "subscribe_many" else len(rows)
-        while at is not None:
+        left = set(ROWS) if call == "subscribe_many" else set()
+
+        def make(before: tuple[str, ...] = before) -> Any:
             trie = twin.modules["subtrie"].SubscriptionTrie()
             for filter in here:
                 trie.subscribe(filter, "one")
             for filter in before:
                 trie.subscribe(filter, "mine")
-            try:
-                switched = twin.schedule.switch(partial(getattr(trie, call), rows), at, partial(MEANWHILE[other], trie))
-            except LookupError:
-                break
-            assert switched.first == changed, (call, at)
-            assert {s.filter for s in trie if s.subscriber == "mine"} == (
-                set(ROWS) if call == "subscribe_many" else set()
-            )
+            return trie
+
+        def judge(trie: Any, told: int, _: object, changed: int = changed, left: set[str] = left) -> None:
+            assert told == changed
+            assert {s.filter for s in trie if s.subscriber == "mine"} == left
             trie.check()
-            at = switched.next
-        assert at is None or at > 10
+
+        together = Together(twin, make, [methodcaller(call, rows), MEANWHILE[other]], judge)
+        with explained(call):
+            assert len(list(bounded(together, 1))) > 1
 
 
 def test_a_bad_row_changes_nothing() -> None:

@@ -17,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctrie._ctrie import COMPILED
+from stress.explorer.bounded import bounded
 from subtrie import MQTT, NATS, SubscriptionTrie
-from tests.schedule import Twin
 from tests.scripts import run_script
 from tests.subtrie.support import subscription_twin
 from tests.threads import run_together
+from tests.twins import Together
 
 
 class Told:
@@ -214,20 +215,21 @@ CHANGES = {
 @pytest.mark.parametrize("first", CHANGES)
 @pytest.mark.parametrize("second", CHANGES)
 def test_every_schedule_of_two_changes(first: str, second: str, here: bool) -> None:
-    twin: Twin = subscription_twin()
-    at: int | None = 1
-    while at is not None:
-        told = Told()
-        trie: Any = twin.modules["subtrie"].SubscriptionTrie(on_interest=told)
+    twin = subscription_twin()
+    told = Told()
+
+    def make() -> Any:
+        told.__init__()  # type: ignore[misc]
+        trie = twin.modules["subtrie"].SubscriptionTrie(on_interest=told)
         if here:
             trie.subscribe("a", "x")
-        try:
-            switched = twin.schedule.switch(partial(CHANGES[first], trie), at, partial(CHANGES[second], trie))
-        except LookupError:
-            break
+        return trie
+
+    def judge(trie: Any, *_: object) -> None:
         assert told.wanted == set(trie.topics())
         trie.check()
-        at = switched.next
+
+    assert len(list(bounded(Together(twin, make, [CHANGES[first], CHANGES[second]], judge), 1))) > 1
 
 
 @pytest.mark.once  # the interpreted twin's way to remember what failed, on a copy of it
@@ -305,25 +307,24 @@ class TestCounts:
 
     def test_retries(self) -> None:
         twin = subscription_twin()
-        trie: Any = twin.modules["subtrie"].SubscriptionTrie()
-        trie.subscribe("a", 1)
-        trie.unsubscribe("a", 1)
-        trie.fork().subscribe("b", 1)
-        assert trie.stats()["retries"] == 0
-        most, at = 0, 1
-        while True:
-            before = trie.stats()["retries"]
-            subscribe, other = partial(trie.subscribe, "a", at), partial(trie.subscribe, "b", at)
-            try:
-                switched = twin.schedule.switch(subscribe, at, other)
-            except LookupError:
-                break
-            most = max(most, trie.stats()["retries"] - before)
-            if switched.next is None:
-                break
-            at = switched.next
-        assert most == 1
-        trie.check()
+        counted = []
+
+        def make() -> Any:
+            trie = twin.modules["subtrie"].SubscriptionTrie()
+            trie.subscribe("a", 1)
+            trie.unsubscribe("a", 1)
+            trie.fork().subscribe("b", 1)
+            assert trie.stats()["retries"] == 0
+            return trie
+
+        def judge(trie: Any, *_: object) -> None:
+            counted.append(trie.stats()["retries"])
+            trie.check()
+
+        subscribe = [lambda trie: trie.subscribe("a", 1), lambda trie: trie.subscribe("b", 1)]
+        for _ in bounded(Together(twin, make, subscribe, judge), 1):
+            pass
+        assert set(counted) == {0, 1}
 
 
 class TestCtrlC:

@@ -194,7 +194,7 @@ class TestOverlapping:
 
 def accesses_of(twin: Any, ask: Any) -> list[int]:
     seen: list[int] = []
-    twin.schedule.interfere(ask, seen.append)
+    twin.interfere(ask, seen.append)
     return seen
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
-from tests.schedule import load_twin
+from tests.twins import load_twin
 
 pytestmark = pytest.mark.compiled
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from stress.explorer.suspension import delayed
 from stress.processes import gil_enabled
 from subtrie import SubscriptionTrie
-from tests.schedule import Twin
 from tests.subtrie.support import subscription_twin
 from tests.subtrie.test_weak import Equal, SameHash, crowd, every_crowd
+from tests.twins import Together, Twin
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
 
@@ -133,33 +134,21 @@ def assert_left(on: Start, left: set[str]) -> None:
     not gil_enabled(), reason="the explorer's threads are real ones here, and what one lets go dies in its maker's"
 )
 @pytest.mark.parametrize("operation", AMID)
-class TestEverySchedule:
-    def test_of_a_death_amid_an_operation(self, operation: str) -> None:
-        """The death comes at each access of the operation to a slot, in the same thread or another."""
-        twin: Twin = subscription_twin()
-        at = 1
-        while True:
-            on = Start(twin)
-            try:
-                twin.schedule.switch(partial(AMID[operation].run, on), at, on.die)
-            except LookupError:
-                break
-            assert_left(on, AMID[operation].left)
-            at += 1
-        assert at > 2
+def test_a_death_amid_an_operation_and_an_operation_amid_a_death(operation: str) -> None:
+    """The death comes at each access of the operation to a slot; and when the subscriber is dead, the operation comes
+    while its subscriptions are removed one after another."""
+    twin, (run, left, expected) = subscription_twin(), AMID[operation]
+    amid = {"death": 0, "operation": 0}
 
-    def test_of_an_operation_amid_a_death(self, operation: str) -> None:
-        """The subscriber is dead; its subscriptions are removed one after another."""
-        twin: Twin = subscription_twin()
-        at = 1
-        while True:
-            on, answers = Start(twin), []
-            try:
-                twin.schedule.switch(on.die, at, lambda: answers.append(AMID[operation].run(on)))  # noqa: B023
-            except LookupError:
-                break
-            assert answers == [AMID[operation].answer]
-            assert_left(on, AMID[operation].left)
+    def judge(on: Start, answer: Any, _: None) -> None:
+        assert_left(on, left)
+        is_dead_before = together.execution.order[0] == 1
+        amid["operation" if is_dead_before else "death"] += 1
+        if is_dead_before:
+            assert answer == expected
             assert on.kept is None or on.trie.filters(on.kept) == ["a.b"]
-            at += 1
-        assert at > 2
+
+    together = Together(twin, partial(Start, twin), [run, Start.die], judge)
+    for _ in delayed(together):
+        pass
+    assert min(amid.values()) > 1, amid
