@@ -92,6 +92,7 @@ MODULES = {
     "subtrie._trie.changeable": "subtrie/_trie/changeable.py",
     "subtrie._trie.trie": "subtrie/_trie/trie.py",
     "subtrie._trie.filling": "subtrie/_trie/filling.py",
+    "subtrie._trie.warming": "subtrie/_trie/warming.py",
     "subtrie._trie.taking": "subtrie/_trie/taking.py",
     "subtrie._trie.merging": "subtrie/_trie/merging.py",
     "subtrie.fields.criteria": "subtrie/fields/criteria.py",

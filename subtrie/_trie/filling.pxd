@@ -264,6 +264,10 @@ cdef inline FilterRow row_at(Ordered ordered, Py_ssize_t number) noexcept nogil:
     return <FilterRow>ordered[number].pair
 
 
+cdef inline void fetch_row(FilterRow row) noexcept:
+    filling_fetch(row)
+
+
 cdef inline void put_row(Ordered ordered, Py_ssize_t number, FilterRow row) noexcept:
     ordered[number].pair = <PyObject *>row
 

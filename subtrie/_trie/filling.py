@@ -122,6 +122,9 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         """Return the row at a place."""
         return ordered[number]  # type: ignore[no-any-return]
 
+    def fetch_row(row: CutFilter) -> None:
+        """Have a row and what it leads to fetched."""
+
     def put_row(ordered: list[Any], number: int, row: CutFilter) -> None:
         """Put a row at a place."""
         ordered[number] = row

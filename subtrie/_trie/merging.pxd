@@ -17,6 +17,7 @@ from subtrie._trie.filling cimport (
 )
 from subtrie._trie.match.plan cimport Matchable, Plan
 from subtrie._trie.taking cimport is_single, numbers_of, take_rows
+from subtrie._trie.warming cimport warm_rows
 
 
 @cython.locals(filling=Filling, count=Py_ssize_t, outcome=int, top=INode)

@@ -48,6 +48,7 @@ if not cython.compiled:
     )
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.taking import is_single, numbers_of, take_rows
+    from subtrie._trie.warming import warm_rows
 
 from subtrie._trie.filling import OneByOne
 
@@ -139,6 +140,7 @@ def _merge_here(f: Filling, inode: INode, lev: int, start: int, end: int, depth:
     count = f.count
     begun: list[int] = []  # the numbers of the rows that have changed `cn`
     later: list[Any] = []  # the rows that go on
+    warm_rows(f._ordered, cn, lev, start, end, depth)
     while start < end:
         flag = flag_at(hash_at(f._ordered, start), lev)
         stop = start + 1

@@ -23,6 +23,7 @@ from subtrie._trie.filling cimport (
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.keyed cimport Keyed, find_keyed, without_keyed
 from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.warming cimport warm_rows
 
 
 cdef int FEW

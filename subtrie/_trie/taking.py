@@ -51,6 +51,7 @@ if not cython.compiled:
     from subtrie._trie.filling import DEEP, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, without_keyed
+    from subtrie._trie.warming import warm_rows
 
 
 FEW = 2  # changes of a C-node that are made in copies of it
@@ -204,6 +205,7 @@ def _steps(t: Taking, cn: CNode, lev: int, start: int, end: int, depth: int) -> 
     """Return what rows do at the branches of a C-node. Those that are not there do nothing."""
     f = t.filling
     steps: list[Any] = []
+    warm_rows(f._ordered, cn, lev, start, end, depth)
     while start < end:
         flag = flag_at(hash_at(f._ordered, start), lev)
         stop = start + 1
