@@ -117,7 +117,7 @@ LIBRARY = "ctrie._compiled"  # where all of them are
 PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 SEAM = Path("stress", "tries", "seam")
 
-RULES = "tools/translation.py"
+RULES = ("tools/translation.py", "tools/linking.py")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -268,7 +268,7 @@ def translated_from(source: str) -> str:
         found = create_dependency_tree().all_dependencies(source)
         names = sorted(name for name in found if not Path(name).is_absolute())
     way = repr((version("Cython"), sorted(DIRECTIVES.items())))
-    files = (RULES, *names)
+    files = (*RULES, *names)
     return digest(way.encode(), *(part for name in files for part in (name.encode(), Path(name).read_bytes())))
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from setuptools import Extension
 
+from tools import linking
+
 # What is changed here has no types.
 Code: Any
 ExprNodes: Any
@@ -62,6 +64,9 @@ def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any])
         failed, _ = import_module("Cython.Build.SharedModule").generate_shared_module(options)
         if failed:
             raise failed
+    for name, source in sources.items():
+        if "." in name:
+            linking.name_shared((folder / source).with_suffix(".c"))
 
 
 def apply() -> None:
@@ -73,6 +78,7 @@ def apply() -> None:
     indices_of_anything()
     objects_in_a_row()
     names_of_missing_arguments()
+    linking.apply()
 
 
 # Cython's own body of this helper gives the item's reference back even if the append fails, and the code that calls it

@@ -53,6 +53,14 @@ static PyObject *execute(PyObject *Py_UNUSED(self), PyObject *module) {
     Py_RETURN_NONE;
 }
 
+/* library_execute(name): what a module does before it takes anything from another (tools/linking.py); 0, or -1 with an exception. */
+int library_execute(const char *name);
+int library_execute(const char *name) {
+    PyObject *module = PyImport_ImportModule(name);
+    Py_XDECREF(module);
+    return module ? 0 : -1;
+}
+
 static int name_all(PyObject *self) {
     PyObject *names = PyFrozenSet_New(NULL);
     int failed = !names;
