@@ -5,7 +5,8 @@ is imported, every type, variable and function of every .pxd that it reaches, 7,
 pointers. Ours are in one library (`ctrie/c/library.c`), so none of that is needed. A declaration that does not fit is
 found as before, since a module is translated again if a .pxd that it reaches has changed.
 
-What stays is that a module which is taken from has been executed before: `TAKEN` says so.
+What stays is that a module which is taken from has been executed before. It sets its flag at the end, so that whoever
+sees it, in whatever thread, sees all that the module has set; and one whose execution failed is executed again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Code, ModuleNode, Naming, Nodes = (
 
 PACKAGES = ("ctrie", "subtrie")
 HIDDEN = 'extern __attribute__((visibility("hidden"))) '
-TAKEN = "__pyx_taken"
+EXECUTED = "__pyx_executed"
 
 
 def apply() -> None:
@@ -50,9 +51,7 @@ def is_inside(scope: Any) -> bool:
 
 def is_function_of_all(entry: Any, scope: Any) -> bool:
     """Whether a function has one definition, which other modules call."""
-    return bool(
-        entry.defined_in_pxd and not entry.inline_func_in_pxd and not entry.in_cinclude and is_inside(scope)
-    )
+    return bool(entry.defined_in_pxd and not entry.inline_func_in_pxd and not entry.in_cinclude and is_inside(scope))
 
 
 @contextmanager
@@ -193,10 +192,11 @@ def ensure_executed(scope: Any, module: str, code: Any, pos: Any) -> None:
     if module in before:
         return
     before.add(module)
-    flag = f"{TAKEN}_{module.replace('.', '_')}"
+    flag = f"{EXECUTED}_{module.replace('.', '_')}"
     code.globalstate["module_declarations"].putln(f"{HIDDEN}char {flag};")
     code.globalstate["module_declarations"].putln(f"{HIDDEN}int library_execute(const char *module);")
-    code.putln(f'if (unlikely(!{flag}) && unlikely(library_execute("{module}") < 0)) {code.error_goto(pos)}')
+    executed = f"__atomic_load_n(&{flag}, __ATOMIC_ACQUIRE)"
+    code.putln(f'if (unlikely(!{executed}) && unlikely(library_execute("{module}") < 0)) {code.error_goto(pos)}')
 
 
 def modules_taken_from() -> None:
@@ -221,9 +221,9 @@ def modules_taken_from() -> None:
     def ended(self: Any, env: Any, code: Any) -> None:
         end(self, env, code)
         if self.full_module_name.partition(".")[0] in PACKAGES:
-            flag = f"{TAKEN}_{self.full_module_name.replace('.', '_')}"
+            flag = f"{EXECUTED}_{self.full_module_name.replace('.', '_')}"
             code.globalstate["module_declarations"].putln(f"{HIDDEN}char {flag}; char {flag};")
-            code.putln(f"{flag} = 1;")
+            code.putln(f"__atomic_store_n(&{flag}, 1, __ATOMIC_RELEASE);")
 
     node.generate_c_variable_import_code_for_module = variables_taken
     node.generate_c_function_import_code_for_module = functions_taken
@@ -247,12 +247,11 @@ def name_shared(path: Path) -> None:
 
     They are changed in the text, since the class that writes them is compiled.
     """
+    name = f"({'|'.join(shared_names())})"
     text = path.read_text(encoding="utf-8")
-    for name in shared_names():
-        text = re.sub(rf"^(CYTHON_UNUSED |)static (?=[\w\s*]*\b{name}\()", r"\1", text, flags=re.MULTILINE)
-        pointer = rf"^static ([\w\s*]*)\(\*{name}\)(\(.*\); /\*proto\*/)$"
-        text = re.sub(pointer, rf"{HIDDEN}\1 {name}\2", text, flags=re.MULTILINE)
-    path.write_text(text, encoding="utf-8")
+    text = re.sub(rf"^(CYTHON_UNUSED |)static (?=[\w\s*]*\b{name}\()", r"\1", text, flags=re.MULTILINE)
+    pointer = rf"^static ([\w *]*)\(\*{name}\)(\(.*\); /\*proto\*/)$"
+    path.write_text(re.sub(pointer, rf"{HIDDEN}\1 \2\3", text, flags=re.MULTILINE), encoding="utf-8")
 
 
 @cache

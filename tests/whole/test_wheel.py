@@ -67,7 +67,7 @@ def test_has_only_what_runs_and_is_small(wheel: Path) -> None:
     }  # fmt: skip
     assert [name for name in names if name.endswith("py.typed")]
     assert not [name for name in names if "tries/" in name or "demo" in name]  # they serve the repository
-    assert wheel.stat().st_size < 2_860_000
+    assert wheel.stat().st_size < 2_500_000
 
 
 def test_runs_compiled_where_nothing_else_is(installed: Path, tmp_path: Path) -> None:
