@@ -20,13 +20,13 @@ Schedule = Callable[["Group", Any, int], None]
 class Group:
     """A group with `stay` members that are numbers, and others."""
 
-    def __init__(self, stay: int) -> None:
+    def __init__(self, stay: int, trie: Any) -> None:
         self.stay = stay
         self.others: list[Any] = []
         self.back = 0  # the message before which somebody comes back
         self.before: Any = None  # who was served before, since the last change
         self.seen: dict[bool, set[Any]] = {False: set(), True: set()}  # after whom it was member 0's turn
-        self.trie = SubscriptionTrie[Any](MQTT)
+        self.trie = trie
         for number in range(stay):
             self.trie.subscribe(FILTER, number)
 
@@ -83,9 +83,9 @@ def against_one(group: Group, served: Any, number: int) -> None:
 SCHEDULES: tuple[Schedule, ...] = (leaves_when_served, ten_leave_when_served, joins_when_served, against_one)
 
 
-def shares(schedule: Schedule, stay: int, messages: int) -> list[float]:
-    """Return what each member that stays got, in parts of what was due to it."""
-    group = Group(stay)
+def shares(schedule: Schedule, stay: int, messages: int, trie: Any = None) -> list[float]:
+    """Return what each member that stays got, in parts of what was due to it; in a trie of MQTT, which is empty."""
+    group = Group(stay, SubscriptionTrie[Any](MQTT) if trie is None else trie)
     got, due = [0] * stay, 0.0
     for number in range(messages):
         due += 1 / (stay + len(group.others))

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.shares import SCHEDULES, Schedule, shares
+from stress.tries.source_copy import Change, import_privately, interpreted_twin
 from subtrie import MQTT, NATS, SubscriptionTrie
 
 MESSAGES = 16_000
@@ -182,6 +183,51 @@ def test_where_changes_depend_on_who_was_served(schedule: Schedule) -> None:
     # A member can lose or win one turn of six, less what lots give it in between: see choosing.py. It was 0.42 to 1.8.
     got = shares(schedule, 6, 20_000)
     assert 0.85 < min(got) and max(got) < 1.15, got
+
+
+GROUPS, CHOOSING = "subtrie._trie.groups", "subtrie._trie.choosing"
+MUTANTS = [
+    Change(
+        "all members are settled",
+        GROUPS,
+        "    group.settled = present is None or _settles(present)\n",
+        "    group.settled = True\n",
+    ),
+    Change(
+        "members who had no turn are followed by settled ones",
+        GROUPS,
+        "    return group.settled if turn == 0 else",
+        "    return turn == 0 or",
+    ),
+    Change(
+        "one round by lot is enough",
+        CHOOSING,
+        "    return turn >> 32 != key or rounds_in(turn) < ENOUGH\n",
+        "    return turn >> 32 != key or rounds_in(turn) < 1\n",
+    ),
+    Change(
+        "each message by lot ends a round",
+        CHOOSING,
+        "draw_again(size) == 0 if lots else",
+        "True if lots else",
+    ),
+    Change(
+        "the first member begins after each change",
+        CHOOSING,
+        "        place = turn & LAST if turn >> 32 == key and not lots else draw(size)\n",
+        "        place = turn & LAST if turn >> 32 == key and not lots else 0\n",
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.once  # mutants are of the interpreted twin
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_gives_some_too_little_or_too_much(mutant: Change) -> None:
+    twin = {"ctrie._build_choice": interpreted_twin()}
+    copy: Any = import_privately(("ctrie", "subtrie"), twin, [mutant])["subtrie"]
+    every = (shares(schedule, 6, 20_000, copy.SubscriptionTrie(copy.MQTT)) for schedule in SCHEDULES)
+    assert any(min(got) <= 0.85 or max(got) >= 1.15 for got in every)
 
 
 def test_turns_go_on_after_a_change_that_comes_late() -> None:
