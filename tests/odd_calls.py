@@ -200,7 +200,7 @@ class Caller:
                         continue
                     for one in self.objects(value):
                         self.call_attribute(one, attribute, f"{module.__name__}.{name}.{attribute}")
-                    gc.collect(0)
+                gc.collect(0)  # of a class: without the GIL each looks at all objects, of whatever age
         gc.collect()
 
     def call_attribute(self, one: Any, attribute: str, label: str) -> None:

@@ -9,6 +9,7 @@ for those who forget an argument (`names_of_missing_arguments`).
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -43,14 +44,12 @@ NOT_SHARED = ["AutoPickle", "MemoryView"]
 
 def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
     """Write the C of these modules, each from its source, below `folder`."""
+    modules = {name: source for name, source in sources.items() if name != SHARED}
+    # In processes of their own, each of which changes its Cython: how a process begins differs between systems.
+    with ProcessPoolExecutor(initializer=apply) as pool:
+        list(pool.map(partial(translate_one, folder=folder, directives=directives), modules, modules.values()))
     apply()
     given = {"compiler_directives": directives}
-    cythonize = partial(import_module("Cython.Build").cythonize, build_dir=str(folder), force=True, **given)
-    modules = [Extension(name, [source]) for name, source in sources.items() if name != SHARED]
-    inside = [module for module in modules if "." in module.name]
-    cythonize(inside, shared_utility_qualified_name=SHARED)
-    # What is in none of the packages comes before them, and may not import one: the explorer's seam.
-    cythonize([module for module in modules if module not in inside])
     if SHARED in sources:
         path = folder / sources[SHARED]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,6 +66,14 @@ def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any])
     for name, source in sources.items():
         if "." in name:
             linking.name_shared((folder / source).with_suffix(".c"))
+
+
+def translate_one(name: str, source: str, folder: Path, directives: dict[str, Any]) -> None:
+    """Write the C of one module. What is in no package, the explorer's seam, may not import one for what is shared."""
+    shared = {"shared_utility_qualified_name": SHARED} if "." in name else {}
+    import_module("Cython.Build").cythonize(
+        Extension(name, [source]), build_dir=str(folder), force=True, compiler_directives=directives, **shared
+    )
 
 
 def apply() -> None:

@@ -22,7 +22,7 @@ from stress.explorer.scenario import Around, Scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
-MOST = 3_000
+MOST = 1_000
 """The limit of schedules for each program under test."""
 
 
