@@ -91,7 +91,7 @@ def frozen() -> Iterator[None]:
 
 def explored_again_and_again() -> None:
     codes = [each.__code__ for each in FUNCTIONS]
-    for _ in range(3):
+    for _ in range(2):
         for factory in (Plain, Calling, OfTwins):
             assert explore(factory, Counter(), TWICE).verdict is Verdict.ILLEGAL
         assert explore(Guarded, Counter(), TWICE).verdict is Verdict.LINEARIZABLE

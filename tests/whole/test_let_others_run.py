@@ -7,10 +7,10 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
+from itertools import count, repeat
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from ctrie import Ctrie, _nodes
 from ctrie._bulk import collector_paused
 from ctrie._pickled import SIZE, InParts, Joined, parts_of
 from subtrie import MQTT, SubscriptionTrie, TopicStore
+from subtrie.fields import Equals, FieldMatcher, Not, RoutingMatcher
 
 N = 60_000
 pytestmark = [
@@ -69,6 +70,26 @@ def longest_hold(call: Callable[[], Any]) -> float:
     return longest
 
 
+def of_fields(size: int) -> dict[str, Callable[[], Any]]:
+    """Calls for many messages, each of which is compared with all subscriptions and wanted by nobody."""
+    asked = [([Not(Equals("a", 1)), Not(Equals("b", number))], number) for number in range(size)]
+    fields: FieldMatcher[int] = FieldMatcher()
+    fields.subscribe_many(asked)
+    routes: RoutingMatcher[int] = RoutingMatcher()
+    routes.subscribe_many([("t", *one) for one in asked])
+    many = 2_000_000 // size
+    calls: dict[str, tuple[Callable[[Iterable[Any]], Any], Any]] = {
+        "match_many": (fields.match_many, {"a": 1, "b": -1}),
+        "deliveries_many": (fields.deliveries_many, {"a": 1, "b": -1}),
+        "routes.match_many": (routes.match_many, ("t", {"a": 1, "b": -1})),
+        "routes.deliveries_many": (routes.deliveries_many, ("t", {"a": 1, "b": -1})),
+    }
+    return {
+        f"{name}, {size} subscriptions": lambda call=call, message=message: call(repeat(message, many))
+        for name, (call, message) in calls.items()
+    }
+
+
 def test_every_long_call() -> None:
     rows = [(f"a/{i % 997}/{i}", i) for i in range(N)]
     trie = SubscriptionTrie[int](MQTT)
@@ -94,6 +115,8 @@ def test_every_long_call() -> None:
         "clear, trie": other.clear,
         "clear, store": store.clear,
         "clear, map": m.clear,
+        **of_fields(100),
+        **of_fields(20_000),
     }
     for name, call in calls.items():
         turns = count()
