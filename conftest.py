@@ -143,6 +143,15 @@ def little_to_collect() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    """For tests of what counting references alone sets free."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A small local Spark session."""

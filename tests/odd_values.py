@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 
 class Number(enum.IntEnum):
@@ -47,3 +48,10 @@ class Raises(int):
         raise ZeroDivisionError
 
     __repr__ = __str__
+
+
+def cyclic() -> list[Any]:
+    """A list that holds itself."""
+    found: list[Any] = []
+    found.append(found)
+    return found

@@ -6,29 +6,13 @@ is forked, since imports would take longer than the test. Its process number is 
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import signal
 import sys
 
 import snapshot
-from tests.snapshot.crashing_publisher import changes_of, step_of
-
-
-def publish_until_fenced(where: str, notes: str) -> None:
-    """Take over, publish one step after another, and note each acknowledged version in a file of this process."""
-    trie, publisher = snapshot.take_over(where)
-    noted = os.open(f"{notes}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    step = step_of(trie)
-    while True:
-        step += 1
-        for filter, subscriber, options in changes_of(step):
-            if options is None:
-                trie.unsubscribe(filter, subscriber)
-            else:
-                trie.subscribe(filter, subscriber, **options)
-        os.write(noted, f"{publisher.publish()} {step}\n".encode())
+from tests.snapshot.crashing_publisher import import_arrow, publish_on
 
 
 def main() -> None:
@@ -39,7 +23,7 @@ def main() -> None:
         process = os.fork()
         if process == 0:
             try:
-                publish_until_fenced(where, notes)
+                publish_on(where, f"{notes}.{os.getpid()}")
             except snapshot.FencedError:
                 os._exit(0)
             except BaseException as error:  # noqa: BLE001 (the test reads it)
@@ -50,6 +34,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas at its first use
-        importlib.import_module(module)
+    import_arrow()
     main()

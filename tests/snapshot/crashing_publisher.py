@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import snapshot
 from subtrie import SubscriptionTrie
@@ -34,29 +34,29 @@ def changes_of(step: int) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
     yield f"a.{(step * 3) % SLOTS}.*", f"s{(step + 2) % 7}", None
 
 
-def held_by(trie: SubscriptionTrie) -> dict[tuple[str, str], dict[str, Any]]:
-    """The content of a trie, in the same form."""
-    return {(held.filter, held.subscriber): dict(held.options) for held in trie.subscriptions()}
-
-
 def step_of(trie: SubscriptionTrie) -> int:
     """The step that a trie has reached; -1 if it has reached none."""
     return next((held.options["step"] for held in trie.subscriptions(filter=COUNTER)), -1)
 
 
-def publish_until_killed(where: str, acknowledged: str, keep: int | None) -> None:
+def publish_on(where: str, notes: str, **options: Any) -> NoReturn:
     """Take over, continue from there, publish each step, and note each acknowledged version in a file."""
-    trie, publisher = snapshot.take_over(where, keep=keep)
-    notes = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    trie, publisher = snapshot.take_over(where, **options)
+    noted = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     step = step_of(trie)
     while True:
         step += 1
-        for filter, subscriber, options in changes_of(step):
-            if options is None:
+        for filter, subscriber, new in changes_of(step):
+            if new is None:
                 trie.unsubscribe(filter, subscriber)
             else:
-                trie.subscribe(filter, subscriber, **options)
-        os.write(notes, f"{publisher.publish()} {step}\n".encode())
+                trie.subscribe(filter, subscriber, **new)
+        os.write(noted, f"{publisher.publish()} {step}\n".encode())
+
+
+def import_arrow() -> None:
+    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas at its first use
+        importlib.import_module(module)
 
 
 def main() -> None:
@@ -68,13 +68,12 @@ def main() -> None:
         where, acknowledged, keep = json.loads(line)
         process = os.fork()
         if process == 0:
-            publish_until_killed(where, acknowledged, keep)
+            publish_on(where, acknowledged, keep=keep)
         print(process, flush=True)
         os.waitpid(process, 0)
         print("ended", flush=True)
 
 
 if __name__ == "__main__":
-    for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas at its first use
-        importlib.import_module(module)
+    import_arrow()
     main()

@@ -19,14 +19,7 @@ import snapshot
 from ctrie import Ctrie
 from snapshot import columns
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
-
-
-def trie_of(*subscriptions: tuple[Any, ...], dialect: Dialect = AMQP) -> SubscriptionTrie:
-    trie = SubscriptionTrie(dialect)
-    for filter, subscriber, *options in subscriptions:
-        trie.subscribe(filter, subscriber, **(options[0] if options else {}))
-    trie.check()
-    return trie
+from tests.snapshot.support import trie_of
 
 
 def row(trie: SubscriptionTrie, **arguments: Any) -> dict[str, Any]:

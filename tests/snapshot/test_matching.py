@@ -12,17 +12,10 @@ import pytest
 import snapshot
 from snapshot import held_sets, worker
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
+from tests.snapshot.support import trie_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def trie_of(*subscriptions: tuple[str, str], **options: object) -> SubscriptionTrie:
-    trie = SubscriptionTrie()
-    for filter, subscriber in subscriptions:
-        trie.subscribe(filter, subscriber, **options)
-    trie.check()
-    return trie
 
 
 class TestMatchSpark:

@@ -20,20 +20,9 @@ from snapshot import columns, parquet
 from snapshot.dialect_fields import fields_of
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from tests.snapshot import killed_writer
+from tests.snapshot.support import held_by, trie_of
 
 Held = tuple[str, Any, dict[str, Any]]
-
-
-def trie_of(*subscriptions: Held, dialect: Dialect = AMQP) -> SubscriptionTrie:
-    trie = SubscriptionTrie(dialect)
-    for filter, subscriber, options in subscriptions:
-        trie.subscribe(filter, subscriber, **options)
-    trie.check()
-    return trie
-
-
-def held_by(trie: SubscriptionTrie) -> dict[tuple[str, Any], dict[str, Any]]:
-    return {(held.filter, held.subscriber): dict(held.options) for held in trie.subscriptions()}
 
 
 def reloaded(trie: SubscriptionTrie, path: Path, **arguments: Any) -> SubscriptionTrie:

@@ -14,6 +14,7 @@ import snapshot
 from snapshot import catalyst, held_sets, matching, messages, sets, signatures
 from snapshot.signatures import Signature
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from tests.snapshot.support import trie_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -182,7 +183,7 @@ class TestPlans:
 
     @pytest.mark.parametrize("plan", ["trie", "join"])
     def test_drop_bad_topics_or_fail_at_them(self, spark: SparkSession, plan: Any) -> None:
-        trie = trie_of("#")
+        trie = trie_of(("#", "alice"))
         frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
         dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
         assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
@@ -193,7 +194,7 @@ class TestPlans:
 
     @pytest.mark.parametrize("plan", ["trie", "join"])
     def test_keep_topics_that_are_no_text(self, spark: SparkSession, plan: Any) -> None:
-        trie = trie_of("#")
+        trie = trie_of(("#", "alice"))
         frame = spark.sql("select cast(X'61ff' as string) as topic union all select 'a'")
         joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE").drop("topic")
         errors = {row["filter"]: row[messages.TOPIC_ERROR] for row in joined.collect()}
@@ -205,7 +206,7 @@ class TestPlans:
     def test_take_a_topic_that_is_computed(self, spark: SparkSession, plan: Any) -> None:
         from pyspark.sql import functions as F
 
-        trie = trie_of("1.b")
+        trie = trie_of(("1.b", "alice"))
         frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
         topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
         joined = snapshot.match_spark(frame, trie, topic, plan=plan)
@@ -214,7 +215,7 @@ class TestPlans:
         trie.check()
 
     def test_compare_texts_byte_by_byte_whatever_the_collation(self, spark: SparkSession) -> None:
-        trie = trie_of("a")
+        trie = trie_of(("a", "alice"))
         frame = spark.sql("select topic collate UTF8_LCASE as topic from (select explode(array('A', 'a')) as topic)")
         for plan in ("trie", "join"):
             assert [row.topic for row in snapshot.match_spark(frame, trie, plan=plan).collect()] == ["a"], plan
@@ -267,7 +268,7 @@ def test_exclusions_are_known_to_the_trie_and_an_error_of_the_join(spark: SparkS
 class TestExplain:
     def test_says_which_plan_and_why(self, spark: SparkSession) -> None:
         frame = spark.createDataFrame([("a",)], "topic string")
-        trie = trie_of("a", "*.b", "#")
+        trie = trie_of(("a", "alice"), ("*.b", "alice"), ("#", "alice"))
         told = snapshot.explain(frame, trie)
         assert told.startswith(("plan: trie, since", "plan: join, since"))
         assert "3 subscriptions of a trie of this process, 3 signatures" in told
@@ -279,7 +280,7 @@ class TestExplain:
     ) -> None:
         monkeypatch.setattr(matching, "lack_of_workers", lambda spark: "they lack subtrie")
         frame = spark.createDataFrame([("a",)], "topic string")
-        trie = trie_of("a")
+        trie = trie_of(("a", "alice"))
         assert "plan: join, since the workers cannot run the other one: they lack" in snapshot.explain(frame, trie)
         assert snapshot.match_spark(frame, trie).count() == 1
         assert "they lack subtrie. Until then, messages are matched by the join" in caplog.text
@@ -301,12 +302,12 @@ class TestRefusals:
     def test_say_what_is_wanted(self, spark: SparkSession, arguments: Any, error: Any, message: str) -> None:
         frame = spark.createDataFrame([("a",)], "topic string")
         with pytest.raises(error, match=message):
-            snapshot.match_spark(frame, trie_of("a"), **arguments)
+            snapshot.match_spark(frame, trie_of(("a", "alice")), **arguments)
 
     def test_of_what_is_no_data_frame(self) -> None:
         wrong: Any = [("a",)]
         with pytest.raises(TypeError, match="messages must be a Spark DataFrame, not list"):
-            snapshot.match_spark(wrong, trie_of("a"))
+            snapshot.match_spark(wrong, trie_of(("a", "alice")))
 
     def test_of_a_place_where_nothing_was_published(self, spark: SparkSession, tmp_path: Path) -> None:
         frame = spark.createDataFrame([("a",)], "topic string")
@@ -322,13 +323,6 @@ class TestRefusals:
             with pytest.raises(ValueError, match="both have the key '7'"):
                 snapshot.match_spark(frame, trie, plan=plan)
         trie.check()
-
-
-def trie_of(*filters: str) -> SubscriptionTrie:
-    trie = SubscriptionTrie()
-    for filter in filters:
-        trie.subscribe(filter, "alice")
-    return trie
 
 
 def filled(dialect: Dialect, chance: random.Random) -> SubscriptionTrie:

@@ -22,7 +22,8 @@ import pytest
 import snapshot
 from snapshot.published import composer, ledger, open_directory, retention, store, writer
 from subtrie import SubscriptionTrie
-from tests.snapshot.crashing_publisher import content, held_by, step_of
+from tests.snapshot.crashing_publisher import content, step_of
+from tests.snapshot.support import held_by, running
 
 ROOT = Path(__file__).parents[2]
 THOROUGH = "STRESS_PUBLISHING" in os.environ
@@ -99,11 +100,8 @@ class TestKills:
 
 @pytest.fixture(scope="module")
 def publishers() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.snapshot.crashing_publisher"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
-        yield running
-        assert running.stdin is not None
-        running.stdin.close()
+    with running("crashing_publisher") as publishers:
+        yield publishers
 
 
 @contextmanager

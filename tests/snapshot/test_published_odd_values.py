@@ -25,7 +25,7 @@ from snapshot.storing import Kinds, Storing, options_of, subscriber_of
 from snapshot.texts import option_text
 from subtrie import MQTT, NATS, SubscriptionTrie, TopicStore
 from subtrie.tagged import tagged, untagged
-from tests.odd_values import Mute, MuteNumber, Name, Number, Raises
+from tests.odd_values import Mute, MuteNumber, Name, Number, Raises, cyclic
 from tests.snapshot.test_published import held_by
 
 pytestmark = pytest.mark.once  # values are written by code that no compiler has seen
@@ -48,12 +48,6 @@ ODD: list[Any] = [
 class Connection:
     def __repr__(self) -> str:
         raise RuntimeError("not even this")
-
-
-def cyclic() -> list[Any]:
-    found: list[Any] = []
-    found.append(found)
-    return found
 
 
 HOPELESS: list[Callable[[], Any]] = [

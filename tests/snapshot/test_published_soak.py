@@ -12,7 +12,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,7 +25,8 @@ from snapshot.published import composer, open_directory
 from snapshot.published.feed import apply_feed
 from subtrie import SubscriptionTrie
 from tests.snapshot.crashing_publisher import content, step_of
-from tests.snapshot.crashing_publisher import held_by as plainly_held_by
+from tests.snapshot.support import held_by as plainly_held_by
+from tests.snapshot.support import running
 from tests.snapshot.test_published import held_by
 
 ROOT = Path(__file__).parents[2]
@@ -102,11 +102,8 @@ class Contest:
 
 @pytest.fixture(scope="module")
 def publishers() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.snapshot.contending_publishers"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
-        yield running
-        assert running.stdin is not None
-        running.stdin.close()
+    with running("contending_publishers") as publishers:
+        yield publishers
 
 
 @pytest.mark.once

@@ -22,6 +22,7 @@ from snapshot.sparks import release
 from subtrie import MQTT, SubscriptionTrie
 from subtrie.fields import Equals, Within
 from tests.snapshot.sparks_table import PAGE, rows_of
+from tests.snapshot.support import run_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -170,7 +171,7 @@ def test_match_stream(spark: SparkSession, trie: SubscriptionTrie, where: str, t
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "0.json").write_text('{"id": 1, "topic": "a/b/c"}\n{"id": 2, "topic": "b"}\n')
     stream = spark.readStream.schema("id int, topic string").json(str(tmp_path / "in"))
-    run(snapshot.match_stream(stream, where), tmp_path)
+    run_stream(snapshot.match_stream(stream, where), tmp_path)
     rows = spark.read.parquet(str(tmp_path / "out"))
     assert found(rows, "id", "subscriber") == matches(trie)
     assert found(rows.select("version").distinct(), "version") == [(3,)]
@@ -220,7 +221,7 @@ def test_changes(spark: SparkSession, where: str, tmp_path: Path) -> None:
     columns = ("_commit_version", "_change_type", "filter")
     changes = spark.read.format("subscriptions").options(**options).load(where)
     assert found(changes, *columns) == [(2, "insert", "b"), (3, "delete", "a/#")]
-    run(spark.readStream.format("subscriptions").options(**options, endingVersion="2").load(where), tmp_path)
+    run_stream(spark.readStream.format("subscriptions").options(**options, endingVersion="2").load(where), tmp_path)
     assert found(spark.read.parquet(str(tmp_path / "out")), *columns) == [(2, "insert", "b")]
 
 
@@ -228,7 +229,7 @@ def test_changes(spark: SparkSession, where: str, tmp_path: Path) -> None:
 def test_limits(spark: SparkSession, where: str, tmp_path: Path) -> None:
     snapshot.register(spark)
     options = {"readChangeFeed": "true", "startingVersion": "1", "maxVersionsPerTrigger": "1"}
-    batches = run(spark.readStream.format("subscriptions").options(**options).load(where), tmp_path)
+    batches = run_stream(spark.readStream.format("subscriptions").options(**options).load(where), tmp_path)
     assert batches == 3
     assert len(found(spark.read.parquet(str(tmp_path / "out")), "filter")) == 6
 
@@ -302,19 +303,6 @@ def test_topic_matches(spark: SparkSession, trie: SubscriptionTrie, where: str) 
         None,
     )
     spark.catalog.dropTempView("held")
-
-
-def run(frame: DataFrame, folder: Path) -> int:
-    """Run a stream until all that is there is done; return the number of batches."""
-    query = (
-        frame.writeStream.format("parquet")
-        .option("path", str(folder / "out"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    return len([progress for progress in query.recentProgress if progress["numInputRows"]])
 
 
 @pytest.mark.once

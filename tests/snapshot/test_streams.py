@@ -22,9 +22,10 @@ import snapshot
 from snapshot import streaming
 from snapshot.published.store import store_of
 from subtrie import SubscriptionTrie
+from tests.snapshot.support import run_stream
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -66,34 +67,21 @@ def go_back(
         publisher.publish()
 
 
-def run(frame: DataFrame, folder: Path) -> int:
-    """Run a stream until all present messages are done; return the number of batches."""
-    query = (
-        frame.writeStream.format("parquet")
-        .option("path", str(folder / "matched"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    return len([progress for progress in query.recentProgress if progress["numInputRows"]])
-
-
 class TestMatchStream:
     def test_matches_each_batch_with_the_version_that_was_newest(
         self, spark: SparkSession, trie: SubscriptionTrie, published: snapshot.Publisher, tmp_path: Path
     ) -> None:
         put(tmp_path / "messages", 0, "a.b", "c")
         messages = spark.readStream.schema("id int, topic string").json(str(tmp_path / "messages"))
-        run(snapshot.match_stream(messages, tmp_path / "published"), tmp_path)
+        run_stream(snapshot.match_stream(messages, tmp_path / "published"), tmp_path)
         trie.subscribe("c", "bob")
         trie.unsubscribe("a.#", "alice")
         second = published.publish()
         put(tmp_path / "messages", 1, "a.b", "c")
         matched = snapshot.match_stream(messages, tmp_path / "published")
         assert matched.columns == ["id", "topic", "filter", "subscriber", "options", "version"]
-        run(matched, tmp_path)
-        rows = spark.read.parquet(str(tmp_path / "matched")).orderBy("id").collect()
+        run_stream(matched, tmp_path)
+        rows = spark.read.parquet(str(tmp_path / "out")).orderBy("id").collect()
         assert [(row.id, row.filter, row.subscriber, row.version) for row in rows] == [
             (0, "a.#", "alice", second - 1),
             (11, "c", "bob", second),
@@ -254,13 +242,13 @@ class TestStreamOfChanges:
         )
         trie.subscribe("b", "bob")
         published.publish()
-        assert run(changes, tmp_path) == 1
+        assert run_stream(changes, tmp_path) == 1
         published = snapshot.Publisher(trie, tmp_path / "published")  # this claim takes number 3
         for number in range(3):
             trie.subscribe("c", f"s{number}")
             published.publish()
-        assert run(changes, tmp_path) == 3
-        rows = spark.read.parquet(str(tmp_path / "matched")).collect()
+        assert run_stream(changes, tmp_path) == 3
+        rows = spark.read.parquet(str(tmp_path / "out")).collect()
         found = sorted((row._commit_version, row.subscriber, row._change_type) for row in rows)
         assert found == [
             (2, "alice", "insert"),
@@ -300,9 +288,9 @@ class TestStreamOfChanges:
         snapshot.register(spark)
         where = tmp_path / "published"
         changes = spark.readStream.format("subscriptions").option("readChangeFeed", "true").load(str(where))
-        go_back(where, trie, published, 1, lambda: run(changes, tmp_path))
+        go_back(where, trie, published, 1, lambda: run_stream(changes, tmp_path))
         with pytest.raises(Exception, match="does not continue the history in which version 3 was seen"):
-            run(changes, tmp_path)
+            run_stream(changes, tmp_path)
 
     def test_goes_on_from_a_checkpoint_without_marks(
         self, trie: SubscriptionTrie, published: snapshot.Publisher, tmp_path: Path

@@ -12,6 +12,27 @@ from subtrie import AMQP, TopicError
 from tests.keys import key
 from tests.twins import Fault, Twin, load_twin
 
+
+class Subscriber:
+    """Compared by identity, may be weakly referenced, and keeps `holds` alive."""
+
+    holds: object = None
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name or "subscriber"
+
+
+class SameHash(Subscriber):
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 # ------------------------------------------------------------------------------------------------------- specification
 
 

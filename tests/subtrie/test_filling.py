@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stress.tries.trie_copy import load_copy
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 
 DIALECTS = [AMQP, MQTT, NATS]
 
@@ -91,23 +91,6 @@ def test_words_of_one_hash() -> None:
     assert sorted((s.filter, s.subscriber) for s in trie) == sorted(rows)
     assert sorted(trie.match("same1.a")) == ["x", "z"]
     trie.check()
-
-
-def test_a_bad_row_changes_nothing() -> None:
-    good: list[Any] = [("a.b", 1), ("a.c", 2)]
-    bad: Any
-    for bad, error in (
-        (("a..b", 1), TopicError),
-        (("a", []), TypeError),
-        (("a", 1, {"qos": 1}, 2), ValueError),
-        (("a", 1, 5), TypeError),
-        ((5, 1), TypeError),
-    ):
-        trie: SubscriptionTrie[Any] = SubscriptionTrie(NATS)
-        with pytest.raises(error):
-            trie.subscribe_many([*good, bad])
-        assert len(trie) == 0
-        trie.check()
 
 
 def test_of_equal_subscribers_the_first_object_stays_with_the_last_options() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,30 +17,9 @@ import pytest
 from ctrie import drain
 from subtrie import MQTT, SubscriptionTrie
 from tests.scripts import run_script
+from tests.subtrie.support import SameHash, Subscriber
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
-
-
-class Subscriber:
-    """A subscriber that supports weak references; it keeps `holds` alive."""
-
-    holds: object = None
-
-
-class SameHash(Subscriber):
-    def __hash__(self) -> int:
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-
-@pytest.fixture
-def without_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def gone(*refs: weakref.ref[Any]) -> bool:

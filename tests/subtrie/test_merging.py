@@ -157,12 +157,13 @@ def test_a_bad_row_changes_nothing() -> None:
         (("a", 1, {"queue": "a b"}), ValueError),
     ):
         trie: SubscriptionTrie[Any] = SubscriptionTrie(NATS)
-        trie.subscribe("a.b", 0)
-        for change in (trie.subscribe_many, trie.unsubscribe_many):
-            with pytest.raises(error):
-                change([("a.b", 1), ("a.b", 0), bad])
-            assert content(trie) == [("a.b", 0, True, "{}")]
-        trie.check()
+        for held in (0, 1):  # an empty trie is filled in another way
+            for change in (trie.subscribe_many, trie.unsubscribe_many):
+                with pytest.raises(error):
+                    change([("a.b", 1), ("a.b", 0), bad])
+                assert content(trie) == [("a.b", 0, True, "{}")] * held
+            trie.check()
+            trie.subscribe("a.b", 0)
 
 
 def test_a_snapshot_that_a_subscriber_takes_meanwhile() -> None:

@@ -19,8 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
-from tests.subtrie.support import subscription_twin
-from tests.subtrie.test_model import filters_of, is_filter, topics_of
+from tests.subtrie.support import is_valid, subscription_twin
+from tests.subtrie.test_model import filters_of, topics_of
 from tests.threads import meanwhile, run_together
 
 LAX = replace(MQTT, name="lax MQTT", many_last=False, share_prefix=None)
@@ -41,7 +41,7 @@ either_layout = pytest.mark.parametrize("exact", [False, True], ids=["by words",
 
 def texts(dialect: Dialect) -> st.SearchStrategy[str]:
     word = st.sampled_from(["a", "b", "", "$s", "$t", dialect.one_word, dialect.many_words or dialect.one_word])
-    return st.lists(word, max_size=5).map(dialect.join).filter(partial(is_filter, dialect))
+    return st.lists(word, max_size=5).map(dialect.join).filter(partial(is_valid, dialect.split_filter))
 
 
 def filled(dialect: Dialect, filters: list[str], exact: bool = False) -> SubscriptionTrie:
@@ -90,7 +90,7 @@ class TestOverlapping:
         words = ["a", "", "$s", dialect.one_word, *([dialect.many_words] if dialect.many_words else [])]
         pairs = [dialect.join((one, two)) for one in words for two in words]
         filters = [text for text in ["", *words, *pairs, *(dialect.join((pair, "a")) for pair in pairs)]]
-        filters = sorted({text for text in filters if is_filter(dialect, text)})
+        filters = sorted({text for text in filters if is_valid(dialect.split_filter, text)})
         trie = filled(dialect, filters, exact)
         for filter in filters:
             assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter
@@ -104,7 +104,7 @@ class TestOverlapping:
         words = ["a", "b", dialect.one_word, *([dialect.many_words] if dialect.many_words else [])]
         drawn = [dialect.join(draw.choices(words, [20, 1, 3, 1], k=size)) for _ in range(12)]
         ends = [dialect.join(("a",) * (size - 1) + (word,)) for word in words] + words
-        filters = sorted({text for text in drawn + ends if is_filter(dialect, text)})
+        filters = sorted({text for text in drawn + ends if is_valid(dialect.split_filter, text)})
         trie = filled(dialect, filters)
         for filter in filters[::3]:
             assert overlapped(trie, filter) == expected_overlaps(dialect, filters, filter), filter

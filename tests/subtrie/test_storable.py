@@ -11,14 +11,7 @@ from typing import Any
 import pytest
 
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
-from tests.odd_values import Name, Number, Raises
-
-
-def cyclic() -> list[Any]:
-    found: list[Any] = []
-    found.append(found)
-    return found
-
+from tests.odd_values import Name, Number, Raises, cyclic
 
 GOOD: list[Any] = [
     *(None, True, 5, 10**6000, 0.5, float("nan"), float("inf"), "", "\ud800", "~x", b"\xff", (1, "x"), Decimal("1.50")),

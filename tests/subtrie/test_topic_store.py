@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, TopicError, TopicStore
 from subtrie._trie.topic_store import _restored
+from tests.subtrie.support import is_valid
 
 DIALECTS = [AMQP, MQTT, NATS, Dialect("paths", separator="é", one_word="?", many_words="**", zero_words=True)]
 BY_NAME = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -24,41 +25,25 @@ STORE: Any = TopicStore
 WORDS = ["a", "b", "cc", "$x", "", "*", "+", "#", "é", "a-word-that-is-long", "a+b"]
 
 
-def is_topic(dialect: Dialect, text: str) -> bool:
-    try:
-        dialect.split_topic(text)
-    except TopicError:
-        return False
-    return True
-
-
-def is_filter(dialect: Dialect, text: str) -> bool:
-    try:
-        dialect.split_filter(text)
-    except TopicError:
-        return False
-    return True
-
-
 def topics_of(dialect: Dialect) -> st.SearchStrategy[str]:
     """Words that may stand in a topic, so that nearly every text that is drawn is one."""
-    words = [word for word in WORDS if is_topic(dialect, dialect.separator.join(["a", word, "a"]))]
+    words = [word for word in WORDS if is_valid(dialect.split_topic, dialect.separator.join(["a", word, "a"]))]
     texts = st.lists(st.sampled_from(words), max_size=5).map(dialect.separator.join)
-    return texts.filter(lambda text: is_topic(dialect, text))
+    return texts.filter(lambda text: is_valid(dialect.split_topic, text))
 
 
 def filters_of(dialect: Dialect) -> st.SearchStrategy[str]:
     """Some words may only be the last of a filter."""
     wild = [dialect.one_word, dialect.many_words or dialect.one_word]
     words = [*WORDS, *wild, *wild]
-    inner = [word for word in words if is_filter(dialect, dialect.separator.join(["a", word, "a"]))]
-    last = [word for word in words if is_filter(dialect, dialect.separator.join(["a", word]))]
+    inner = [word for word in words if is_valid(dialect.split_filter, dialect.separator.join(["a", word, "a"]))]
+    last = [word for word in words if is_valid(dialect.split_filter, dialect.separator.join(["a", word]))]
     texts = st.builds(
         lambda begin, end: dialect.separator.join([*begin, *end]),
         st.lists(st.sampled_from(inner), max_size=4),
         st.lists(st.sampled_from(last), max_size=1),
     )
-    return texts.filter(lambda text: is_filter(dialect, text))
+    return texts.filter(lambda text: is_valid(dialect.split_filter, text))
 
 
 def matching(dialect: Dialect, model: dict[str, Any], filter: str) -> list[tuple[str, Any]]:

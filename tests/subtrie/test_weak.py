@@ -24,29 +24,10 @@ from hypothesis import strategies as st
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from tests.scripts import run_script
+from tests.subtrie.support import SameHash, Subscriber
 from tests.threads import run_together
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
-
-
-class Subscriber:
-    """A subscriber that is compared by identity; it keeps `holds` alive."""
-
-    holds: object = None
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name or "subscriber"
-
-
-class SameHash(Subscriber):
-    def __hash__(self) -> int:
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 class Equal(Subscriber):
@@ -58,14 +39,6 @@ class Equal(Subscriber):
     def __eq__(self, other: object) -> bool:
         assert isinstance(other, Equal), f"compared with {other!r}"
         return self.name == other.name
-
-
-@pytest.fixture
-def without_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def crowd(trie: SubscriptionTrie, filter: str, size: int) -> list[Subscriber]:

@@ -215,14 +215,6 @@ def cython_imports(path: Path) -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.once
-class TestPages:
-    @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-    def test_links_lead_to_files_that_exist(self, page: str) -> None:
-        links = re.findall(r"\]\((?!https?:|#)([^)#]+)", (ROOT / page).read_text())
-        assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-@pytest.mark.once
 def test_without_its_libraries_stress_says_how_to_get_them() -> None:
     hidden = "import sys; sys.modules['sortedcontainers'] = None"
     told = run_python(
