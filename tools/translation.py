@@ -9,9 +9,11 @@ for those who forget an argument (`names_of_missing_arguments`).
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+import os
+import sys
 from functools import partial
 from importlib import import_module
+from multiprocessing import Process
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +46,35 @@ NOT_SHARED = ["AutoPickle", "MemoryView"]
 
 def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
     """Write the C of these modules, each from its source, below `folder`."""
-    modules = {name: source for name, source in sources.items() if name != SHARED}
-    # In processes of their own, each of which changes its Cython: how a process begins differs between systems.
-    with ProcessPoolExecutor(initializer=apply) as pool:
-        list(pool.map(partial(translate_one, folder=folder, directives=directives), modules, modules.values()))
+    largest_first = sorted(sources.items(), key=lambda module: -size_of(module[1]))
+    cores = os.cpu_count() or 1
+    shares = [share for first in range(cores) if (share := dict(largest_first[first::cores]))]
+    # Each process has its whole share from the beginning, so none waits for ever for one that was killed.
+    processes = [Process(target=translate_some, args=(share, folder, directives)) for share in shares]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    if any(process.exitcode for process in processes):
+        sys.exit("subtrie: not all modules could be translated to C; what Cython says stands above")
+
+
+def size_of(source: str) -> int:
+    """Return how many bytes a source has; what all share has none, and takes as long as a large one."""
+    path = Path(source)
+    return path.stat().st_size if path.exists() else 100_000
+
+
+def translate_some(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
+    """Write the C of some modules, in a process of its own."""
     apply()
     given = {"compiler_directives": directives}
+    cythonize = partial(import_module("Cython.Build").cythonize, build_dir=str(folder), force=True, **given)
+    modules = [Extension(name, [source]) for name, source in sources.items() if name != SHARED]
+    inside = [module for module in modules if "." in module.name]
+    cythonize(inside, shared_utility_qualified_name=SHARED)
+    # What is in none of the packages comes before them, and may not import one: the explorer's seam.
+    cythonize([module for module in modules if module not in inside])
     if SHARED in sources:
         path = folder / sources[SHARED]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,14 +91,6 @@ def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any])
     for name, source in sources.items():
         if "." in name:
             linking.name_shared((folder / source).with_suffix(".c"))
-
-
-def translate_one(name: str, source: str, folder: Path, directives: dict[str, Any]) -> None:
-    """Write the C of one module. What is in no package, the explorer's seam, may not import one for what is shared."""
-    shared = {"shared_utility_qualified_name": SHARED} if "." in name else {}
-    import_module("Cython.Build").cythonize(
-        Extension(name, [source]), build_dir=str(folder), force=True, compiler_directives=directives, **shared
-    )
 
 
 def apply() -> None:
