@@ -44,7 +44,7 @@ HASHES: Final[dict[str, int]] = {
     "deep1": on_path(6, 6, 6, 1), "deep2": on_path(6, 6, 6, 2), "deep3": on_path(6, 7),
     "y1": on_path(7, 1), "y2": on_path(7, 2), "y3": on_path(7, 3),
     "same1": 1 << 63 | 9, "same2": 1 << 63 | 9, "same3": 1 << 63 | 9,
-    "a.b": on_path(12, 1), "a.c": on_path(12, 2), "a.d": on_path(12, 3),
+    "a.b": on_path(12, 1), "a.c": on_path(12, 2), "a.d": on_path(12, 3), "a.y1": on_path(13, 1), "a.y2": on_path(13, 2),
 }  # fmt: skip
 """The mixed hashes of the names; those of `same1`, `same2` and `same3` agree in all 64 bits. `a.b` and the like are
 whole texts, for a trie that keeps filters so."""
