@@ -1,12 +1,12 @@
 """How a module of the library takes what another one defines: by its name in C, which the linker resolves.
 
 Cython's modules are libraries of their own. Each exports what its .pxd declares as capsules, and each looks up, when it
-is imported, every type, variable and function of every .pxd that it reaches, 7,400 in all, and then calls them through
+is imported, every type, variable and function of every .pxd that it reaches, 7,400 for all of ours. Calls go through
 pointers. Ours are in one library (`ctrie/c/library.c`), so none of that is needed. A declaration that does not fit is
 found as before, since a module is translated again if a .pxd that it reaches has changed.
 
-What stays is that a module which is taken from has been executed before. It sets its flag at the end, so that whoever
-sees it, in whatever thread, sees all that the module has set; and one whose execution failed is executed again.
+A module must still have been executed before another takes something from it. It sets a flag at its end. A thread that
+sees the flag sees all that the module has set, and a module whose execution failed is executed again.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def unless_inside(method: Any) -> Any:
 
 
 def variables() -> None:
-    """A variable that a .pxd declares is the same one in each module. (It is exported still: tests set one so.)"""
+    """A variable that a .pxd declares is the same one in each module. (The explorer sets one by its export.)"""
     declare = ModuleNode.ModuleNode.generate_cvariable_declarations
 
     def declared(self: Any, env: Any, code: Any, definition: bool) -> None:
@@ -126,7 +126,7 @@ def variables() -> None:
 
 
 def types() -> None:
-    """A type is where its module has it."""
+    """A type is one object of its module, which others take by its name."""
     define = ModuleNode.ModuleNode.generate_typeobj_definition
     take = ModuleNode.ModuleNode.generate_type_import_call
 
@@ -149,7 +149,7 @@ def types() -> None:
 
 
 def method_tables() -> None:
-    """So is the table of its C methods."""
+    """A type's table of C methods is one of its module, too, which others take by its name."""
     define = ModuleNode.ModuleNode.generate_exttype_vtable
     declare = ModuleNode.ModuleNode.generate_exttype_vtabptr_declaration
     take = ModuleNode.ModuleNode.generate_type_import_code
