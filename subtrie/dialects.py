@@ -14,29 +14,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from subtrie.errors import TopicError
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from subtrie._frozen import dataclass
 
 Words: TypeAlias = tuple[str, ...]
 
 
-class _Pattern(NamedTuple):
+class _Pattern:
     """A filter in a normal form, in which runs of wild words with the same meaning look the same.
 
     Every run of wild words becomes the number of words that it needs at least and, if the run has no upper limit, room
     for more: ``*.#``, ``#.*`` and ``#.*.#`` are all "one word and room for more".
     """
 
-    words: list[str | None]
-    """The words needed, in order; None stands for any word."""
-    room: set[int]
-    """Places between the needed words (0 is before the first) that have room for any number of further words."""
-    elastic: set[int]
-    """Places inside or at an edge of a run without an upper limit."""
+    __slots__ = ("elastic", "room", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str | None] = []
+        """The words needed, in order; None stands for any word."""
+        self.room: set[int] = set()
+        """Places between the needed words (0 is before the first) that have room for any number of further words."""
+        self.elastic: set[int] = set()
+        """Places inside or at an edge of a run without an upper limit."""
 
     def starts_wild(self) -> bool:
         return 0 in self.room or (bool(self.words) and self.words[0] is None)
@@ -108,6 +115,8 @@ class Dialect:
         """The name of a dialect of this module, which keeps signatures short; else all fields."""
         if self in (AMQP, MQTT, NATS):
             return self.name
+        from dataclasses import fields  # not needed by whoever has one of the dialects of this module
+
         all_fields = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
         return f"{type(self).__name__}({all_fields})"
 
@@ -415,7 +424,7 @@ class Dialect:
         return wild.starts_wild() and self._reserves(literal.first_word())
 
     def _pattern(self, filter_words: Words) -> _Pattern:
-        pattern = _Pattern([], set(), set())
+        pattern = _Pattern()
         filter_words = self.unshare(filter_words)[1]
         for is_run, run in groupby(filter_words, self.is_wild):
             if is_run:

@@ -37,8 +37,6 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-import inspect
-import opcode
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +46,7 @@ if not cython.compiled:
     from ctrie._thread_owner import Doer
     from subtrie._trie.duties import LACKING, Duties, Duty
 
-_RESUME = opcode.opmap["RESUME"]
+_RESUME = compile("0", "", "eval").co_code[0]  # what all code begins with; `opcode` takes long to import
 
 Watched = str | tuple[str, str | None]
 """What the listener is told about: a filter; or (filter, group), with None for the subscribers in no group."""
@@ -85,7 +83,9 @@ class Notices:
         name = "on_group_interest" if of_groups else "on_interest"
         if not callable(listener):
             raise TypeError(f"{name} must be callable or None, not {type(listener).__name__}")
-        if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(getattr(listener, "__call__", None)):  # noqa: B004
+        from inspect import iscoroutinefunction  # only now: it takes longer to import than this package
+
+        if iscoroutinefunction(listener) or iscoroutinefunction(getattr(listener, "__call__", None)):  # noqa: B004
             raise TypeError(f"{name} must be a function that is called, not one that is awaited: nobody awaits it")
         self.of_groups = of_groups
         self._listener = listener

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import opcode
 import random
 import signal
 import sys
@@ -107,6 +108,12 @@ def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands() -> No
         assert trie.has_match("a") is wanted
     assert told == [("a", True), ("a", False)]
     trie.check()
+
+
+def test_all_code_begins_with_the_instruction_at_which_a_listener_has_not_begun() -> None:
+    """The notices read its number off a piece of code, since `opcode` takes long to import."""
+    for code in (compile("0", "", "eval"), compile("print()", "", "exec"), Told.__call__.__code__):
+        assert code.co_code[0] == opcode.opmap["RESUME"]
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])

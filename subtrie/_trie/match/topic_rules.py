@@ -11,7 +11,6 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -21,6 +20,7 @@ if not cython.compiled:
     from subtrie._trie.match.plan import Plan, path_by
     from subtrie._trie.match.walk import item_of, size_of
 
+from subtrie._frozen import replaced
 from subtrie.dialects import Dialect, plain_text
 from subtrie.errors import TopicError
 
@@ -45,7 +45,7 @@ def topic_rules(dialect: Dialect) -> TopicRules:
     # The literal dialect's wildcard for one word is a character that no topic has, since it is refused: one of ASCII if
     # possible, since such texts are split in place; otherwise a lone surrogate, which is refused everywhere.
     mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
-    literal = replace(
+    literal = replaced(
         dialect,
         one_word=mark,
         many_words=None,
