@@ -52,8 +52,8 @@ class Stepped:
             copies[key] = copy_of(code, variables, self.made)
         self.alike = {knowledge.codes[key]: copy for key, copy in copies.items()}
         if self._codes != knowledge.codes.keys():
-            self._codes = set(knowledge.codes)
             self._functions = functions_of(knowledge.codes, self.roots)
+            self._codes = set(knowledge.codes)
         for function in self._functions:
             code = function.__code__
             if id(code) in copies:
