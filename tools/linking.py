@@ -49,9 +49,12 @@ def is_inside(scope: Any) -> bool:
     return bool(scope.is_module_scope and scope.qualified_name.partition(".")[0] in PACKAGES)
 
 
-def is_function_of_all(entry: Any, scope: Any) -> bool:
-    """Whether a function has one definition, which other modules call."""
-    return bool(entry.defined_in_pxd and not entry.inline_func_in_pxd and not entry.in_cinclude and is_inside(scope))
+def is_function_of_all(entry: Any, scope: Any, definition: bool) -> bool:
+    """Whether a function has one definition, which other modules call. A .pxd declares private ones, too, for their C
+    types. The compiler may inline those, and leaves no other copy of what is called once. If another module called one,
+    the library could not be linked."""
+    ours = entry.defined_in_pxd and not entry.inline_func_in_pxd and not entry.in_cinclude and is_inside(scope)
+    return bool(ours and not (definition and entry.name.startswith("_")))
 
 
 @contextmanager
@@ -68,12 +71,12 @@ def as_if(entry: Any, **values: Any) -> Iterator[None]:
 
 
 def functions() -> None:
-    """A function that a .pxd declares is no `static` one where it is defined, and no pointer elsewhere."""
+    """What is for all is not `static` where it is defined, and no pointer elsewhere."""
     declare = ModuleNode.generate_cfunction_declaration
     head = Nodes.CFuncDefNode.generate_function_header
 
     def declared(entry: Any, env: Any, code: Any, definition: bool) -> None:
-        if not is_function_of_all(entry, env):
+        if not is_function_of_all(entry, env, definition):
             declare(entry, env, code, definition)
             return
         modifiers = code.build_function_modifiers(entry.func_modifiers) if definition else ""
@@ -81,7 +84,7 @@ def functions() -> None:
         code.globalstate.use_entry_utility_code(entry)
 
     def defined(self: Any, code: Any, *given: Any, **options: Any) -> None:
-        ours = is_function_of_all(self.entry, self.entry.scope)
+        ours = is_function_of_all(self.entry, self.entry.scope, definition=True)
         with as_if(self.entry, visibility="hidden" if ours else self.entry.visibility):
             head(self, code, *given, **options)
 
