@@ -53,7 +53,6 @@ from subtrie._trie.groups import PARTS, check_value
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.reading import words_of
 from subtrie._trie.merging import change_rows
-from subtrie._trie.options import one_of_equals
 from subtrie._trie.queries.listing import Spelled, spelled, spelled_for, walk
 from subtrie._trie.reverse_index import filed_in
 from subtrie._trie.weak_subscribers import Held, hold
@@ -349,7 +348,7 @@ class Changeable(Matchable):
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
         if self._home is not None:
             subscriber = hold(subscriber, hash, _plain_place(place), self._home)
-        return checked_entry(subscriber, hash, one_of_equals(options), self.dialect)
+        return checked_entry(subscriber, hash, options, self.dialect)
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place

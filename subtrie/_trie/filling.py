@@ -317,7 +317,8 @@ class Filling:
         group = group_of(row)
         options = options_of(row)
         if group is None and row.owner_hash != 0 and (options is None or BUT not in options):
-            options = one_of_equals(options)
+            if options is not None:
+                options = one_of_equals(options)
             branch = lone_branch(is_long, row.words[depth].hash, subscriber_of(row), row.owner_hash, options)
         else:
             entry = _entry_of(row, self._trie._plan.dialect)
@@ -393,7 +394,7 @@ def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:
 
 
 def _entry_of(row: Any, dialect: Dialect) -> Entry:
-    return checked_entry(subscriber_of(row), row.owner_hash, one_of_equals(options_of(row)), dialect)
+    return checked_entry(subscriber_of(row), row.owner_hash, options_of(row), dialect)
 
 
 def _agree_until(row: Any, other: Any, start: int, end: int) -> int:

@@ -26,9 +26,9 @@ class _Own(threading.local):
         self.viewed = lru_cache(KNOWN, typed=True)(_made_with_view)
 
 
-def one_of_equals(options: dict[str, Any] | None) -> dict[str, Any] | None:
+def one_of_equals(options: dict[str, Any]) -> dict[str, Any]:
     """Return options that equal the given ones, in values and their types. O(options)."""
-    if options is None or not PLAIN.issuperset(map(type, options.values())):
+    if not PLAIN.issuperset(map(type, options.values())):
         return options
     return _own.known(*options, *options.values())
 

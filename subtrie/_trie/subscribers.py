@@ -21,6 +21,7 @@ if not cython.compiled:
     from subtrie._trie.keyed import Keyed
 
 from subtrie._trie.exclusions import BUT, words_of
+from subtrie._trie.options import one_of_equals
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 from subtrie.dialects import Dialect
 
@@ -87,8 +88,11 @@ def entry_alone(value: object, hash: int) -> Entry:
 
 
 def checked_entry(subscriber: object, hash: int, options: dict[str, Any] | None, dialect: Dialect) -> Entry:
-    """Return the entry for options that have been checked."""
-    if options is None or BUT not in options:
+    """Return the entry for options that have been checked. Equal options are one object."""
+    if options is None:
+        return new_entry(subscriber, hash, None)
+    options = one_of_equals(options)
+    if BUT not in options:
         return new_entry(subscriber, hash, options)
     return _excepting(subscriber, hash, options, words_of(dialect, options[BUT]))
 
