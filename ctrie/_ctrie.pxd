@@ -9,6 +9,7 @@ from ctrie._native cimport borrow
 from ctrie._nodes cimport (
     INode, Pair, Root, SNode, branches, empty_root, fork_root, freeze_root, is_empty, rdcss_read_root,
 )
+from ctrie._own_methods cimport own_methods
 from ctrie._release cimport release_items
 from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, exact, known, read, taken_over

@@ -39,6 +39,7 @@ if not cython.compiled:
         is_empty,
         rdcss_read_root,
     )
+    from ctrie._own_methods import own_methods
     from ctrie._release import release_items
     from ctrie._signals import EVERY, check_signals
     from ctrie._slot import borrow
@@ -543,4 +544,5 @@ def _remade(cls: type[Ctrie], hash: Any, equal: Any) -> Ctrie:
     return remade
 
 
+own_methods(Ctrie)
 MutableMapping.register(Ctrie)

@@ -21,6 +21,7 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._hinted import hinted
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
+    from ctrie._own_methods import own_methods
     from ctrie._slot import borrow
     from ctrie._tally import Tally, exact, known, read, taken_over
     from subtrie._trie.branch import Branch, is_wanted, subscribers_of
@@ -790,3 +791,6 @@ def _snapshot_of(trie: SubscriptionTrie, instant: tuple[int, str]) -> Subscripti
 def _is_in(members: Any, subscriber: Any, hash: int) -> bool:
     entry = find_keyed(members, subscriber, hash)
     return entry is not None and living(entry) is not None
+
+
+own_methods(SubscriptionTrie)

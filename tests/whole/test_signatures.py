@@ -169,3 +169,12 @@ def test_who_forgets_an_argument_is_told_which(kind: type) -> None:
             assert f"'{needs[0].name}'" in str(raised.value) or (len(takes) == 1 and name in str(raised.value)), name
             told += 1
     assert told > 3
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", [ctrie.Ctrie, subtrie.SubscriptionTrie])
+def test_methods_of_base_classes_are_called_as_its_own(kind: type) -> None:
+    """The interpreter calls those of the very class by a shorter way."""
+    methods = [each for name, each in inspect.getmembers(kind, inspect.ismethoddescriptor) if not name.startswith("_")]
+    assert len(methods) > 10
+    assert {each.__objclass__ for each in methods if hasattr(each, "__objclass__")} == {kind}
