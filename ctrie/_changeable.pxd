@@ -46,16 +46,15 @@ cdef class ChangeableMap(Rooted):
     cdef object __weakref__
 
     cdef uint64_t _hash_of(self, object key) except? 0
+    cdef uint64_t _own_hash_of(self, object key) except? 0
     cdef bint _is_made(self) except -1
-    cdef object _writable(self)
+    cdef int _writable(self) except -1
     @cython.locals(found=list, mapping=dict, number=Py_ssize_t)
     cdef bint _fill(self, object given) except -1
     @cython.locals(hash=uint64_t)
     cdef int _put(self, object key, object value) except -1
     @cython.locals(hash=uint64_t, outcome=int)
     cdef object _put_if_absent(self, object key, object value, object default)
-    @cython.locals(outcome=int, in_doubt=bint)
-    cdef int _put_quickly(self, object key, uint64_t hash, object value, bint only_new) except -1
     @cython.locals(in_doubt=bint, number=Py_ssize_t)
     cdef bint _fill_root(self, list pairs) except -1
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)

@@ -106,8 +106,7 @@ class MapEdit(Edit):
 
 
 class ChangeableMap(Rooted):
-    """What a Ctrie consists of, and its changes. Those that take a tenth more time if a base class has them, since the
-    interpreter calls methods of the very class by a shorter way, are with the questions in _ctrie.py."""
+    """What a Ctrie consists of, and its changes."""
 
     __slots__ = ("__weakref__", "_creations", "_equal", "_hash")
     _hash: Callable[[Any], int] | None
@@ -287,15 +286,16 @@ class ChangeableMap(Rooted):
 
     def _hash_of(self, key: Any) -> int:
         check_stack()
-        if self._hash is None:
-            return mix(hash(key))
-        raw = self._hash(key)
+        return mix(hash(key)) if self._hash is None else self._own_hash_of(key)
+
+    def _own_hash_of(self, key: Any) -> int:
+        """Return the mixed hash by the function that this map was given."""
+        raw = self._hash(key)  # type: ignore[misc]
         if not hasattr(raw, "__index__"):
             raise TypeError(
                 f"hash({key!r}) returned {type(raw).__name__}, not int: the `hash` that this Ctrie was given"
             )
-        raw = index(raw) & _MASK64
-        return mix(raw)
+        return mix(index(raw) & _MASK64)
 
     def _is_made(self) -> bool:
         """Return whether `__init__` has run."""
@@ -360,27 +360,15 @@ class ChangeableMap(Rooted):
 
     def _put(self, key: Any, value: Any) -> None:
         hash = self._hash_of(key)
-        if self._put_quickly(key, hash, value, False) == UNDONE:
+        if put_quickly(self, key, hash, self._equal, value, False) == UNDONE:
             self._edit_hashed(PUT, key, hash, value, None)
         elif is_watching():
             note_change(self, key, hash)
 
-    def _put_quickly(self, key: Any, hash: int, value: Any, only_new: bool) -> int:
-        outcome, in_doubt = UNDONE, True
-        begin_change(self._tally)
-        try:
-            outcome, in_doubt = put_quickly(self, key, hash, self._equal, value, only_new), False
-        finally:
-            if in_doubt:
-                end_in_doubt(self._tally)
-            else:
-                end_change(self._tally, outcome == ADDED, 0)
-        return outcome
-
     def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
         self._writable()
         hash = self._hash_of(key)
-        outcome = self._put_quickly(key, hash, value, True)
+        outcome = put_quickly(self, key, hash, self._equal, value, True)
         if outcome == ADDED:
             if is_watching():
                 note_change(self, key, hash)

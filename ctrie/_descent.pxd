@@ -13,6 +13,7 @@ from ctrie._nodes cimport (
     INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, gcas, gcas_complete, gen_of, hash_of, key_of, new_inode,
     new_pair, rdcss_read_root, root_of, same_key, two_snodes, value_of,
 )
+from ctrie._tally cimport begin_change, end_change, end_in_doubt
 
 cdef extern from "equal.h":
     bint same_by_their_type(PyObject *one, PyObject *other)
@@ -73,7 +74,7 @@ cdef inline bint same_without_python(Borrowed stored, object key, object equal) 
 
 @cython.locals(
     node=Borrowed, gen=Borrowed, main=Borrowed, child=Borrowed, lev=int, bitmap=uint64_t, flag=uint64_t,
-    pos=Py_ssize_t, same=bint, inode=INode, cn=CNode, changed=CNode
+    pos=Py_ssize_t, same=bint, inode=INode, cn=CNode, changed=CNode, added=bint, done=bint, in_doubt=bint
 )
 cdef int put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value, bint only_new) except -1
 @cython.locals(there=Pair, gen=Gen, both=INode)

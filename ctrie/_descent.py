@@ -42,6 +42,7 @@ if not cython.compiled:
         value_of,
     )
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
+    from ctrie._tally import begin_change, end_change, end_in_doubt
 
 if not cython.compiled:  # in _descent.pxd, a size of C arrays
     GROUP = 16  # keys that `warm` walks together; a larger group does not save more time
@@ -324,13 +325,22 @@ def put_quickly(
         node = child
         lev += W
     added = not bitmap & flag or hash_of(child_at(main, pos)) != hash
-    inode: INode = borrowed(node)
-    cn: CNode = borrowed(main)
+    inode = cython.cast(INode, borrowed(node))
+    cn = cython.cast(CNode, borrowed(main))
     unpin()
     changed = _with_pair(cn, inode, flag, pos, lev, key, hash, value)
     if is_out_of_track(inode, changed):
         return UNDONE
-    if not gcas(cython.cast(Root, root_of(trie)), inode, cn, changed):
+    done, in_doubt = False, True
+    begin_change(trie._tally)
+    try:
+        done, in_doubt = gcas(cython.cast(Root, root_of(trie)), inode, cn, changed), False
+    finally:
+        if in_doubt:
+            end_in_doubt(trie._tally)
+        else:
+            end_change(trie._tally, done and added, 0)
+    if not done:
         return UNDONE
     return ADDED if added else STORED
 
@@ -340,7 +350,7 @@ def _with_pair(cn: CNode, inode: INode, flag: int, pos: int, lev: int, key: obje
     the hash."""
     if not cn.bitmap & flag:
         return with_branch(cn, flag, pos, new_pair(key, hash, value))
-    there: Pair = branch_at(cn, pos)
+    there = cython.cast(Pair, branch_at(cn, pos))
     if there.hash == hash:
         return with_other_branch(cn, pos, new_pair(there.key, hash, value))  # as in a dict, the first key object stays
     gen = inode.gen

@@ -94,6 +94,6 @@ cdef inline bint is_exactly(Borrowed thing, object kind) noexcept:
     return CTRIE_IS(thing, <PyTypeObject *>kind)
 
 
-cdef inline void initialise(Slot slot, object value):
+cdef inline void initialise(Slot slot, object value) noexcept:
     # Only before the slot is published: no other thread can see it yet.
     slot.value = value

@@ -102,7 +102,7 @@ static inline leaf_kind *leaf_kind_above(PyTypeObject *type)
     }
 }
 
-static void leaf_clear(leaf_kind *kind, PyObject *node, int plain)
+static inline __attribute__((always_inline)) void leaf_clear(leaf_kind *kind, PyObject *node, int plain)
 {
     for (int i = 0; i < kind->references; i++) {
         Py_DECREF(LEAF_REFERENCE(node, kind, i));

@@ -89,7 +89,8 @@ static inline int number_compare_and_set(slot_number *number, uint64_t expected,
  * tracked counts, too: it was taken off the list because it leads to nothing that is tracked, and it never changes. */
 static inline int never_tracked(PyObject *value)
 {
-    return !PyObject_IS_GC(value) || (PyTuple_CheckExact(value) && !PyObject_GC_IsTracked(value));
+    return !PyType_IS_GC(Py_TYPE(value))    /* inline; the next one is a call, for types of whose objects it depends */
+        || !PyObject_IS_GC(value) || (PyTuple_CheckExact(value) && !PyObject_GC_IsTracked(value));
 }
 
 #endif /* CTRIE_NATIVE_H */

@@ -37,7 +37,7 @@ cdef class Changeable(Matchable):
 
     cdef object _check_branch(self, object branch)
     cdef bint _is_made(self) except -1
-    cdef object _writable(self)
+    cdef int _writable(self) except -1
     cdef tuple _path(self, object filter)
     cdef tuple _place(self, object filter, object queue)
     cdef tuple _place_filed(self, object key)

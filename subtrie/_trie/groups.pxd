@@ -44,7 +44,7 @@ cdef inline bint is_weighted(Borrowed group) noexcept nogil:
     return (<Group>group).weighted
 
 
-cdef inline void begin_turn(Group group):
+cdef inline void begin_turn(Group group) noexcept:
     number_made(group, &group.turn)
 
 

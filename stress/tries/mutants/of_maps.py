@@ -376,8 +376,8 @@ MAPPING: Final = (
     ),
     _of_map(
         "a plain store takes any GCAS for done",
-        "    if not gcas(cython.cast(Root, root_of(trie)), inode, cn, changed):\n        return UNDONE\n",
-        "    gcas(cython.cast(Root, root_of(trie)), inode, cn, changed)\n",
+        "    if not done:\n        return UNDONE\n",
+        "",
         DESCENT,
     ),
     _of_map(

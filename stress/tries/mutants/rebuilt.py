@@ -53,6 +53,10 @@ class Rebuilt:
 
 
 _MATCH: Final = "subtrie/_trie/match/"
+_INODE_AND_CNODE: Final = """\
+    inode = cython.cast(INode, borrowed(node))
+    cn = cython.cast(CNode, borrowed(main))
+"""
 _GOES: Final = (("unsubscribe", ("a.b", "x")),)
 _THROUGH: Final = "    elif outcome == THROUGH:\n"
 _TAKING: Final = """\
@@ -122,8 +126,8 @@ REBUILT: Final = (
     Rebuilt(
         "a C-node is taken after the pin under which it was found",
         "ctrie/_descent.py",
-        "    inode: INode = borrowed(node)\n    cn: CNode = borrowed(main)\n    unpin()\n",
-        "    unpin()\n    inode: INode = borrowed(node)\n    cn: CNode = borrowed(main)\n",
+        f"{_INODE_AND_CNODE}    unpin()\n",
+        f"    unpin()\n{_INODE_AND_CNODE}",
         ("map", "one key", ((("__setitem__", ("a", 1001)),), (("__setitem__", ("a", 1002)),))),
         ideal=True,
     ),
