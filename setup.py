@@ -29,6 +29,7 @@ from typing import Any
 
 from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.errors import BaseError, CCompilerError
@@ -329,15 +330,39 @@ def translate_to_c(force: bool) -> None:
     (GENERATED / "modules.h").write_text(listed)
 
 
+class Build(build):
+    """Leaves nothing of an earlier build for the wheel, which takes all files that it finds."""
+
+    def run(self) -> None:
+        super().run()
+        folder = Path(self.build_lib)
+        is_ours = Path(self.build_base).resolve() in folder.resolve().parents
+        if EXPLORED or not is_ours:  # `make explored` puts the scenarios there, too
+            return
+        commands = map(self.get_finalized_command, self.get_sub_commands())
+        made = {Path(output) for command in commands for output in command.get_outputs()}
+        for path in folder.rglob("*"):
+            if path.is_file() and path not in made:
+                path.unlink()
+
+
 class BuildPython(build_py):
     """Keeps the beginning of each package of a common name, too, in case another distribution writes over it."""
 
+    def kept(self) -> dict[str, str]:
+        """Return these packages, and where their beginnings are kept."""
+        names = () if EXPLORED else COMMON_NAMES
+        return {name: str(Path(self.build_lib, "subtrie", f"_first_of_{name}.py")) for name in names}
+
     def build_module(self, module: str, module_file: str, package: str) -> Any:
-        if module == "__init__" and package in COMMON_NAMES and not EXPLORED:
-            kept = Path(self.build_lib, "subtrie", f"_first_of_{package}.py")
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            self.copy_file(module_file, str(kept), preserve_mode=False)
+        if module == "__init__" and package in self.kept():
+            kept = self.kept()[package]
+            self.mkpath(str(Path(kept).parent))
+            self.copy_file(module_file, kept, preserve_mode=False)
         return super().build_module(module, module_file, package)
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+        return [*super().get_outputs(include_bytecode), *self.kept().values()]
 
 
 class BuildExtensions(build_ext):
@@ -417,5 +442,5 @@ class BuildExtensions(build_ext):
 if __name__ == "__main__":
     setup(
         ext_modules=[] if NO_EXTENSIONS else extensions(),
-        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
+        cmdclass={"build": Build, "build_ext": BuildExtensions, "build_py": BuildPython},
     )

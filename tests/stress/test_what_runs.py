@@ -586,19 +586,17 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
     assert explore(Hits, stress.Counter(), TWICE).verdict is Verdict.LINEARIZABLE
 
 
-BEFORE_THE_FIRST_ROUND = 1
+BEFORE_THE_FIRST_ROUND = 2
 FOUND_LATE = """
 class Object:
     def __init__(self):
         self.lock, self.n = threading.Lock(), 0
 
     def increment(self):
-        return WAYS[0](self)
+        return {0: self._add}[0]()
 
-def _add(self):
-    with self.lock:
-        self.n += 1
-        return self.n
-
-WAYS = {0: _add}
+    def _add(self):
+        with self.lock:
+            self.n += 1
+            return self.n
 """

@@ -234,10 +234,10 @@ class TestBuild:
         return tmp_path
 
     @staticmethod
-    def build(tree: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    def build(tree: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         switches = {"CTRIE_NO_EXTENSIONS": ""}
         return subprocess.run(
-            [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
+            [sys.executable, "setup.py", "--quiet", *(command or ("build_ext", "--inplace"))],
             cwd=tree,
             env={**os.environ, **switches, **environment},
             capture_output=True,
@@ -262,6 +262,25 @@ class TestBuild:
         done = self.build(tree, CC="false", CTRIE_NO_EXTENSIONS="1")
         assert done.returncode == 0, done.stderr
         assert not outdated.exists()
+
+    def test_what_an_earlier_text_has_built_goes_into_no_wheel(self, tree: Path) -> None:
+        for room in ("snapshot", "stress"):
+            shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("__pycache__"))
+        base, own = tree / "build", tree / "own"
+        stale = ["ctrie/_gone" + EXTENSION_SUFFIXES[0], "subtrie/gone.py", "gone/__init__.py"]
+        for folder in (base / "lib", own):
+            for name in stale:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).touch()
+            done = self.build(
+                tree, "build", "--build-base", str(base), "--build-lib", str(folder), CTRIE_NO_EXTENSIONS="1"
+            )
+            assert done.returncode == 0, done.stderr
+        built = {path.relative_to(base / "lib").as_posix() for path in (base / "lib").rglob("*") if path.is_file()}
+        wanted = {path.relative_to(tree).as_posix() for path in (tree / "ctrie").rglob("*.py")}
+        assert wanted | {"ctrie/py.typed", "subtrie_pytest.py", "subtrie/_first_of_stress.py"} <= built
+        assert not built & set(stale)
+        assert all((own / name).exists() for name in stale), "a folder elsewhere may have what others need"
 
     @pytest.fixture
     def built(self, tree: Path) -> Path:
