@@ -8,6 +8,7 @@ every one from the moment at which an instruction meets something that it has no
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,6 +25,8 @@ __all__ = ["Entered", "functions_of", "reachable"]
 _MONITORING: Any = getattr(sys, "monitoring", None)
 _FIRST: Final = 20
 _ONE_IN: Final = 64
+_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+"""Where the explorer's own code lies: most of what begins to run."""
 
 
 class Entered:
@@ -36,6 +39,8 @@ class Entered:
         self._tool = -1
         self._executions = 0
         self._is_watching = False
+        self._has_watched = False
+        """Whether some thread may still have the hook: each is rid of it when it rests."""
 
     def begin(self) -> None:
         """Forget what has been seen, and begin again.
@@ -80,23 +85,24 @@ class Entered:
     def next_execution(self) -> bool:
         """Whether the next execution is one to watch from its beginning."""
         self._executions += 1
+        self._has_watched = self._is_watching
         return self._executions <= _FIRST or self._executions % _ONE_IN == 0
 
     def watch(self) -> None:
         """See what begins to run from now on."""
         if _MONITORING is None:
-            self._is_watching = True
+            self._is_watching = self._has_watched = True
             sys.setprofile(self._profile)
 
     def rest(self) -> None:
         """See nothing until `watch` is called again."""
-        if self._is_watching or _MONITORING is None:
+        if self._has_watched:
             self._is_watching = False
             if getattr(sys.getprofile(), "__func__", None) is Entered._profile:
                 sys.setprofile(None)
 
     def _profile(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
+        if event == "call" and not frame.f_code.co_filename.startswith(_HERE):
             self._tell(frame.f_code, frame)
 
 

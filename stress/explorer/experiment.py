@@ -28,7 +28,7 @@ from stress.recorder.record import Deferred
 from stress.reference import name_of
 from stress.spec import Spec
 
-__all__ = ["Experiment", "Finding", "Look"]
+__all__ = ["NOTHING_SEEN", "Experiment", "Finding", "Look"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Look(NamedTuple):
 
 
 UNSEEN_LOOK: Final = Look(None)
+NOTHING_SEEN: Final = Look(((), ""))
+"""The look at an object of which nobody asks anything in the end."""
 
 
 class Experiment:

@@ -10,13 +10,14 @@ from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from stress.answers import attributes_of
-from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
+from stress.explorer.kinds import CONTAINERS, QUIET, Kind, is_of_c, kind_of
 
 __all__ = ["ATOMS", "FUNCTION_OF_C", "held"]
 
 ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, type, FunctionType})
 """Types whose objects hold nothing that changes; but a function may."""
 FUNCTION_OF_C: Final = type(len)
+_LEAVES: Final = ATOMS - {FunctionType}
 
 
 def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator[tuple[Any, str]]:
@@ -26,15 +27,18 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
     while waiting and len(seen) < most:
         each, where = waiting.popleft()
         of = type(each)
-        if of in ATOMS - {FunctionType} or id(each) in seen:
+        if of in _LEAVES or id(each) in seen:
             continue
         seen[id(each)] = each
         kind = kind_of(of)
         if kind is Kind.MODULE or kind is Kind.TYPE:
             continue
-        if kind is not Kind.QUIET or (kinds and isinstance(each, kinds)):
+        if kind is not QUIET or (kinds and isinstance(each, kinds)):
             yield each, where
-        if isinstance(each, dict):
+        is_python = not is_of_c(of)
+        if is_python and of.__base__ is object:
+            pass  # it has attributes, and nothing else
+        elif isinstance(each, dict):
             waiting.extend((item, f"{where}[{key!r}]") for key, item in list(each.items()) if type(item) not in ATOMS)
             waiting.extend((key, f"keys of {where}") for key in list(each) if type(key) not in ATOMS)
         elif isinstance(each, (list, tuple, deque)):
@@ -60,9 +64,10 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
             waiting.extend((item, f"items of {where}") for item in gc.get_referents(each))
         elif of is FUNCTION_OF_C and not isinstance(each.__self__, ModuleType):
             waiting.append((each.__self__, f"{where}.__self__"))
-        if (of is SimpleNamespace or not is_of_c(of)) and (kind is not Kind.QUIET or each is made):
-            attributes = (*attributes_of(each), *_shared_attributes_of(each))
-            waiting.extend((item, f"{where}.{name}" if where else name) for name, item in attributes)
+        if (is_python or of is SimpleNamespace) and (kind is not QUIET or each is made):
+            for name, item in (*attributes_of(each), *_shared_attributes_of(each)):
+                if type(item) not in _LEAVES:
+                    waiting.append((item, f"{where}.{name}" if where else name))
 
 
 def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
@@ -70,5 +75,5 @@ def _shared_attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
     for base in type(each).__mro__:
         if not is_of_c(base):
             for name, item in list(vars(base).items()):
-                if isinstance(item, CONTAINERS) and not name.startswith("__"):
+                if type(item) not in ATOMS and isinstance(item, CONTAINERS) and not name.startswith("__"):
                     yield f"__class__.{name}", item

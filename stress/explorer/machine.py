@@ -201,6 +201,7 @@ class Machine:
         self._escaped: BaseException | None = None
         self.outside = Outside()
         self._decide: Callable[[int], int] = lambda me: MAIN
+        self._switch = self.coroutines.switch
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
         """Make the calls of each plan in a thread, as `strategy` decides.
@@ -287,7 +288,10 @@ class Machine:
         return self._decide(MAIN) if decided is None else decided
 
     def _next_to_begin(self) -> int:
-        return next((me for me in self._unbegun if self.enabled >> me & 1), MAIN)
+        for me in self._unbegun:
+            if self.enabled >> me & 1:
+                return me
+        return MAIN
 
     def waits(self, thread: int) -> bool:
         """Whether a thread waits for another one, or for a time."""
@@ -363,10 +367,10 @@ class Machine:
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: ask for the next decision, unless it was already made in favour of this
         thread."""
-        me = self._current
-        if self._begun[me] == -1:
+        me, begun = self._current, self._begun
+        if me < 0 or begun[me] == -1:
             return  # what an earlier execution has left behind ends now, and no call is under way
-        if self._looks_for_circles and not self._granted:
+        if self._looks_for_circles and not self._granted and (expected is LOAD or type(slot) is not Place):
             self._look_for_circle(me, slot, expected)
         if self._granted:
             self._granted = False
@@ -375,16 +379,17 @@ class Machine:
         elif self._alone is None:
             to = self._decide(me)
             if to != me:
-                self._hand_over(me, to)
-        if self.step >= self.limit:
-            self._reaches_limit(me)
+                self._current = to
+                self._switch(me, to)
         step = self.step
-        execution = self.execution
+        if step >= self.limit:
+            self._reaches_limit(me)
+            step = self.step
         self._made_by(me)
         self._made_on(slot)
         self._could_be(self.enabled)
         if expected is not LOAD and slot._value is expected:
-            execution.wrote.add(step)
+            self.execution.wrote.add(step)
             if self.fair:
                 if type(slot) is Place:
                     for read in self._read:
@@ -393,11 +398,11 @@ class Machine:
                     self._note_change(me, slot, expected)
             for awaited in self._waiting.values():
                 if type(awaited) is _Circle:
-                    self._let_on_after_change_of(slot if slot._name is None else slot._name)
+                    self._let_circles_on(_place_of(slot))
                     break
-        if self._begun[me] == -2:
-            self._begun[me] = 2 * step
-            execution.called.add(step)
+        if begun[me] == -2:
+            begun[me] = 2 * step
+            self.execution.called.add(step)
         if self.observe is not None:
             self.observe(me, slot, expected, desired)
         self.step = step + 1
@@ -492,7 +497,9 @@ class Machine:
                 self._released[me] += 1
                 if slot._holder >= 0:  # another thread may release it
                     self._held[slot._holder] -= 1
-            self._lock_steps.setdefault(place, [-1, -1])[expected is not False] = self.step
+            if place not in self._lock_steps:
+                self._lock_steps[place] = [-1, -1]
+            self._lock_steps[place][expected is not False] = self.step
             if expected is False:
                 for thread, wanted in enumerate(self._wanted):
                     if wanted is slot and self.enabled >> thread & 1:
@@ -564,7 +571,8 @@ class Machine:
         if where is not None:
             self.learn_circle(where, is_circle)
 
-    def _let_on_after_change_of(self, place: Any) -> None:
+    def _let_circles_on(self, place: Any) -> None:
+        """Let threads continue that go in circles where they read what is changed now."""
         for thread, awaited in list(self._waiting.items()):
             if type(awaited) is _Circle and any(meet(place, each) for each in awaited.places):
                 self._let_on(thread)
@@ -580,7 +588,7 @@ class Machine:
 
     def _hand_over(self, me: int, to: int) -> None:
         self._current = to
-        self.coroutines.switch(me, to)
+        self._switch(me, to)
 
     def turn(self) -> None:
         """A loop of the running thread that no iterator ends begins again. What is read in its turn for the first time
@@ -636,8 +644,9 @@ class Machine:
 
     def wake(self, event: Any) -> None:
         """As `Scheduler.wake`."""
-        for number in [number for number, other in self._waiting.items() if other is event]:
-            self._let_on(number)
+        if self._waiting:
+            for number in [number for number, other in self._waiting.items() if other is event]:
+                self._let_on(number)
 
 
 NO_STEPS: Final = (-1, -1)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from itertools import count
 from typing import Any, Final, cast
@@ -20,7 +20,7 @@ from stress.explorer.access_limit import AccessLimit
 from stress.explorer.caller import caller_of
 from stress.explorer.clock import OneClock
 from stress.explorer.coroutines import Coroutines, new_coroutines
-from stress.explorer.experiment import Experiment, Look
+from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
 from stress.explorer.garbage import collect_garbage, garbage_is_kept
 from stress.explorer.held import held
 from stress.explorer.kinds import LOCKS
@@ -55,11 +55,20 @@ class Subject:
     actions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Calls that are functions of the object, and not methods."""
 
-    def bound(self, made: Any, op: str) -> Callable[..., Any]:
-        """What a call of `op` on an object calls."""
+    def bound(self, op: str) -> Callable[..., Any]:
+        """What a call of `op` calls, with the object as the first argument."""
         if op in self.actions:
-            return partial(self.actions[op], made)
-        return partial(caller_of(op), made) if op.isidentifier() else getattr(made, op)
+            return self.actions[op]
+        return caller_of(op) if op.isidentifier() else _caller_without_steps(op)
+
+
+def _caller_without_steps(op: str) -> Callable[..., Any]:
+    """As `caller_of`, for a name that no code can have."""
+
+    def _call(made: Any, *args: Any) -> Any:
+        return getattr(made, op)(*args)
+
+    return _call
 
 
 _MOST_STEPS: Final = 20_000
@@ -309,6 +318,8 @@ class ObjectExperiment(Experiment):
         self.spec = subject.spec
         self._subject = subject
         self._object: Any = None
+        self._looks = bool(subject.around.at_end) or subject.check is not None
+        self._bound = [[(subject.bound(op), args) for op, args in calls] for calls in scenario.threads]
 
     def names(self) -> ObjectNames:
         """As `Experiment.names`."""
@@ -317,7 +328,7 @@ class ObjectExperiment(Experiment):
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
         collect_garbage()
         plain = self._subject.plain
-        plain.begin_execution()
+        plain.begin_execution(self._subject.factory)
         self._subject.outliving.reset()
         self.machine.seam.clock = 0.0
         maker = _Maker(self.machine.seam)
@@ -331,10 +342,11 @@ class ObjectExperiment(Experiment):
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
                 )
             plain.note(made)
-        bound = self._subject.bound
-        return [[(bound(made, op), args) for op, args in calls] for calls in self.scenario.threads]
+        return [[(call, (made, *args)) for call, args in calls] for calls in self._bound]
 
     def _look(self, execution: Execution) -> Look:
+        if not self._looks:
+            return NOTHING_SEEN
         with _Naming(self.machine.seam, _Maker(self.machine.seam), self._subject.plain):
             calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
             broken = self._broken()

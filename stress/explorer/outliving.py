@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import is_
 from types import ModuleType
 from typing import Any, Final
 
@@ -72,6 +73,8 @@ class Snapshot:
     def put_back(self) -> None:
         """Restore what has been changed."""
         for names, before in self._spaces:
+            if list(names) == list(before) and all(map(is_, names.values(), before.values())):
+                continue
             for name in [name for name in names if name not in before and not isinstance(names[name], ModuleType)]:
                 del names[name]
             for name, value in before.items():

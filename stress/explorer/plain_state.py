@@ -25,6 +25,7 @@ from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from stress.explorer import sites
+from stress.explorer.accesses import Accesses
 from stress.explorer.attempts import attempt
 from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
@@ -42,14 +43,13 @@ from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
-from stress.explorer.kinds import Kind, is_of_c, kind_of
+from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
-from stress.explorer.library import Library
 from stress.explorer.outliving import Snapshot
 from stress.explorer.outside import Outside
-from stress.explorer.places import FOREIGN, Attempt, Place, Several, words_of
+from stress.explorer.places import FOREIGN
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
-from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, Key, behind_proxy
+from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import Primitive, refuse_private
@@ -58,7 +58,7 @@ from stress.explorer.undo import MAIN
 __all__ = ["PlainState"]
 
 
-class PlainState(Library):
+class PlainState(Accesses):
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
     object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
     modules for real ones.
@@ -74,9 +74,6 @@ class PlainState(Library):
         super().__init__(seam, make_twin)
         self.stepped = Stepped()
         self.call_backs = CallBacks(__file__)
-        self._places: dict[Any, Place] = {}
-        self._quick: dict[tuple[int, str | None, bool], Place] = {}
-        """The places of what the factory made, after the first step of an execution that reads or changes them."""
         self._modules = modules
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
@@ -139,6 +136,7 @@ class PlainState(Library):
     def begin_again(self) -> None:
         """Give steps to all that ran, and forget what was counted."""
         self.knowledge.grew = False
+        self._lasting.clear()
         self.unseen.clear()
         self._unguarded.clear()
         self.put_back()
@@ -171,8 +169,10 @@ class PlainState(Library):
 
     # -------------------------------------------------------------------------------------------- one execution
 
-    def begin_execution(self) -> None:
-        """Put back what the previous execution has changed of what outlives it, and forget its objects."""
+    def begin_execution(self, factory: Any) -> None:
+        """Put back what the previous execution has changed of what outlives it, and forget its objects. The next one is
+        made by calling `factory`.
+        """
         self.watches = self.entered.next_execution()
         self.put_back()
         self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
@@ -185,6 +185,7 @@ class PlainState(Library):
         self._touched.clear()
         self.new.clear()
         self._calling.clear()
+        self._calls(factory)
         self.call_backs.marks.clear()
         self._spaces.clear()
         self._sources.clear()
@@ -195,11 +196,15 @@ class PlainState(Library):
         """
         self.put_back()
         self._saved.update(marks)
+        self._calls(factory)
+        self._quick.clear()
+        self.listens, self._last_step, self._rounds = True, MAIN, 0
+
+    def _calls(self, factory: Any) -> None:
+        """The explorer is about to call the factory, which no code with steps calls."""
         self._calling[MAIN] = factory
         if isinstance(factory, type):
             self._saved[id(factory), "called"] = factory
-        self._quick.clear()
-        self.listens, self._last_step, self._rounds = True, MAIN, 0
 
     def alone_ends(self) -> None:
         """These calls have been made."""
@@ -207,47 +212,6 @@ class PlainState(Library):
         self.put_back()
 
     # ------------------------------------------------------------------------------------------------------- steps
-
-    def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
-        """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
-        when it is its turn.
-        """
-        before = self._seam.before
-        changes, self._calls_back = changes or self._calls_back, False
-        if before is None or not keys:
-            return None
-        name: Any = keys[0] if len(keys) == 1 else Several(keys)
-        if name in self._places:
-            place = self._places[name]
-        else:
-            place = self._places[name] = Place(name, words_of(keys))
-        if not changes:
-            before(place)
-        elif succeeds is None:
-            before(place, None, "write")
-        else:
-            before(Attempt(name, place.what, succeeds), None, "write")
-        return place
-
-    def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
-        """Make a step like one that was made before in this execution, if there was one."""
-        key = (id(owner), name, changes)
-        if key not in self._quick:
-            return False
-        place = self._quick[key]
-        if self._counts() and (before := self._seam.before) is not None:
-            if changes:
-                before(place, None, "write")
-            else:
-                before(place)
-        return True
-
-    def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
-        """Later steps like this one are quick, since what the factory made lies where it does for the whole execution.
-        But who exchanges dictionaries or classes of objects moves their attributes.
-        """
-        if place is not None and id(owner) in self._lying and self.names is not EVERYTHING:
-            self._quick[id(owner), name, changes] = place
 
     def use_clock(self, sleeps: bool) -> None:
         """A thread is about to sleep, which matters if any looks at the clock, or to look at it."""
@@ -285,17 +249,6 @@ class PlainState(Library):
         if self._rounds > _ROUNDS_IN_NO_TIME:
             scheduler.lets_time_pass()
 
-    def _counts(self) -> bool:
-        """Whether a thread of the scenario runs. If another one does, its step is only counted."""
-        before = self._seam.before
-        if before is None or not self.listens:
-            return False
-        scheduler = self._seam.scheduler
-        if scheduler is None or scheduler.identity() == MAIN:
-            before(_PASSED)
-            return False
-        return True
-
     def go_on(self, _: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
         if self._seam.before is not None and self.call_backs.marks:
@@ -305,7 +258,7 @@ class PlainState(Library):
 
     def read_attribute(self, owner: Any, name: str) -> None:
         """An attribute of a Python object, whose name is known to change, is about to be read."""
-        if self._has_quickly(owner, name, False):
+        if self._has_quickly(owner, name, False) or self._has_lastingly(owner, name, False):
             return
         if self._counts():
             self._keep(owner, name, False, self._step(self._keys_of_attribute(owner, name), False))
@@ -361,6 +314,8 @@ class PlainState(Library):
         if self._has_quickly(owner, name, True):
             return
         kind = kind_of(type(owner)) if kind is None else kind
+        if kind is PLAIN and self._has_lastingly(owner, name, True):
+            return
         if kind is Kind.PROXY:
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
@@ -556,12 +511,14 @@ class PlainState(Library):
 
     def call(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         """Something is about to be called."""
-        if type(callee) is partial:
-            callee, given = unwrapped(callee, given)
         of = type(callee)
+        if of is partial:
+            callee, given = unwrapped(callee, given)
+            of = type(callee)
         is_method = of is MethodType
         function = callee.__func__ if is_method else callee
-        me = self._me()
+        scheduler = self._seam.scheduler
+        me = MAIN if scheduler is None else scheduler.identity()
         self._calling[me] = function
         if me in self.call_backs.marks:
             self.call_backs.forget(me, sys._getframe(2))
@@ -570,6 +527,9 @@ class PlainState(Library):
             if id(code) in self.stepped.made:
                 return
             treatment = treatment_of(code)
+            if treatment is Treatment.OURS:
+                self.stepped.made[id(code)] = code
+                return
             if treatment is Treatment.EXPLORED:
                 copy = self.stepped.alike.get(code) if self.listens else None
                 if copy is not None:  # it was compiled again, or its function was made before the exploration
@@ -786,7 +746,6 @@ _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _OF_NUMBERS: Final = (type(iter(range(1))), type(iter(range(1 << 70))))
 """Iterators that read no container."""
-_PASSED: Final = Place(None, "")
 _TYPE: Final = type
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)

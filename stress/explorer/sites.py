@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from stress.explorer.kinds import Kind, kind_of
+from stress.explorer.kinds import PLAIN, QUIET, Kind, kind_of
 from stress.explorer.synchronization import refuse_private
 
 __all__ = [
@@ -109,11 +109,11 @@ class LoadAttribute(_Named):
             return owner
         of = type(owner)
         kind = self.known[of]
-        if kind is Kind.PLAIN and self.name != "__dict__":
+        if kind is PLAIN and self.name != "__dict__":
             if self.name in _state.names:
                 _state.read_attribute(owner, self.name)
             return owner
-        if kind is Kind.QUIET:
+        if kind is QUIET:
             if self.name[0] == "_":
                 refuse_private(owner, self.name, False, self)
             return owner
@@ -129,7 +129,7 @@ class StoreAttribute(_Named):
         if _state is not None:
             of = type(owner)
             kind = self.known[of]
-            if kind is Kind.QUIET:
+            if kind is QUIET:
                 refuse_private(owner, self.name, True, self)
             _state.change_attribute(owner, self.name, kind)
 
@@ -178,7 +178,7 @@ class LoadItem(Site):
             owner = operands[0]
             of = type(owner)
             kind = self.known[of]
-            if kind is not Kind.QUIET:
+            if kind is not QUIET:
                 _state.read_item(self, kind, owner, operands[1])
 
 
@@ -217,7 +217,7 @@ class Whole(Site):
         if _state is not None:
             of = type(operand)
             kind = self.known[of]
-            if kind is not Kind.QUIET:
+            if kind is not QUIET:
                 _state.read_whole(self, operand)
 
 
@@ -230,7 +230,7 @@ class Deep(Site):
         if _state is not None:
             of = type(operand)
             kind = self.known[of]
-            if kind is not Kind.QUIET or of is tuple:
+            if kind is not QUIET or of is tuple:
                 _state.read_deep(self, (operand,))
 
 
@@ -249,7 +249,7 @@ class Operation(Site):
         left, right = type(operands[0]), type(operands[1])
         kind = self.known[left]
         other = self.known[right]
-        if kind is Kind.QUIET and other is Kind.QUIET and tuple not in (left, right):
+        if kind is QUIET and other is QUIET and tuple not in (left, right):
             return
         _state.operate(self, operands, self._changes)
 
@@ -281,7 +281,7 @@ class Items(Site):
         of = type(operand)
         kind = self.known[of]
         if kind is not Kind.CONTAINER or type(of.__iter__) is FunctionType:
-            if kind is not Kind.QUIET:
+            if kind is not QUIET:
                 _state.read_whole(self, operand)
             return operand
         taken: list[Any] = []
@@ -392,7 +392,7 @@ class Enter(Site):
             return owner
         of = type(owner)
         kind = self.known[of]
-        return owner if kind is Kind.PLAIN or kind is Kind.QUIET else _state.enter(self, kind, owner)
+        return owner if kind is PLAIN or kind is QUIET else _state.enter(self, kind, owner)
 
 
 class _CallAlone(Site):

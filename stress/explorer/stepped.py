@@ -30,6 +30,10 @@ class Stepped:
         """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
         self.has_marks = False
         """Whether some code marks its steps itself."""
+        self._functions: list[FunctionType] = []
+        self._codes: set[int] = set()
+        """The codes whose functions these are. Any that has been made since was made by code with steps, and has such
+        code itself."""
         self._swapped: list[tuple[FunctionType, CodeType]] = []
         self._met: WeakKeyDictionary[FunctionType, CodeType] = WeakKeyDictionary()
 
@@ -47,7 +51,10 @@ class Stepped:
                 continue
             copies[key] = copy_of(code, variables, self.made)
         self.alike = {knowledge.codes[key]: copy for key, copy in copies.items()}
-        for function in functions_of(knowledge.codes, self.roots):
+        if self._codes != knowledge.codes.keys():
+            self._functions = functions_of(knowledge.codes, self.roots)
+            self._codes = set(knowledge.codes)
+        for function in self._functions:
             code = function.__code__
             if id(code) in copies:
                 self._swapped.append((function, code))

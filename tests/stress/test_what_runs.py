@@ -586,17 +586,19 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
     assert explore(Hits, stress.Counter(), TWICE).verdict is Verdict.LINEARIZABLE
 
 
-BEFORE_THE_FIRST_ROUND = 2
+BEFORE_THE_FIRST_ROUND = 1
 FOUND_LATE = """
 class Object:
     def __init__(self):
         self.lock, self.n = threading.Lock(), 0
 
     def increment(self):
-        return {0: self._add}[0]()
+        return WAYS[0](self)
 
-    def _add(self):
-        with self.lock:
-            self.n += 1
-            return self.n
+def _add(self):
+    with self.lock:
+        self.n += 1
+        return self.n
+
+WAYS = {0: _add}
 """

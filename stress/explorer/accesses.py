@@ -1,0 +1,100 @@
+"""The steps of accesses: the places that they touch as the scheduler sees them, and short ways to steps that are like
+earlier ones.
+
+To find the places of an access takes longer than anything else that a step does. Most steps are like one of the same
+execution, or of an earlier one: an attribute of what the factory makes lies in the same place in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from stress.explorer.kinds import PLAIN, kind_of
+from stress.explorer.library import Library
+from stress.explorer.places import Attempt, Place, Several, words_of
+from stress.explorer.sharing import EVERYTHING, Key
+from stress.explorer.slots import Seam
+from stress.explorer.undo import MAIN
+
+__all__ = ["Accesses"]
+
+
+class Accesses(Library):
+    """Makes the steps of accesses. `make_twin` is as for `StandIns`."""
+
+    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
+        super().__init__(seam, make_twin)
+        self._places: dict[Any, Place] = {}
+        self._quick: dict[tuple[int, str | None, bool], Place] = {}
+        """The places of what the factory made, after the first step of an execution that reads or changes them."""
+        self._lasting: dict[tuple[str, str, bool], Place] = {}
+        """The places of attributes of what every execution has anew, by where it lies: steps of earlier executions."""
+
+    def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
+        """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
+        when it is its turn.
+        """
+        before = self._seam.before
+        changes, self._calls_back = changes or self._calls_back, False
+        if before is None or not keys:
+            return None
+        name: Any = keys[0] if len(keys) == 1 else Several(keys)
+        if name in self._places:
+            place = self._places[name]
+        else:
+            place = self._places[name] = Place(name, words_of(keys))
+        if not changes:
+            before(place)
+        elif succeeds is None:
+            before(place, None, "write")
+        else:
+            before(Attempt(name, place.what, succeeds), None, "write")
+        return place
+
+    def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
+        """Make a step like one that was made before in this execution, if there was one."""
+        key = (id(owner), name, changes)
+        if key not in self._quick:
+            return False
+        before = self._seam.before
+        if before is not None and self.listens:
+            if changes:
+                before(self._quick[key], None, "write")
+            else:
+                before(self._quick[key])
+        return True
+
+    def _has_lastingly(self, owner: Any, name: str, changes: bool) -> bool:
+        """Make a step like one of an earlier execution, on what lies in the same place, if there was one."""
+        of = id(owner)
+        if of not in self._lying or of in self.new or of in self._of_all or self.names is EVERYTHING:
+            return False
+        lasting = (self._lying[of][1], name, changes)
+        if lasting not in self._lasting:
+            return False
+        self._quick[of, name, changes] = self._lasting[lasting]
+        return self._has_quickly(owner, name, changes)
+
+    def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
+        """Later steps like this one are quick, since what the factory made lies where it does for the whole execution.
+        But who exchanges dictionaries or classes of objects moves their attributes.
+        """
+        if place is not None and id(owner) in self._lying and self.names is not EVERYTHING:
+            self._quick[id(owner), name, changes] = place
+            if name is not None and id(owner) not in self._of_all and kind_of(type(owner)) is PLAIN:
+                self._lasting[self._lying[id(owner)][1], name, changes] = place
+
+    def _counts(self) -> bool:
+        """Whether a thread of the scenario runs. If another one does, its step is only counted."""
+        before = self._seam.before
+        if before is None or not self.listens:
+            return False
+        scheduler = self._seam.scheduler
+        if scheduler is None or scheduler.identity() == MAIN:
+            before(_PASSED)
+            return False
+        return True
+
+
+_PASSED: Final = Place(None, "")
