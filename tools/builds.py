@@ -30,10 +30,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools import page_table
+
 ROOT = Path(__file__).parent.parent
 BUILDS = ROOT / "build" / "builds"
 PAGE = ROOT / "docs" / "builds.md"
 BEGIN, END = "<!-- begin of what `make builds` writes -->\n", "<!-- end -->\n"
+HEAD = ("CPython", "compiler", "processor", "tests", "result", "made")
 VERSIONS = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
 TESTS = ("tests/ctrie", "tests/subtrie", "tests/fields")
 # Of Python alone, so that every interpreter takes the same files; the last hypothesis of that kind is this one.
@@ -271,27 +274,21 @@ def tested(build: Build, tests: list[str]) -> str:
 
 
 def write_table(results: list[dict[str, Any]]) -> None:
-    """Put these results into the page. Rows of interpreters that were not tried here stay."""
-    page = PAGE.read_text("utf-8")
-    before, begin, rest = page.partition(BEGIN)
-    table, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{PAGE} has no place for the table")
-    rows = {tuple(row[:3]): row for row in map(cells_of, table.splitlines()[2:])}
+    """Put these results into the page, but for those that are older than the rows there."""
+    rows = []
     for r in results:
         tests = f"`{r['tests']}`" if r["tests"] else ""
         interpreter = r["patch"] + "t" * r["python"].endswith("t")
-        rows[interpreter, r["compiler"], r["machine"]] = [
-            *(interpreter, r["compiler"], r["machine"], tests, r["result"], r["made"])
-        ]
-    lines = ["| CPython | compiler | processor | tests | result | made |\n", "| --- | --- | --- | --- | --- | --- |\n"]
-    lines += [f"| {' | '.join(row)} |\n" for row in sorted(rows.values(), key=place_of)]
-    PAGE.write_text(before + begin + "".join(lines) + end + after, "utf-8")
-
-
-def cells_of(line: str) -> list[str]:
-    """The cells of a table's row."""
-    return [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+        rows.append([interpreter, r["compiler"], r["machine"], tests, r["result"], r["made"]])
+    page_table.update(
+        PAGE,
+        (BEGIN, END),
+        HEAD,
+        rows,
+        keys=3,
+        order=place_of,
+        is_older=lambda new, there: new[-1] < there[-1],
+    )
 
 
 def place_of(row: list[str]) -> tuple[bool, list[int], bool, str]:

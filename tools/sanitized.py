@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tools import page_table
+
 TREE: Final = (
     "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml", "setup.py", "subtrie_pytest.py", "benchmarks",
     "ctrie", "docs", "examples", "snapshot", "stress", "subtrie", "tests", "tools",
@@ -37,6 +39,7 @@ LOGS: Final = Path("build", "sanitized")  # what each part said, and what it cam
 PAGE: Final = Path("docs", "stress", "these-tries.md")
 BEGIN: Final = "<!-- begin of what `make sanitize` and `make races` write -->\n"
 END: Final = "<!-- end -->\n"
+HEAD: Final = ("sanitizer", "CPython", "what ran", "result", "reports", "minutes")
 
 
 class Part(NamedTuple):
@@ -124,18 +127,20 @@ def run_part(part: Part, copy: Path, sanitizer: str, version: str) -> str:
 
 def write_table() -> None:
     """Put all results that there are into the page."""
-    lines = [
-        "| sanitizer | CPython | what ran | result | reports | minutes |\n",
-        "| --- | --- | --- | --- | --- | --- |\n",
-    ]
+    rows = []
     for result in (json.loads(path.read_text("utf-8")) for path in sorted(LOGS.glob("*.json"))):
-        cells = (result["sanitizer"], result["python"], result["part"], f"{result['result']} {result['ended']}".strip())
-        lines.append(f"| {' | '.join(cells)} | {result['reports']} | {result['minutes']} |\n")
-    before, begin, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{PAGE} has no place for the table")
-    PAGE.write_text(before + begin + "".join(lines) + end + after, "utf-8")
+        told = f"{result['result']} {result['ended']}".strip()
+        rows.append(
+            [
+                result["sanitizer"],
+                result["python"],
+                result["part"],
+                told,
+                str(result["reports"]),
+                str(result["minutes"]),
+            ]
+        )
+    page_table.update(PAGE, (BEGIN, END), HEAD, rows, keys=3)
 
 
 def races(python: str) -> None:
