@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import opcode
-import os
 import random
 import signal
 import sys
@@ -17,11 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ctrie
-import subtrie
 from ctrie._ctrie import COMPILED
 from stress.explorer.bounded import bounded
 from subtrie import MQTT, NATS, SubscriptionTrie
+from tests.own_code import is_own
 from tests.scripts import run_script
 from tests.subtrie.support import subscription_twin
 from tests.threads import run_together
@@ -336,10 +334,6 @@ class TestCounts:
         assert set(counted) == {0, 1}
 
 
-OURS = tuple(os.path.join(each.__path__[0], "") for each in (ctrie, subtrie))
-"""Where our functions lie, and no others: a callback of the collector's may run at any time."""
-
-
 class TestCtrlC:
     """Whenever Ctrl-C comes, the listener learns the state of the trie in the end."""
 
@@ -366,7 +360,7 @@ class TestCtrlC:
 
             def trace(frame: FrameType, event: str, argument: object) -> Any:
                 nonlocal left
-                ours = frame.f_code.co_filename.startswith(OURS) or frame.f_code is listener.__code__
+                ours = is_own(frame.f_code) or frame.f_code is listener.__code__
                 if ours and event in ("call", "return"):
                     left -= 1
                     if left < 0:

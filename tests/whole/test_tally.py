@@ -18,6 +18,7 @@ import pytest
 from ctrie import Ctrie, CtrieSet, twin
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 from subtrie.fields import Equals, FieldMatcher
+from tests.own_code import is_own
 from tests.threads import run_together
 
 
@@ -205,7 +206,7 @@ def interruptions(call: Callable[[], object]) -> Iterator[None]:
 
         def trace(frame: FrameType, event: str, _: object) -> Any:
             nonlocal left
-            if "/ctrie/_" not in frame.f_code.co_filename and "/subtrie/" not in frame.f_code.co_filename:
+            if not is_own(frame.f_code):
                 return None
             if event == "line":
                 left -= 1
