@@ -53,10 +53,11 @@ def local_spark(threads: int = 2) -> Iterator[SparkSession]:
 
 def _started(threads: int, log: IO[str]) -> SparkSession:
     try:
-        import pyarrow  # noqa: F401
-        from pyspark import SparkConf, SparkContext
-        from pyspark.java_gateway import launch_gateway
-        from pyspark.sql import SparkSession
+        with _interrupt_held_back():
+            import pyarrow  # noqa: F401
+            from pyspark import SparkConf, SparkContext
+            from pyspark.java_gateway import launch_gateway
+            from pyspark.sql import SparkSession
     except ImportError as missing:
         raise CannotStart(f"{INSTALL_SPARK} ({missing})") from missing
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -92,6 +93,7 @@ def _started(threads: int, log: IO[str]) -> SparkSession:
 def _interrupt_held_back() -> Iterator[None]:
     """Delay the first Ctrl-C until the end; a second one is not delayed.
 
+    An import may lose it: the import system removes its locks in callbacks of weak references, and these cannot raise.
     If pyspark is interrupted while it starts Java, it removes the folder in which Java reports that it has started.
     Java then runs for ever. Once it has reported, it ends with this process.
     """

@@ -53,6 +53,9 @@ def ended(command: str, run: Callable[[argparse.Namespace], int], options: argpa
     try:
         return int(run(options))
     except KeyboardInterrupt:
+        # If it came within an `exec` of a text, as `namedtuple` and `dataclass` do at an import, the interpreter means
+        # to end by the signal, whatever status it is given. The next `exec` makes it forget that.
+        exec("")
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:

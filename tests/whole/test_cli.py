@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +16,6 @@ import subtrie
 from subtrie.cli import lines as cli_lines
 from subtrie.cli import main
 from subtrie.cli.progress import progress_bars
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.once  # processes that start and end; the twin and the build do not matter
 
@@ -396,3 +392,13 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return self._is_terminal
+
+
+def test_a_command_that_is_interrupted_within_an_exec_ends_with_its_status_and_not_by_the_signal() -> None:
+    Path("interrupted_within_an_exec.py").write_text(
+        "import signal, sys\n"
+        "from subtrie.cli import ended\n"
+        "sys.exit(ended('it', lambda _: exec('signal.raise_signal(signal.SIGINT)'), None))\n"
+    )
+    done = run(module="interrupted_within_an_exec")
+    assert (done.returncode, done.stderr) == (130, b"interrupted\n")
