@@ -1,7 +1,7 @@
 # Everything from a fresh clone: each target first makes what it needs, so that `make demo` and `make test` need no preparation.
 #
 #   make demo     a busy trie, and a consistent cut of it in Spark             (ARGS="--threads 4 --messages 100000")
-#   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter if there is one
+#   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter  (ARGS=--gil: 3.11 alone)
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
 #   make explored the explorer on the compiled modules, in a separate build    (ARGS="--duration 60", REPLAY=token)
@@ -23,7 +23,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-gil lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
+.PHONY: help demo test lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py tools/translation.py tools/linking.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.[ch]')
@@ -45,9 +45,6 @@ demo: java .venv/built
 
 test: java .venv/built
 	@.venv/bin/python -m tools.checks $(ARGS)
-
-test-gil: java .venv/built
-	@.venv/bin/python -m tools.checks --gil $(ARGS)
 
 lint: .venv/built
 	.venv/bin/ruff check
@@ -107,9 +104,6 @@ sanitize: .venv/built
 builds: .venv/built
 	.venv/bin/python -m tools.builds $(ARGS)
 
-.venv/release: EXTRAS := release
-.venv/release: .venv/installed
-	@$(install)
 release: .venv/release .venv/built
 	.venv/bin/python -m tools.release $(ARGS)
 
@@ -157,15 +151,13 @@ endef
 	@echo "== Setting up $* for $$($*/bin/python -V); a few minutes, once"
 	@$(install)
 
-.venv/bin/pip:
-	@$(call require_python,$(PYTHON))
-	@'$(PYTHON)' -m venv --clear .venv
-
-.venv-t/bin/pip:
-	@$(call require_python,$(FREE_THREADED_PYTHON))
-	@'$(FREE_THREADED_PYTHON)' -c 'import sys; sys.exit(getattr(sys, "_is_gil_enabled", lambda: True)())' \
-		|| { echo "$(FREE_THREADED_PYTHON) is not a free-threaded Python" >&2; exit 1; }
-	@'$(FREE_THREADED_PYTHON)' -m venv --clear .venv-t
+.venv/bin/pip: INTERPRETER = $(PYTHON)
+.venv-t/bin/pip: INTERPRETER = $(FREE_THREADED_PYTHON)
+.venv/bin/pip .venv-t/bin/pip: %/bin/pip:
+	@$(call require_python,$(INTERPRETER))
+	@'$(INTERPRETER)' -c 'import sys; sys.exit("$*" == ".venv-t" and getattr(sys, "_is_gil_enabled", lambda: True)())' \
+		|| { echo "$(INTERPRETER) is not a free-threaded Python" >&2; exit 1; }
+	@'$(INTERPRETER)' -m venv --clear $*
 
 # The mark is as old as the build's beginning: who edits a source meanwhile gets another build.
 .venv/built .venv-t/built: %/built: %/installed $(SOURCES)
@@ -174,8 +166,8 @@ endef
 	@$*/bin/python setup.py --quiet build_ext --inplace
 	@mv $*/building $@
 
-.venv/docs: EXTRAS := docs
-.venv/docs: .venv/installed
+.venv/docs .venv/release: EXTRAS = $(@F)
+.venv/docs .venv/release: .venv/installed
 	@$(install)
 
 # --- What only the machine can provide (tools/needs.py) ---------------------------------------------------------------

@@ -105,8 +105,7 @@ def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
     ]
     if only_gil:
         return [outside, stress, *gil]
-    ruff, mypy = ".venv/bin/ruff", ".venv/bin/mypy"
-    lint = Part("lint", ((ruff, "check"), (ruff, "format", "--check"), (mypy,)))
+    lint = Part("lint", (("make", "--no-print-directory", "lint"),))
     if not python:
         return [outside, lint, stress, *gil]
     # Some at a time with others, since the helper may have to build an interpreter, which takes minutes.
