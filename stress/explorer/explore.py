@@ -48,7 +48,7 @@ from stress.explorer.scenario import Around, Program, Scenario, describe
 from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode, known_in
-from stress.explorer.trace import execute_again, trace
+from stress.explorer.trace import Given, execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import UNSEEN, Call, History, Operation
@@ -398,6 +398,7 @@ class _Exploration:
                 if finding is not None:
                     self._refuse_meetings(finding)
                     self._refuse_unknown_circles(finding)
+                    self._refuse_what_is_lost(finding)
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
                     small = minimise(finding, self._on)
                     if self._is_drawn:
@@ -423,7 +424,7 @@ class _Exploration:
             raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
         if knowledge.has_grown() and not missing:
             return None
-        missing += self._subject.plain.missing()
+        missing += [each for each in self._subject.plain.missing() if each not in missing]
         if not missing and isinstance(self._subject.spec, Alone):
             missing += self._never_returned(returned)
         if not missing and earliest is not None:
@@ -471,6 +472,17 @@ class _Exploration:
                 "a loop goes round and round and uses an object of C, or something outside the process, of which "
                 "nothing shows what it waits for"
             )
+
+    def _refuse_what_is_lost(self, finding: Finding) -> None:
+        """What outlives an execution must be as it was before: the same schedule gives the same answers then."""
+        plain = self._subject.plain
+        for what, where in plain.lost.items():
+            raise Refused(f"{what} ({where})")
+        _, again = self._on(finding.scenario).run(Given(finding.order))
+        if again is None or _answers(again) != _answers(finding):
+            for what, where in plain.used.items():
+                raise Refused(f"the same schedule, executed again, gives other answers, and {what} ({where})")
+            raise Drift("the same schedule, executed again, gives other answers")
 
     def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
         """Whether some calls, each of which waits alone after those `before`, do not all wait if threads make them."""
@@ -581,6 +593,10 @@ class _Exploration:
             again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
+
+
+def _answers(finding: Finding) -> list[tuple[Any, ...]]:
+    return [(each.thread, each.op, each.args, each.result) for each in finding.history]
 
 
 def _written(calls: Sequence[Call]) -> str:

@@ -14,12 +14,11 @@ from typing import Any, Final
 
 from stress.explorer import sites
 from stress.explorer.assembly import OP, Instruction, assembled, disassembled, stack_effect
+from stress.explorer.filling import MAKING, follows_its_object
 from stress.processes import gil_enabled
 
-__all__ = ["MAKING", "with_steps"]
+__all__ = ["with_steps"]
 
-MAKING: Final = frozenset({"__init__", "__post_init__"})
-"""Functions that fill a new object, which no other thread knows yet."""
 _VERSION: Final = sys.version_info[:2]
 _SUBSCRIPT: Final = (
     Instruction(OP["BINARY_SUBSCR"]) if "BINARY_SUBSCR" in OP else Instruction(OP["BINARY_OP"], 26)
@@ -78,7 +77,7 @@ class _Copy:
             pending = []
             self._insert(each, start, previous, at, id(each) in methods)
             previous = each
-        if self._code.co_name in MAKING and self._code.co_argcount:
+        if follows_its_object(self._code):
             self._follow_self()
         copy = assembled(self._code, self._instructions, self._ranges, tuple(self._consts), self._extra)
         self._made[id(copy)] = copy
@@ -248,8 +247,6 @@ class _Copy:
     def _follow_self(self) -> None:
         """Say where a new object is begun, where it is given to others, and where it is done."""
         code = self._code
-        if code.co_varnames[0] in code.co_cellvars:
-            return  # inner functions have it
         begins = sites.Begins(code, code.co_firstlineno)
         resume = next(each for each in self._instructions if each.name == "RESUME")
         load = Instruction(OP["LOAD_FAST"], 0)
@@ -258,15 +255,24 @@ class _Copy:
         for each, following in zip(self._instructions, [*self._instructions[1:], None], strict=True):
             loaded = _loads_first(each)
             if loaded and following is not None:
-                is_owner = following.name in ("STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR") or (
-                    following.name == "LOAD_ATTR" and not following.after
+                line = each.position[0] or 0
+                is_for_super = (
+                    following.name != "LOAD_SUPER_ATTR" and previous is not None and self._is_class_cell(previous)
                 )
-                is_for_super = previous is not None and self._is_class_cell(previous)
-                if loaded == "below" or not (is_owner or is_for_super):
-                    each.before += self._tell_of_self(sites.Escapes(code, each.position[0] or 0))
+                if following.name == "LOAD_ATTR" and not following.after and loaded == "top":
+                    name = code.co_names[following.arg >> (_VERSION >= (3, 12))]
+                    each.before += self._tell_of_self(sites.MayEscape(code, line, name))
+                elif loaded == "below" or not (self._is_owner(following) or is_for_super):
+                    each.before += self._tell_of_self(sites.Escapes(code, line))
             if each.name in ("RETURN_VALUE", "RETURN_CONST"):
                 each.before += self._tell_of_self(sites.Ends(code, each.position[0] or 0))
             previous = each
+
+    def _is_owner(self, following: Instruction) -> bool:
+        """Whether an instruction takes the object below it for an attribute, and gives it to nobody else."""
+        if following.name == "LOAD_SUPER_ATTR":
+            return self._code.co_names[following.arg >> 2] in MAKING
+        return following.name in ("STORE_ATTR", "DELETE_ATTR")
 
     def _is_class_cell(self, each: Instruction) -> bool:
         names = (*self._local, *self._code.co_freevars)

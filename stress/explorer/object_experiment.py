@@ -333,6 +333,7 @@ class ObjectExperiment(Experiment):
         self.machine.seam.clock = 0.0
         maker = _Maker(self.machine.seam)
         made = self._object = _made(self.machine.seam, self._subject.factory, maker, plain)
+        plain.refuse_older(made)
         plain.note(made)
         calls = self._subject.around.at_start
         if calls:

@@ -11,16 +11,23 @@ import builtins
 import os
 import sys
 import sysconfig
+from array import array
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
+from io import BytesIO, StringIO
 from operator import is_
+from random import Random
 from types import ModuleType
 from typing import Any, Final
 
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.policy import Treatment, treatment_of_file
 
-__all__ = ["Snapshot", "fill_again", "items_of", "set_again"]
+__all__ = ["OF_C", "Snapshot", "fill_again", "items_of", "set_again", "state_again"]
+
+OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
+"""Kinds of objects whose state is in C."""
 
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
 _MOST: Final = 200_000
@@ -56,6 +63,8 @@ class Snapshot:
                 copy = items_of(each)
                 self._containers.append((each, copy))
                 waiting += copy.values() if isinstance(copy, dict) else copy
+            elif kind in OF_C:
+                seen[id(each)] = each
             elif kind is Kind.PLAIN and _has_own_state(type(each)):
                 seen[id(each)] = each
                 space = getattr(each, "__dict__", None)
@@ -121,28 +130,40 @@ _TESTING: Final = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "pytes
 
 
 def _are_same(now: Any, before: Any) -> bool:
-    if len(now) != len(before):
+    if len(now) != len(before) or not all(map(is_, now, before)):
         return False
-    if isinstance(before, dict):
-        return all(key in now and now[key] is value for key, value in before.items())
-    return all(one is other for one, other in zip(now, before, strict=True))
+    return not isinstance(before, dict) or all(map(is_, now.values(), before.values()))
 
 
 def items_of(container: Any) -> Any:
-    """A copy of the items of a list, dictionary, set or deque."""
+    """A copy of the items of a list, dictionary, set or deque, in their order."""
+    if isinstance(container, OrderedDict):
+        return dict(OrderedDict.items(container))  # its order is not that of the dictionary that it is, too
     return dict.copy(container) if isinstance(container, dict) else list(container)
 
 
 def fill_again(container: Any, items: Any) -> None:
     """Give a container the items that it had."""
-    base: Any = next(each for each in CONTAINERS if isinstance(container, each))
+    base: Any = next(each for each in (OrderedDict, *CONTAINERS) if isinstance(container, each))
     base.clear(container)
-    if base is dict:
-        dict.update(container, items)
+    if issubclass(base, dict):
+        for key, value in items.items():
+            base.__setitem__(container, key, value)
     elif base is set:
         set.update(container, items)
     else:
         base.extend(container, items)
+
+
+def state_again(of_c: Any) -> Callable[[], object] | None:
+    """A function that gives an object of C its present state again; None if there is no way."""
+    if isinstance(of_c, (bytearray, array)):
+        return partial(of_c.__setitem__, slice(None), of_c[:])
+    if isinstance(of_c, Random):
+        return partial(of_c.setstate, of_c.getstate())
+    if type(of_c) in (StringIO, BytesIO) and not of_c.closed:
+        return partial(of_c.__setstate__, of_c.__getstate__())
+    return None
 
 
 def set_again(owner: type, name: str) -> Callable[[], None]:

@@ -42,13 +42,15 @@ from stress.explorer.calls import (
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.entered import Entered, reachable
+from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
-from stress.explorer.outliving import Snapshot
+from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
+from stress.explorer.remembered import ByIdentity, remember
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
 from stress.explorer.stepped import Stepped
@@ -86,6 +88,8 @@ class PlainState(Accesses):
         self._unguarded: set[str] = set()
         self._before = Snapshot()
         self._outside = outside
+        self._given: ByIdentity[None] = {}
+        """What the factory has given."""
 
     # ----------------------------------------------------------------------------------------------- what has run
 
@@ -95,7 +99,11 @@ class PlainState(Accesses):
         told = "outlives an execution, and calls change it without a lock"
         if not self._before.is_whole:
             ran.append("the program's modules hold more objects than can be put back after each execution")
+        ran += [f"{what} ({where})" for what, where in self.lost.items()]
         return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
+
+    def _outlives(self, owner: Any) -> bool:
+        return super()._outlives(owner) or self._before.has(owner) or id(owner) in self.stepped.older
 
     def _guard(self, what: str) -> None:
         """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
@@ -139,6 +147,8 @@ class PlainState(Accesses):
         self._lasting.clear()
         self.unseen.clear()
         self._unguarded.clear()
+        self.lost.clear()
+        self.used.clear()
         self.put_back()
         self._before.put_back()
         self.stepped.take_back()
@@ -168,6 +178,17 @@ class PlainState(Accesses):
             self.entered.watch()
 
     # -------------------------------------------------------------------------------------------- one execution
+
+    def refuse_older(self, made: Any) -> None:
+        """Refuse an object that the factory has given before, if it does not always give the same: nobody can tell in
+        which state that was at first.
+        """
+        if id(made) in self._of_all:
+            return
+        if id(made) in self._given and self._given[id(made)][0]() is made:
+            raise Refused("the factory gives an object again that it has given before, with what calls have changed")
+        if type(made).__weakrefoffset__:
+            remember(self._given, made, None)
 
     def begin_execution(self, factory: Any) -> None:
         """Put back what the previous execution has changed of what outlives it, and forget its objects. The next one is
@@ -299,6 +320,8 @@ class PlainState(Accesses):
             if name in self.knowledge.of_classes:
                 self._step([("a class", name)], False)
         elif kind is Kind.SUPER:
+            if name not in MAKING:
+                self.new.pop(id(owner.__self__), None)
             self._step(self._keys_of_attribute(owner.__self__, name), False)
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
@@ -320,9 +343,9 @@ class PlainState(Accesses):
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if id(owner) in self.new:
-            if name != "__dict__":
+            if name != "__dict__" and not gives_away(type(owner), name, True):
                 return
-            del self.new[id(owner)]  # others may have that dictionary
+            del self.new[id(owner)]  # others may have that dictionary, or what the code gave them that runs now
         if kind is Kind.LOCAL:
             self._localise(name, owner)
             return
@@ -408,8 +431,8 @@ class PlainState(Accesses):
         """An operator is about to be applied."""
         left, right = operands
         is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
-        if is_changed and kind_of(type(left)) is Kind.CONTAINER:
-            self._save_items(left)
+        if is_changed:
+            self._save_reachable(left, is_changed=True)
         if self._counts():
             keys = self._keys_of(left, not is_changed, is_changed) + self._keys_of(right, True)
             self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), is_changed), is_changed)
@@ -449,6 +472,8 @@ class PlainState(Accesses):
         is_one = type(owner) is list and type(key) is int and bool(values)
         if is_one and self._has_quickly(owner, None, True):
             return
+        if kind is Kind.FOREIGN:
+            self._save_state(owner, is_changed=True)
         if kind is Kind.PROXY:
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
@@ -481,7 +506,11 @@ class PlainState(Accesses):
 
     def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
-        if kind is Kind.PLAIN or kind is Kind.QUIET or not self._counts():
+        if kind is Kind.PLAIN or kind is Kind.QUIET:
+            return
+        if kind in OF_C:
+            self._save_state(iterator, is_changed=True)
+        if not self._counts():
             return
         if kind is Kind.FOREIGN:
             self._use_foreign(iterator, True)
@@ -524,6 +553,8 @@ class PlainState(Accesses):
             self.call_backs.forget(me, sys._getframe(2))
         if type(function) is FunctionType:
             code = function.__code__
+            if is_method and self.new and not (id(code) in self.stepped.made and follows_its_object(code)):
+                self.new.pop(id(callee.__self__), None)
             if id(code) in self.stepped.made:
                 return
             treatment = treatment_of(code)
@@ -571,6 +602,7 @@ class PlainState(Accesses):
                 cache = [("a cache", getattr(callee, "__qualname__", ""))]
                 self.call_backs.add(self._me(), self._step(cache, True), True)
         elif kind is Kind.FOREIGN:
+            self._save_state(callee, is_changed=False)
             if self._counts():
                 self._use_foreign(callee, True)
                 self._use(site, "change", given)
@@ -588,6 +620,7 @@ class PlainState(Accesses):
         elif kind is Kind.FOREIGN and name not in _OF_EVERY_OBJECT:
             if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
+            self._save_state(owner, is_changed=False)
             if self._counts():
                 self._use_foreign(owner, True)
                 self._use(site, "change", given)
@@ -682,7 +715,7 @@ class PlainState(Accesses):
             effect = "change"
         if effect in ("first", "change"):
             for each in given if effect == "change" else given[:1]:
-                self._save_reachable(each)
+                self._save_reachable(each, is_changed=effect == "first")
         if not self._counts():
             return
         if effect == "names":

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from stress.answers import attributes_of
 from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method
+from stress.explorer.filling import is_empty
 from stress.explorer.held import ATOMS, held
 from stress.explorer.kinds import CONTAINERS, Kind, kind_of
 from stress.explorer.knowledge import Knowledge
@@ -58,16 +59,17 @@ class Sharing(Undo):
             return
         me = self._me()
         calling = self._calling.get(me)
-        if isinstance(calling, type) and isinstance(owner, calling) and id(owner) not in self._lying:
-            if not getattr(owner, "__dict__", True):  # an older one that `__new__` gave has attributes
-                self._saved[id(owner), "made"] = owner
-            if self._seam.before is None:
-                self._calling[me] = None
-                return
-            self.new[id(owner)] = [owner, sys._getframe(2)]
-            if id(owner) not in self._touched and me != MAIN:
-                self._touched[id(owner)] = [owner, _category(owner), me, True]
         self._calling[me] = None
+        if not (isinstance(calling, type) and isinstance(owner, calling)) or id(owner) in self._lying:
+            return
+        if id(owner) in self._touched or self._outlives(owner) or not is_empty(owner):
+            return  # an older one, which `__new__` has given
+        self._saved[id(owner), "made"] = owner
+        if self._seam.before is None:
+            return
+        self.new[id(owner)] = [owner, sys._getframe(2)]
+        if me != MAIN:
+            self._touched[id(owner)] = [self._kept(owner), _category(owner), me, True]
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""

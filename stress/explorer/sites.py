@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+from stress.explorer.filling import gives_away
 from stress.explorer.kinds import PLAIN, QUIET, Kind, kind_of
 from stress.explorer.synchronization import refuse_private
 
@@ -30,6 +31,7 @@ __all__ = [
     "Made",
     "MatchClass",
     "MatchKeys",
+    "MayEscape",
     "Next",
     "Operation",
     "Returns",
@@ -492,6 +494,16 @@ class Escapes(Site):
     def __getitem__(self, owner: Any) -> None:
         if _state is not None:
             _state.new.pop(id(owner), None)
+
+
+class MayEscape(_Named):
+    """Reads an attribute of an object that may be new."""
+
+    __slots__ = ()
+
+    def __getitem__(self, owner: Any) -> None:
+        if _state is not None and id(owner) in _state.new and gives_away(type(owner), self.name, False):
+            del _state.new[id(owner)]
 
 
 class Ends(Site):

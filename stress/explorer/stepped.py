@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from stress.explorer.caller import CALLING
 from stress.explorer.codes import codes_in, copy_of, marks_itself
 from stress.explorer.entered import functions_of
+from stress.explorer.held import held
 from stress.explorer.kinds import is_of_c
 from stress.explorer.knowledge import Knowledge
 
@@ -28,6 +29,8 @@ class Stepped:
         """The codes that may run as they are."""
         self.alike: dict[CodeType, CodeType] = {}
         """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
+        self.older: dict[int, Any] = {}
+        """What the functions have in their closures: it is older than an execution."""
         self.has_marks = False
         """Whether some code marks its steps itself."""
         self._functions: list[FunctionType] = []
@@ -54,6 +57,7 @@ class Stepped:
         if self._codes != knowledge.codes.keys():
             self._functions = functions_of(knowledge.codes, self.roots)
             self._codes = set(knowledge.codes)
+            self.older.update((id(each), each) for function in self._functions for each, _ in held(function))
         for function in self._functions:
             code = function.__code__
             if id(code) in copies:

@@ -6,14 +6,18 @@ the first change of an attribute, an item or a variable notes what was there.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from functools import partial
-from types import CellType
+from itertools import count
+from types import CellType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 
+from stress.explorer.filling import is_empty
 from stress.explorer.held import held
-from stress.explorer.kinds import CONTAINERS, Kind
-from stress.explorer.outliving import fill_again, items_of, set_again
+from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
+from stress.explorer.outliving import OF_C, fill_again, items_of, set_again, state_again
 from stress.explorer.slots import Seam
 
 __all__ = ["MAIN", "Undo"]
@@ -29,12 +33,16 @@ class Undo:
         self._seam = seam
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
         self._saved: dict[Any, Any] = {}
         self._lying: dict[int, tuple[Any, Any]] = {}
         """Where the parts of the objects lie that the factory made."""
         self._touched: dict[int, list[Any]] = {}
         """Other objects, each with its name, the thread that touched it first, and whether that one made it."""
+        self.lost: dict[str, str] = {}
+        """The objects of C that outlive an execution with what it has changed, and where it has."""
+        self.used: dict[str, str] = {}
+        """Those of which it is not known whether they are changed."""
         self._of_all: set[int] = set()
         """The parts that all objects of the factory have in common."""
 
@@ -64,27 +72,32 @@ class Undo:
         if self._is_made(owner):
             return
         self._saved[key] = owner
-        space = vars(owner) if kind in (Kind.TYPE, Kind.MODULE) else getattr(owner, "__dict__", None)
-        if name == "__dict__" and space is not None:
-            self._undo.append(partial(_set_quietly, owner, name, space))
-        elif isinstance(owner, type):
+        if kind is Kind.TYPE:
             self._undo.append(set_again(owner, name))
-        elif space is not None:
-            self._save_key(space, name)
-        else:
-            try:
-                old = object.__getattribute__(owner, name)
-            except AttributeError:
-                return
-            self._undo.append(partial(_set_quietly, owner, name, old))
+            return
+        place = None if kind is Kind.MODULE else _place_in_c(type(owner), name)
+        if place is not None:
+            self._undo.append(_set_in_c(place, owner))
+            return
+        try:
+            space = object.__getattribute__(owner, "__dict__")
+        except AttributeError:
+            return
+        self._save_key(space, name)
 
     def _is_made(self, owner: Any) -> bool:
         """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
         key = (id(owner), "made")
-        of = type(owner)
-        if key not in self._saved and (id(of), "called") in self._saved and not getattr(owner, "__dict__", True):
-            self._saved[key] = owner
-        return key in self._saved
+        if key in self._saved:
+            return True
+        if (id(type(owner)), "called") not in self._saved or not is_empty(owner) or self._outlives(owner):
+            return False
+        self._saved[key] = owner
+        return True
+
+    def _outlives(self, owner: Any) -> bool:
+        """Whether an object is known to be older than the execution."""
+        return id(owner) in self._of_all
 
     def _save_key(self, names: dict[Any, Any], name: Any) -> None:
         key = (id(names), name, "key")
@@ -116,9 +129,28 @@ class Undo:
         self._saved[id(container)] = container
         self._undo.append(partial(fill_again, container, items_of(container)))
 
-    def _save_reachable(self, given: Any) -> None:
+    def _save_reachable(self, given: Any, *, is_changed: bool = False) -> None:
         if isinstance(given, CONTAINERS):
             self._save_items(given)
+        elif kind_of(type(given)) in OF_C:
+            self._save_state(given, is_changed=is_changed)
+
+    def _save_state(self, of_c: Any, *, is_changed: bool) -> None:
+        """An object of C is about to be used, or surely to be changed. What outlives an execution is put back if there
+        is a way.
+        """
+        if not self.listens or id(of_c) in self._saved or not self._outlives(of_c):
+            return
+        if next(filter(is_of_c, type(of_c).__mro__)) is object:
+            return  # what it holds is put back
+        self._saved[id(of_c)] = of_c
+        back = state_again(of_c)
+        if back is not None:
+            self._undo.append(back)
+        else:
+            told = f"a {type(of_c).__name__} outlives an execution, and nothing can put it back"
+            is_lost = is_changed and type(of_c) is not count  # the next number is a new one, as it was before
+            (self.lost if is_lost else self.used).setdefault(told, _place())
 
     def _save_cache(self, cache: Any) -> None:
         if self.listens and id(cache) not in self._saved:
@@ -126,9 +158,35 @@ class Undo:
             self._undo.append(cache.cache_clear)
 
 
-def _set_quietly(owner: Any, name: str, value: Any) -> None:
+_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+
+
+def _place() -> str:
+    """The line of the program that runs."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _place_in_c(of: type, name: str) -> Any:
+    """What keeps an attribute outside an object's dictionary: a slot, or the like, such as the code of a function."""
+    found = next((vars(base)[name] for base in of.__mro__ if name in vars(base)), None)
+    return found if type(found) in (MemberDescriptorType, GetSetDescriptorType) else None
+
+
+def _set_in_c(place: Any, owner: Any) -> Callable[[], None]:
+    """A function that puts there what is there now."""
     try:
-        object.__setattr__(owner, name, value)
+        change = partial(place.__set__, owner, place.__get__(owner))
+    except AttributeError:
+        change = partial(place.__delete__, owner)
+    return partial(_quietly, change)
+
+
+def _quietly(change: Callable[[], None]) -> None:
+    try:
+        change()
     except (AttributeError, TypeError):
         return
 

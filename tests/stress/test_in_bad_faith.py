@@ -19,7 +19,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Exception ignored in.*[zZ]ip:pytest.PytestUnraisableExceptionWarning"),
 ]
 
-REFUSED = {"OfLoop": "an event loop of asyncio runs in the object", "OfContext": "threads share a context"}
+REFUSED = {
+    "OfLoop": "an event loop of asyncio runs in the object",
+    "OfContext": "threads share a context",
+    "OfOutlivingCount": "a count outlives an execution",
+    "OfOutlivingGenerator": "a generator outlives an execution",
+    "OfTakenInTurns": "the factory gives an object again that it has given before",
+}
 
 
 # One in four on other interpreters, for their bytecode.

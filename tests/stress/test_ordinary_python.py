@@ -485,10 +485,11 @@ class TestDrift:
     @pytest.mark.parametrize("which", [{}, {"preemptions": 1}, {"samples": 400}, {"stops": True}])
     def test_an_object_that_draws_what_it_does_is_reported(self, which: dict[str, Any]) -> None:
         random = Random(1)
+        drawn = iter([random.random() < 0.5 for _ in range(100_000)])
 
         class Moody:
             def __init__(self) -> None:
-                self.n, self.extra = AtomicReference(0), random.random() < 0.5
+                self.n, self.extra = AtomicReference(0), next(drawn)
 
             def increment(self) -> int:
                 while True:

@@ -1,0 +1,51 @@
+"""Objects that are being filled: while `__init__` runs, nobody else knows its object, unless it was given away.
+
+To give it away, `__init__` has to load it for something else than an access of an attribute, which code shows. Or the
+access runs code of the class, which gets the object: a property, a `__setattr__`, a method of a base.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from typing import Any, Final
+
+from stress.answers import attributes_of
+
+__all__ = ["MAKING", "follows_its_object", "gives_away", "is_empty"]
+
+MAKING: Final = frozenset({"__init__", "__post_init__"})
+"""Functions that fill a new object, which no other thread knows yet."""
+_LOOKING_AROUND: Final = frozenset({"locals", "vars", "eval", "exec", "_getframe", "currentframe", "stack"})
+"""Names of functions that find the variables of their caller."""
+
+
+def follows_its_object(code: CodeType) -> bool:
+    """Whether code fills a new object, its first variable, and shows each place where it gives that away."""
+    return (
+        code.co_name in MAKING
+        and code.co_argcount > 0
+        and code.co_varnames[0] not in code.co_cellvars  # else inner functions have it
+        and _LOOKING_AROUND.isdisjoint(code.co_names)
+    )
+
+
+def is_empty(owner: Any) -> bool:
+    """Whether an object has no attributes of its own yet. An older one, which `__new__` has given, may have some."""
+    return next(attributes_of(owner), None) is None
+
+
+def gives_away(of: type, name: str, changes: bool) -> bool:
+    """Whether an access of an attribute of a new object runs code that gets the object."""
+    own, general = (of.__setattr__, _SETATTR) if changes else (of.__getattribute__, _GETATTRIBUTE)
+    if own is not general:
+        return True
+    found = next((vars(base)[name] for base in of.__mro__ if name in vars(base)), None)
+    if found is None:
+        return not changes and hasattr(of, "__getattr__")
+    kind = type(found)
+    return kind not in _WITHOUT_CODE and hasattr(kind, "__set__" if changes else "__get__")
+
+
+_SETATTR: Final[Any] = object.__setattr__
+_GETATTRIBUTE: Final[Any] = object.__getattribute__
+_WITHOUT_CODE: Final = (FunctionType, MemberDescriptorType, GetSetDescriptorType)
