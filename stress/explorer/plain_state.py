@@ -41,7 +41,7 @@ from stress.explorer.calls import (
 )
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
-from stress.explorer.entered import Entered, reachable
+from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
@@ -135,7 +135,7 @@ class PlainState(Accesses):
             knowledge.alike[code] = alike + 1
             knowledge.codes[id(code)] = code
             knowledge.grew = True
-            can_end = frame is not None and hasattr(self._seam.scheduler, "step") and not _is_last_word(frame)
+            can_end = frame is not None and hasattr(self._seam.scheduler, "step") and not is_last_word(frame)
             if self.aborts and can_end:
                 raise NewCode
         elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
@@ -761,13 +761,6 @@ class PlainState(Accesses):
         mine = {id(each) for each, _ in held(first)}
         self._of_all = {id(each) for each, _ in held(second)} & mine
         self._expect_modules(first)
-
-
-def _is_last_word(frame: FrameType | None) -> bool:
-    """Whether an object ends, whose exceptions are printed and go no further."""
-    while frame is not None and frame.f_code.co_name != "__del__":
-        frame = frame.f_back
-    return frame is not None
 
 
 _OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}

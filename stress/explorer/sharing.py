@@ -14,7 +14,6 @@ import io
 import random
 import sys
 import types
-import weakref
 from collections.abc import Iterable
 from functools import partial
 from types import ModuleType
@@ -28,7 +27,7 @@ from stress.explorer.kinds import CONTAINERS, Kind, kind_of
 from stress.explorer.knowledge import Knowledge
 from stress.explorer.places import FOREIGN
 from stress.explorer.slots import Seam
-from stress.explorer.undo import MAIN, Undo
+from stress.explorer.undo import MAIN, Undo, kept
 
 __all__ = ["BOUND", "EVERYTHING", "OF_ALL_NAMES", "Key", "Sharing", "behind_proxy"]
 
@@ -64,12 +63,12 @@ class Sharing(Undo):
             return
         if id(owner) in self._touched or self._outlives(owner) or not is_empty(owner):
             return  # an older one, which `__new__` has given
-        self._saved[id(owner), "made"] = owner
+        self._saved[id(owner), "made"] = None
         if self._seam.before is None:
             return
         self.new[id(owner)] = [owner, sys._getframe(2)]
         if me != MAIN:
-            self._touched[id(owner)] = [self._kept(owner), _category(owner), me, True]
+            self._touched[id(owner)] = [kept(owner, self._forget), _category(owner), me, True]
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""
@@ -79,7 +78,7 @@ class Sharing(Undo):
     def note_made(self, site: Any, made: Any) -> None:
         """A container or a function has been made by an instruction."""
         if self._seam.before is None:
-            self._saved[id(made)] = made
+            self._saved[id(made)] = None
             return
         me = self._me()
         if me != MAIN:
@@ -91,21 +90,10 @@ class Sharing(Undo):
             return self._lying[id(owner)][1]
         me = self._me()
         if id(owner) not in self._touched:
-            known = self._touched[id(owner)] = [self._kept(owner), _category(owner), me, False]
+            known = self._touched[id(owner)] = [kept(owner, self._forget), _category(owner), me, False]
         elif (known := self._touched[id(owner)])[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
         return known[1] if known[1] in self._shared else None
-
-    def _kept(self, owner: Any) -> Any:
-        """What is remembered of an object: itself, or a weak reference if something happens at its end, as with a
-        generator that holds a lock.
-        """
-        if not hasattr(type(owner), "__del__"):
-            return owner
-        try:
-            return weakref.ref(owner, partial(self._forget, id(owner)))
-        except TypeError:
-            return owner
 
     def _forget(self, key: int, _: Any) -> None:
         self._touched.pop(key, None)

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import count
 from types import CellType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
+from weakref import ref
 
 from stress.explorer.filling import is_empty
 from stress.explorer.held import held
@@ -20,7 +21,7 @@ from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.outliving import OF_C, fill_again, items_of, set_again, state_again
 from stress.explorer.slots import Seam
 
-__all__ = ["MAIN", "Undo"]
+__all__ = ["MAIN", "Undo", "kept"]
 
 MAIN: Final = -1
 """The identity of whoever runs outside the scenario's threads."""
@@ -35,6 +36,8 @@ class Undo:
         """Whether the object's code runs, and not only the explorer's."""
         self._undo: list[Callable[[], object]] = []
         self._saved: dict[Any, Any] = {}
+        """What is to be put back, or needs not be: what was made meanwhile, of which nothing is kept here. If it ends,
+        only what is made later can have its identity."""
         self._lying: dict[int, tuple[Any, Any]] = {}
         """Where the parts of the objects lie that the factory made."""
         self._touched: dict[int, list[Any]] = {}
@@ -49,7 +52,12 @@ class Undo:
     def note(self, made: Any) -> None:
         """Record the places in a fresh object."""
         for each, where in held(made):
-            self._lying.setdefault(id(each), (each, where))
+            if id(each) not in self._lying:
+                self._lying[id(each)] = kept(each, self._is_gone), where
+
+    def _is_gone(self, key: int, _: Any) -> None:
+        """A part of what the factory made is no more: another object may have its identity now."""
+        self._lying.pop(key, None)
 
     def _me(self) -> int:
         scheduler = self._seam.scheduler
@@ -92,7 +100,7 @@ class Undo:
             return True
         if (id(type(owner)), "called") not in self._saved or not is_empty(owner) or self._outlives(owner):
             return False
-        self._saved[key] = owner
+        self._saved[key] = None
         return True
 
     def _outlives(self, owner: Any) -> bool:
@@ -156,6 +164,13 @@ class Undo:
         if self.listens and id(cache) not in self._saved:
             self._saved[id(cache)] = cache
             self._undo.append(cache.cache_clear)
+
+
+def kept(each: Any, forget: Callable[[int, Any], None]) -> Any:
+    """What is remembered of an object, so that no other one has its identity: a weak reference, since something may
+    happen at its end, or the object itself. `forget` is called with its identity when it is gone.
+    """
+    return ref(each, partial(forget, id(each))) if type(each).__weakrefoffset__ else each
 
 
 _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
