@@ -13,9 +13,12 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from packaging.requirements import Requirement
 
 from tools import page_table
 
@@ -23,7 +26,7 @@ TREE: Final = (
     "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml", "setup.py", "subtrie_pytest.py", "benchmarks",
     "ctrie", "docs", "examples", "snapshot", "stress", "subtrie", "tests", "tools",
 )  # fmt: skip
-EXTRAS: Final = "EXTRAS=stress,test"
+EXTRAS: Final = ("stress", "test")
 SANITIZED: Final = (
     ("tests/subtrie",), ("tests/ctrie", "tests/fields"), ("tests/whole/test_no_memory.py",),
     ("tests/whole/test_internals.py", "tests/whole/test_stack_and_state.py"),
@@ -149,9 +152,9 @@ def races(python: str) -> None:
     if not python or "thread-sanitizer" not in asked(python, flags):
         sys.exit(NO_SUCH_PYTHON)
     copy, own = copied("races", ".venv/bin/python", python), ".venv-t/bin/python"
-    for target in (".venv-t/installed", ".venv-t/built"):
-        make = ("make", "--no-print-directory", target, f"FREE_THREADED_PYTHON={python}", EXTRAS)
-        run(*make, folder=copy, TSAN_OPTIONS="report_bugs=0")
+    install_from_outside(python, copy / ".venv-t")
+    print("== Compiling", flush=True)
+    run(own, "setup.py", "--quiet", "build_ext", "--inplace", folder=copy, TSAN_OPTIONS="report_bugs=0")
     print("== One race that is known, to see that it is seen", flush=True)
     known = (own, "-m", "tests.ctrie.known_race")
     told = subprocess.run(
@@ -178,6 +181,29 @@ def races(python: str) -> None:
     run_parts(parts, copy, own, "thread", 1)
 
 
+def install_from_outside(python: str, environment: Path) -> None:
+    """Set up an environment with the pip of the interpreter that runs this.
+
+    Under ThreadSanitizer, pip takes many minutes, most of them for bytecode that is never read.
+    """
+    print(f"== Setting up {environment}", flush=True)
+    run(python, "-m", "venv", "--clear", "--without-pip", str(environment), folder=Path())
+    facts = "import sysconfig as s; print(s.get_path('purelib'), s.get_python_version(), s.get_config_var('SOABI'))"
+    site, version, soabi = asked(str(environment / "bin" / "python"), facts).rsplit(" ", 2)
+    abi = f"cp{soabi.split('-')[1]}"
+    target = ("--target", site, "--implementation", "cp", "--python-version", version, "--abi", abi)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--only-binary", ":all:")
+    run(*pip, "--no-compile", *target, *needs_of(version), folder=Path())
+
+
+def needs_of(version: str) -> list[str]:
+    """What the tests need on another version of Python. pip would ask the markers of the one that runs it."""
+    extras = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    needs = [Requirement(need) for extra in EXTRAS for need in extras[extra]]
+    there = [need for need in needs if not need.marker or need.marker.evaluate({"python_version": version})]
+    return [f"{need.name}{need.specifier}" for need in there]
+
+
 def is_known_race(told: str) -> bool:
     """Tell whether ThreadSanitizer has told of the known race. Which of its two accesses it names first is chance."""
     return any(line.lstrip().startswith("#0 ") and "_cache_counts" in line for line in told.splitlines())
@@ -195,7 +221,8 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
     print(f"== Sanitizing: {asked(python, 'import sys; print(sys.version)')}", flush=True)
     copy = copied(cython_of(python).name.replace("cython.", "sanitize."), f"{environment}/bin/python", python)
     own = ".venv/bin/python"
-    run("make", "--no-print-directory", ".venv/installed", f"PYTHON={python}", EXTRAS, folder=copy)
+    make = ("make", "--no-print-directory", ".venv/installed", f"PYTHON={python}")
+    run(*make, f"EXTRAS={','.join(EXTRAS)}", folder=copy)
     build = (own, "setup.py", "--quiet", "build_ext", "--inplace")
     run(*build, folder=copy, CTRIE_SANITIZE="address,undefined")
     sanitizing = {

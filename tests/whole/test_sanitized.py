@@ -1,6 +1,6 @@
 """What `make races` runs: no test in which threads, or the tasks of an event loop, meet is left out since its file is new.
 
-And it knows the known race, whichever of its two accesses came first.
+And it knows the known race, whichever of its two accesses came first, and what the tests need on another version.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import starts_threads
-from tools.sanitized import is_known_race
+from tools.sanitized import is_known_race, needs_of
 
 pytestmark = pytest.mark.once
 
@@ -58,3 +58,11 @@ def test_the_known_race_is_known_by_either_of_its_accesses(first: str, second: s
 @pytest.mark.parametrize("told", ["", TOLD.format(RECALL, RECALL, RECALL)])
 def test_another_race_or_none_is_not_the_known_one(told: str) -> None:
     assert not is_known_race(told)
+
+
+@pytest.mark.parametrize(("version", "switches_tasks"), [("3.13", False), ("3.14", True)])
+def test_what_another_version_needs_is_asked_for_that_version(version: str, switches_tasks: bool) -> None:
+    needs = needs_of(version)
+    assert any(need.startswith("pytest>=") for need in needs)
+    assert any(need.startswith("greenlet") for need in needs) == switches_tasks
+    assert not any(";" in need for need in needs)
