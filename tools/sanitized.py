@@ -151,6 +151,7 @@ def races(python: str) -> None:
     flags = "import sysconfig; print(sysconfig.get_config_var('CONFIG_ARGS'))"
     if not python or "thread-sanitizer" not in asked(python, flags):
         sys.exit(NO_SUCH_PYTHON)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process would compile what it imports, for minutes
     copy, own = copied("races", ".venv/bin/python", python), ".venv-t/bin/python"
     install_from_outside(python, copy / ".venv-t")
     print("== Compiling", flush=True)
