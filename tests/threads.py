@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-LIMIT = 60.0  # seconds; a thread that takes longer hangs
+LIMIT = 180.0  # seconds; a thread that takes longer hangs. Threads that wait for a busy disk were seen to take 60
 SWITCH_INTERVAL = 1e-5  # seconds; makes interpreters with a GIL switch threads far more often than usual
 
 
