@@ -31,8 +31,12 @@ def held_by(trie: SubscriptionTrie) -> dict[tuple[str, Any], dict[str, Any]]:
     return {(held.filter, held.subscriber): dict(held.options) for held in trie.subscriptions()}
 
 
-def run_stream(frame: DataFrame, folder: Path) -> int:
-    """Run a stream into the folder ``out`` until all that is there is done; return the number of batches."""
+def run_stream(frame: DataFrame, folder: Path, attempts: int = 3) -> int:
+    """Run a stream into the folder ``out`` until all that is there is done; return the number of batches.
+
+    Spark gives a Python process ten seconds to start, which was not enough beside eight others. No batch has begun then,
+    so the stream is started again.
+    """
     query = (
         frame.writeStream.format("parquet")
         .option("path", str(folder / "out"))
@@ -40,7 +44,12 @@ def run_stream(frame: DataFrame, folder: Path) -> int:
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination()
+    try:
+        query.awaitTermination()
+    except Exception as error:
+        if attempts == 1 or "Python worker failed to connect back" not in str(error):
+            raise
+        return run_stream(frame, folder, attempts - 1)
     return len([progress for progress in query.recentProgress if progress["numInputRows"]])
 
 
