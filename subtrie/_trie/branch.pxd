@@ -68,6 +68,7 @@ cdef class FilterEdit(Edit):
     cdef bint parts
     cdef bint bare
     cdef bint bare_above
+    cdef Entry present
 
     cdef object begin(self, object plan, str separator, tuple words, tuple hashes, object group)
     cdef object rewind(self)
@@ -87,7 +88,6 @@ cdef class FilterEdit(Edit):
 @cython.no_gc
 cdef class Subscribe(FilterEdit):
     cdef Entry entry
-    cdef Entry present
 
     cdef SNode create(self)
     @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry, audience=object)
@@ -101,7 +101,6 @@ cdef class Subscribe(FilterEdit):
 cdef class Unsubscribe(FilterEdit):
     cdef object subscriber
     cdef uint64_t subscriber_hash
-    cdef Entry present
 
     cdef SNode create(self)
     @cython.locals(branch=Branch, present=Entry)

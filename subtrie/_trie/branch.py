@@ -175,6 +175,7 @@ class FilterEdit(Edit):
         "hashes",
         "parts",
         "plan",
+        "present",
         "separator",
         "taken",
         "words",
@@ -184,6 +185,7 @@ class FilterEdit(Edit):
     group: str | None
     attempts: int
     applied: bool  # it is over, whether or not there was something to change
+    present: Entry | None  # afterwards: the entry that the subscriber had
     crossed: bool  # afterwards: the filter had no subscribers before, or has none now
     crossed_group: bool  # afterwards: the same of those whose set changes: the group, or the subscribers in no group
     words: tuple[str, ...]  # at least one
@@ -263,11 +265,10 @@ class FilterEdit(Edit):
 
 
 class Subscribe(FilterEdit):
-    """Add `entry` to the subscribers. Afterwards, `present` is the entry that its subscriber had, or None."""
+    """Add `entry` to the subscribers."""
 
-    __slots__ = ("entry", "present")
+    __slots__ = ("entry",)
     entry: Entry
-    present: Entry | None
 
     def create(self) -> SNode | None:
         self.present = None
@@ -317,12 +318,11 @@ class Subscribe(FilterEdit):
 
 
 class Unsubscribe(FilterEdit):
-    """Remove a subscriber. Afterwards, `present` is the entry that it had, or None."""
+    """Remove a subscriber."""
 
-    __slots__ = ("present", "subscriber", "subscriber_hash")
+    __slots__ = ("subscriber", "subscriber_hash")
     subscriber: Any
     subscriber_hash: int
-    present: Entry | None
 
     def create(self) -> SNode | None:
         self.present = None

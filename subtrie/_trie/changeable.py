@@ -353,77 +353,57 @@ class Changeable(Matchable):
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
         edit = new_subscribe(self, words, hashes, group, entry)
-        notice = self._notice(edit)
-        if cython.compiled or notice is None:
-            self._put_edit(place, edit, notice)
-        else:
-            self._notices.follow(notice, self._put_edit, place, edit, notice)
+        self._make(place, edit)
         return edit.present is None
 
-    def _put_edit(self, place: Place, edit: Subscribe, notice: Duty | None) -> None:
+    def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
+        _, words, hashes, group = place
+        edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
+        self._make(place, edit)
+        return edit.present is not None
+
+    def _make(self, place: Place, edit: FilterEdit) -> None:
+        """Make a change, with the notice that may follow: there may be no memory for it later (duties.py)."""
+        if self._notices is None:
+            self._make_counted(place, edit, None)
+            return
+        filter = self.dialect.join(plain_words(edit.words, edit.hashes))
+        notice = Duty((filter, edit.group) if self._notices.of_groups else filter)
+        if cython.compiled:
+            self._make_counted(place, edit, notice)
+        else:
+            self._notices.follow(notice, self._make_counted, place, edit, notice)
+
+    def _make_counted(self, place: Place, edit: FilterEdit, notice: Duty | None) -> None:
+        adds = isinstance(edit, Subscribe)
         try:
             begin_change(self._tally)
             in_doubt = True
             try:
                 if self._index is None:
                     edit_filter(self, edit)
+                elif adds:
+                    self._put_filed(place, cython.cast(Subscribe, edit))
                 else:
-                    self._put_filed(place, edit)
+                    self._take_filed(place, cython.cast(Unsubscribe, edit))
                 in_doubt = False
             finally:  # a subscriber's __eq__ may raise after the change
                 made = edit.applied or edit.settled
                 if in_doubt:
                     end_in_doubt(self._tally)
-                else:
+                elif adds:
                     end_change(self._tally, made and edit.present is None, made and edit.crossed)
-                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.is_any_left()):
-                    self._after(edit, notice)
-        except BaseException as raised:
-            self._note(edit, notice, raised)
-            raise
-
-    def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
-        _, words, hashes, group = place
-        edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
-        notice = self._notice(edit)
-        if cython.compiled or notice is None:
-            self._take_edit(place, subscriber, hash, edit, notice)
-        else:
-            self._notices.follow(notice, self._take_edit, place, subscriber, hash, edit, notice)
-        return edit.present is not None
-
-    def _take_edit(self, place: Place, subscriber: Any, hash: int, edit: Unsubscribe, notice: Duty | None) -> None:
-        try:
-            begin_change(self._tally)
-            in_doubt = True
-            try:
-                if self._index is None:
-                    edit_filter(self, edit)
-                else:
-                    self._take_filed(place, subscriber, hash, edit)
-                in_doubt = False
-            finally:  # as in _put
-                made = edit.applied or edit.settled
-                if in_doubt:
-                    end_in_doubt(self._tally)
                 else:
                     end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
-                if self._crosses(edit) or edit.attempts > 1 or (notice is not None and self._notices.is_any_left()):
+                if edit.attempts > 1 or (notice is not None and (self._crosses(edit) or self._notices.is_any_left())):
                     self._after(edit, notice)
         except BaseException as raised:
             self._note(edit, notice, raised)
             raise
-
-    def _notice(self, edit: FilterEdit) -> Duty | None:
-        """Return the notice that may follow a change, since there may be no memory for it later (duties.py)."""
-        if self._notices is None:
-            return None
-        filter = self.dialect.join(plain_words(edit.words, edit.hashes))
-        return Duty((filter, edit.group) if self._notices.of_groups else filter)
 
     def _crosses(self, edit: FilterEdit) -> bool:
         """Return whether a change that has been made is one that notices tell of."""
-        return edit.crossed_group if self._notices is not None and self._notices.of_groups else edit.crossed
+        return edit.crossed_group if self._notices.of_groups else edit.crossed
 
     def _after(self, edit: FilterEdit, notice: Duty | None) -> None:
         """Count the retries of a change that has been made, and deliver its notice."""
@@ -509,10 +489,11 @@ class Changeable(Matchable):
                 if not isinstance(raised, Exception):
                     raise
 
-    def _take_filed(self, place: Place, subscriber: Any, hash: int, edit: Unsubscribe) -> None:
+    def _take_filed(self, place: Place, edit: Unsubscribe) -> None:
         self._catch_up()
         index: Index = self._index  # type: ignore[assignment]
-        owner = index.owner_of(subscriber, hash)
+        hash = edit.subscriber_hash
+        owner = index.owner_of(edit.subscriber, hash)
         after = Duty((place, owner, hash))
         if cython.compiled:
             self._take_and_strike(place, owner, hash, edit, after)

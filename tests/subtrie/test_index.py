@@ -286,7 +286,7 @@ def moved(twin: Twin) -> int:
 
 # ------------------------------------------------------------------------------------------------ the steps, interleaved
 
-# The steps of _put_filed and _withdraw in trie.py, on a real index, with a set in place of the trie.
+# The steps of _put_filed and _withdraw in changeable.py, on a real index, with a set in place of the trie.
 
 SUBSCRIBER, HASH, KEY = "x", 1, "a.b"
 
