@@ -12,13 +12,15 @@ import gc
 import os
 import sys
 import sysconfig
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, partialmethod
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
+from stress.answers import attributes_of
 from stress.explorer.codes import codes_in
-from stress.explorer.kinds import is_of_c
+from stress.explorer.kinds import PLAIN, is_of_c, kind_of
 from stress.explorer.policy import Treatment, is_ours, treatment_of
 
 __all__ = ["Entered", "functions_of", "is_last_word", "reachable"]
@@ -40,6 +42,8 @@ class Entered:
         self._tool = -1
         self._executions = 0
         self._is_watching = False
+        self.is_blind = _MONITORING is None
+        """Whether nothing is seen now."""
         self._has_watched = False
         """Whether some thread may still have the hook: each is rid of it when it rests."""
 
@@ -93,12 +97,14 @@ class Entered:
         """See what begins to run from now on."""
         if _MONITORING is None:
             self._is_watching = self._has_watched = True
+            self.is_blind = False
             sys.setprofile(self._profile)
 
     def rest(self) -> None:
         """See nothing until `watch` is called again."""
         if self._has_watched:
             self._is_watching = False
+            self.is_blind = _MONITORING is None
             if getattr(sys.getprofile(), "__func__", None) is Entered._profile:
                 sys.setprofile(None)
 
@@ -194,33 +200,31 @@ _LEAVES: Final = frozenset({str, bytes, int, float, bool, type(None), CodeType, 
 
 
 def reachable(roots: Iterable[Any]) -> list[CodeType]:
-    """The codes of functions and classes, and of those that their code names. More may run, and not all of these will:
-    it saves the time to find them one after another.
+    """The codes of functions and classes, and of those that their code names, or finds in what it names: tables of
+    functions, objects with methods. More may run, and not all of these will: it saves the time to find them one after
+    another. And nothing else may tell of one that C code calls in few executions.
     """
-    waiting, seen = list(roots), set[int]()
+    waiting, seen = list(roots), dict[int, Any]()
     found: list[CodeType] = []
-    while waiting and len(found) < _MOST_REACHABLE:
+    while waiting and len(found) < _MOST_REACHABLE and len(seen) < _MOST_SEEN:
         each = waiting.pop()
         each = getattr(each, "__func__", each)
-        if id(each) in seen:
+        if id(each) in seen or type(each) in _LEAVES:
             continue
-        seen.add(id(each))
+        seen[id(each)] = each
         if isinstance(each, type):
             if not is_of_c(each) and not is_ours(each.__module__):
                 waiting += [base for base in each.__mro__[1:] if base is not object]
                 waiting += vars(each).values()
-        elif isinstance(each, property):
-            waiting += [each.fget, each.fset, each.fdel]
-        elif isinstance(each, (partialmethod, partial)):
-            waiting.append(each.func)
-        elif isinstance(each, FunctionType) and treatment_of(each.__code__) is Treatment.EXPLORED:
-            if is_ours(each.__module__):
-                continue
+        elif not isinstance(each, FunctionType):
+            waiting += _parts_of(each)
+        elif treatment_of(each.__code__) is Treatment.EXPLORED and not is_ours(each.__module__):
             found.append(each.__code__)
             names = {name for code in codes_in(each.__code__) for name in code.co_names}
             known = [each.__globals__[name] for name in names if name in each.__globals__]
-            waiting += [value for value in known if isinstance(value, (FunctionType, type))]
-            waiting.append(getattr(each, "__wrapped__", None))
+            behind = [value for value in known if isinstance(value, (FunctionType, type))]
+            waiting[:0] = [value for value in known if not isinstance(value, (FunctionType, type))]  # these at last
+            waiting += [*behind, getattr(each, "__wrapped__", None)]
             for cell in each.__closure__ or ():
                 try:
                     waiting.append(cell.cell_contents)
@@ -229,4 +233,20 @@ def reachable(roots: Iterable[Any]) -> list[CodeType]:
     return found
 
 
+def _parts_of(each: Any) -> list[Any]:
+    """What leads to functions in something that is none."""
+    if isinstance(each, property):
+        return [each.fget, each.fset, each.fdel]
+    if isinstance(each, (partialmethod, partial)):
+        return [each.func, *each.args]
+    if isinstance(each, dict):
+        return [] if dict.__contains__(each, "__builtins__") else [*dict.values(each), *dict.keys(each)]
+    if isinstance(each, (list, tuple, set, frozenset, deque)):
+        return list(each)
+    if kind_of(type(each)) is PLAIN:
+        return [type(each), *(value for _, value in attributes_of(each))]
+    return []
+
+
 _MOST_REACHABLE: Final = 300
+_MOST_SEEN: Final = 5_000

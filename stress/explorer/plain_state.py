@@ -43,7 +43,7 @@ from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
-from stress.explorer.held import FUNCTION_OF_C, held
+from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.outliving import OF_C, Snapshot
@@ -575,7 +575,10 @@ class PlainState(Accesses):
             return
         if is_method:
             callee, given, of = function, (callee.__self__, *given), type(function)
+        if given and self.entered.is_blind:
+            self._meet(site, given)
         if of is _TYPE or isinstance(callee, type):
+            site.known[callee]  # asks for its kind if it is new
             self._saved[id(callee), "called"] = callee
             self._use(site, effect_of(callee), given)
             return
@@ -593,6 +596,18 @@ class PlainState(Accesses):
         if callee.__name__ == "__new__" and given:
             self._saved[id(given[0]), "called"] = given[0]
         self._call_method(site, owner, callee.__name__, given)
+
+    def _meet(self, site: Any, given: tuple[Any, ...]) -> None:
+        """Look at what a call in C may call back: if this instruction has not met it, what it leads to is watched."""
+        for each in given:
+            of = type(each)
+            if of not in ATOMS or of is FunctionType:
+                function = unwrapped(each, ())[0] if of is partial else each
+                function = getattr(function, "__func__", function) if type(function) is MethodType else function
+                if type(function) is not FunctionType:
+                    site.known[of]
+                elif id(function.__code__) not in self.stepped.made:
+                    self.entered.watch()
 
     def _call_other(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         kind = kind_of(type(callee))
@@ -753,7 +768,7 @@ class PlainState(Accesses):
         outlive an execution.
         """
         self.stepped.roots = [factory]
-        for code in reachable([factory, *(type(each) for each, _ in held(first))]):
+        for code in reachable([factory, first, *(type(each) for each, _ in held(first))]):
             if treatment_of(code) is Treatment.EXPLORED:
                 self.knowledge.codes[id(code)] = code
         kinds = {type(each): None for each, _ in held(first)}

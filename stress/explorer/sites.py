@@ -49,6 +49,7 @@ __all__ = [
 LOOPS: Final = 300
 """So often a loop may begin again until the state looks whether the loop waits for something."""
 _SLICE: Final = slice(None)
+_OF_KEYS: Final = frozenset({int, str, bool, tuple, slice, type(None)})
 _MISSING: Final = object()
 _MATCHES_ITSELF: Final = 1 << 22
 """The flag of a class, such as `int`, whose only pattern without a name is for the object itself."""
@@ -181,7 +182,10 @@ class LoadItem(Site):
             of = type(owner)
             kind = self.known[of]
             if kind is not QUIET:
-                _state.read_item(self, kind, owner, operands[1])
+                key = operands[1]
+                if type(key) not in _OF_KEYS:
+                    self.known[type(key)]  # what is looked up may be compared
+                _state.read_item(self, kind, owner, key)
 
 
 class StoreItem(Site):
@@ -194,7 +198,10 @@ class StoreItem(Site):
             owner = operands[0]
             of = type(owner)
             kind = self.known[of]
-            _state.change_item(kind, owner, operands[1], operands[2:])
+            key = operands[1]
+            if type(key) not in _OF_KEYS:
+                self.known[type(key)]
+            _state.change_item(kind, owner, key, operands[2:])
 
 
 class StoreSlice(Site):
