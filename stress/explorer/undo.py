@@ -47,13 +47,15 @@ class Undo:
         self.used: dict[str, str] = {}
         """Those of which it is not known whether they are changed."""
         self._of_all: set[int] = set()
-        """The parts that all objects of the factory have in common."""
+        """The parts that all objects of the factory have in common, and others that are older than an execution."""
 
     def note(self, made: Any) -> None:
         """Record the places in a fresh object."""
         for each, where in held(made):
             if id(each) not in self._lying:
                 self._lying[id(each)] = kept(each, self._is_gone), where
+                if self._outlives(each):  # as one of a pool does that the factory has taken
+                    self._of_all.add(id(each))
 
     def _is_gone(self, key: int, _: Any) -> None:
         """A part of what the factory made is no more: another object may have its identity now."""

@@ -242,6 +242,38 @@ class Kept:
             return self.n
 
 
+class Part:
+    def __init__(self) -> None:
+        self.n, self.l = 0, [0]
+
+
+FREE = [Part(), Part()]
+
+
+@is_right
+class OfTakenFromPool:
+    """Each object has a part that nobody else has, and that is older."""
+
+    def __init__(self) -> None:
+        self.part = FREE.pop()
+
+    def increment(self) -> int:
+        with LOCK:
+            self.part.n += 1
+            self.part.l[0] += 1
+            return self.part.n if self.part.n == self.part.l[0] else -1
+
+
+@is_wrong
+class OfTakenFromPoolWithoutLock:
+    def __init__(self) -> None:
+        self.part = FREE.pop()
+
+    def increment(self) -> int:
+        self.part.n += 1
+        return self.part.n
+
+
 POOL = itertools.cycle([Kept(), Kept()])
 
 
