@@ -391,7 +391,7 @@ class Machine:
         if expected is not LOAD and slot._value is expected:
             self.execution.wrote.add(step)
             if self.fair:
-                if type(slot) is Place:
+                if type(slot) is Place and slot._name is not CLOCK:
                     for read in self._read:
                         read.clear()
                 else:

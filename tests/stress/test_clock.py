@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import ctrie
+import stress
 from stress import Verdict, explore
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
@@ -216,6 +217,37 @@ class CacheWithoutLock(Cache):
 def test_what_is_wrong_with_what_is_over_is_found() -> None:
     outcome = explore(CacheWithoutLock, None, [[GET], [GET]], at_start=[PUT, PAUSE])
     assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
+
+
+class Polled:
+    """Whoever reads sleeps until there is something, and others look at the clock."""
+
+    def __init__(self) -> None:
+        self.value, self.since = 0, time.monotonic()
+
+    def put(self, value: int) -> None:
+        self.since = time.monotonic()
+        self.value = value
+
+    def read(self) -> int:
+        while self.value == 0:
+            time.sleep(0.01)
+        return self.value
+
+
+class WhatIsPut(stress.Spec):
+    initial = 0
+
+    def step(self, state: int, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "put":
+            return args[0], None
+        return stress.WAITS if state == 0 else (state, state)
+
+
+@pytest.mark.parametrize("readers", [1, 2])
+def test_who_sleeps_and_looks_again_waits_though_others_look_at_the_clock(readers: int) -> None:
+    outcome = explore(Polled, WhatIsPut(), [[("put", 1)], *[[("read",)]] * readers])
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
 
 
 class Forgetting:
