@@ -85,8 +85,8 @@ class Accesses(Library):
             if name is not None and id(owner) not in self._of_all and kind_of(type(owner)) is PLAIN:
                 self._lasting[self._lying[id(owner)][1], name, changes] = place
 
-    def _is_gone(self, key: int, gone: Any) -> None:
-        super()._is_gone(key, gone)
+    def _is_gone(self, gone: Any) -> None:
+        super()._is_gone(gone)
         self._quick.clear()
 
     def _counts(self) -> bool:

@@ -31,6 +31,9 @@ def follows_its_object(code: CodeType) -> bool:
 
 def is_empty(owner: Any) -> bool:
     """Whether an object has no attributes of its own yet. An older one, which `__new__` has given, may have some."""
+    of = type(owner)
+    if of.__base__ is object and "__slots__" not in vars(of):
+        return not object.__getattribute__(owner, "__dict__")
     return next(attributes_of(owner), None) is None
 
 

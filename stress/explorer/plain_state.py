@@ -23,6 +23,7 @@ from contextvars import Context
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
+from weakref import ref
 
 from stress.explorer import sites
 from stress.explorer.accesses import Accesses
@@ -50,7 +51,6 @@ from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
-from stress.explorer.remembered import ByIdentity, remember
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
 from stress.explorer.stepped import Stepped
@@ -88,7 +88,7 @@ class PlainState(Accesses):
         self._unguarded: set[str] = set()
         self._before = Snapshot()
         self._outside = outside
-        self._given: ByIdentity[None] = {}
+        self._given: dict[int, ref[Any]] = {}
         """What the factory has given."""
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -103,7 +103,8 @@ class PlainState(Accesses):
         return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
 
     def _outlives(self, owner: Any) -> bool:
-        return super()._outlives(owner) or self._before.has(owner) or id(owner) in self.stepped.older
+        key = id(owner)
+        return key in self._of_all or key in self.stepped.older or self._before.has(owner)
 
     def _guard(self, what: str) -> None:
         """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
@@ -185,10 +186,10 @@ class PlainState(Accesses):
         """
         if id(made) in self._of_all:
             return
-        if id(made) in self._given and self._given[id(made)][0]() is made:
+        if id(made) in self._given and self._given[id(made)]() is made:
             raise Refused("the factory gives an object again that it has given before, with what calls have changed")
         if type(made).__weakrefoffset__:
-            remember(self._given, made, None)
+            self._given[id(made)] = ref(made)
 
     def begin_execution(self, factory: Any) -> None:
         """Put back what the previous execution has changed of what outlives it, and forget its objects. The next one is

@@ -68,7 +68,7 @@ class Sharing(Undo):
             return
         self.new[id(owner)] = [owner, sys._getframe(2)]
         if me != MAIN:
-            self._touched[id(owner)] = [kept(owner, self._forget), _category(owner), me, True]
+            self._touched[id(owner)] = [kept(owner, partial(self._touched.pop, id(owner))), _category(owner), me, True]
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""
@@ -90,13 +90,15 @@ class Sharing(Undo):
             return self._lying[id(owner)][1]
         me = self._me()
         if id(owner) not in self._touched:
-            known = self._touched[id(owner)] = [kept(owner, self._forget), _category(owner), me, False]
+            known = self._touched[id(owner)] = [
+                kept(owner, partial(self._touched.pop, id(owner))),
+                _category(owner),
+                me,
+                False,
+            ]
         elif (known := self._touched[id(owner)])[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
         return known[1] if known[1] in self._shared else None
-
-    def _forget(self, key: int, _: Any) -> None:
-        self._touched.pop(key, None)
 
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         keys: list[Key] = []

@@ -40,6 +40,7 @@ class Undo:
         only what is made later can have its identity."""
         self._lying: dict[int, tuple[Any, Any]] = {}
         """Where the parts of the objects lie that the factory made."""
+        self._when_gone = self._is_gone
         self._touched: dict[int, list[Any]] = {}
         """Other objects, each with its name, the thread that touched it first, and whether that one made it."""
         self.lost: dict[str, str] = {}
@@ -53,13 +54,14 @@ class Undo:
         """Record the places in a fresh object."""
         for each, where in held(made):
             if id(each) not in self._lying:
-                self._lying[id(each)] = kept(each, self._is_gone), where
+                self._lying[id(each)] = kept(each, self._when_gone), where
                 if self._outlives(each):  # as one of a pool does that the factory has taken
                     self._of_all.add(id(each))
 
-    def _is_gone(self, key: int, _: Any) -> None:
+    def _is_gone(self, gone: Any) -> None:
         """A part of what the factory made is no more: another object may have its identity now."""
-        self._lying.pop(key, None)
+        for key in [key for key, (each, _) in self._lying.items() if each is gone]:
+            del self._lying[key]
 
     def _me(self) -> int:
         scheduler = self._seam.scheduler
@@ -168,11 +170,11 @@ class Undo:
             self._undo.append(cache.cache_clear)
 
 
-def kept(each: Any, forget: Callable[[int, Any], None]) -> Any:
+def kept(each: Any, forget: Callable[[Any], object]) -> Any:
     """What is remembered of an object, so that no other one has its identity: a weak reference, since something may
-    happen at its end, or the object itself. `forget` is called with its identity when it is gone.
+    happen at its end, or the object itself. `forget` is called with the reference when it is gone.
     """
-    return ref(each, partial(forget, id(each))) if type(each).__weakrefoffset__ else each
+    return ref(each, forget) if type(each).__weakrefoffset__ else each
 
 
 _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
