@@ -39,16 +39,18 @@ def is_empty(owner: Any) -> bool:
 
 def gives_away(of: type, name: str, changes: bool) -> bool:
     """Whether an access of an attribute of a new object runs code that gets the object."""
-    own, general = (of.__setattr__, _SETATTR) if changes else (of.__getattribute__, _GETATTRIBUTE)
-    if own is not general:
+    own: Any = (of.__setattr__, of.__delattr__) if changes else (of.__getattribute__,)
+    if own != (_CHANGING if changes else _READING):
         return True
     found = next((vars(base)[name] for base in of.__mro__ if name in vars(base)), None)
     if found is None:
         return not changes and hasattr(of, "__getattr__")
     kind = type(found)
-    return kind not in _WITHOUT_CODE and hasattr(kind, "__set__" if changes else "__get__")
+    if kind in _WITHOUT_CODE:
+        return False
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__") if changes else hasattr(kind, "__get__")
 
 
-_SETATTR: Final[Any] = object.__setattr__
-_GETATTRIBUTE: Final[Any] = object.__getattribute__
+_CHANGING: Final[Any] = (object.__setattr__, object.__delattr__)
+_READING: Final[Any] = (object.__getattribute__,)
 _WITHOUT_CODE: Final = (FunctionType, MemberDescriptorType, GetSetDescriptorType)

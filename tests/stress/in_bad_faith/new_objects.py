@@ -86,6 +86,20 @@ class OfPublishingSetattr(Shared):
 
 
 @is_wrong
+class OfPublishingDelattr(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            self.of = of
+            del self.nothing
+            self.a = x
+            self.b = x
+
+        def __delattr__(self, _: str) -> None:
+            self.of.node = self
+
+
+@is_wrong
 class OfPublishingGetattr(Shared):
     class Node:
         def __init__(self, of: Shared, x: int) -> None:
