@@ -479,6 +479,9 @@ class _Exploration:
         for what, where in plain.lost.items():
             raise Refused(f"{what} ({where})")
         _, again = self._on(finding.scenario).run(Given(finding.order))
+        kept = plain.kept_alive()
+        if kept:
+            raise Refused(kept)
         if again is None or _answers(again) != _answers(finding):
             for what, where in plain.used.items():
                 raise Refused(f"the same schedule, executed again, gives other answers, and {what} ({where})")

@@ -549,7 +549,7 @@ class PlainState(Accesses):
         function = callee.__func__ if is_method else callee
         scheduler = self._seam.scheduler
         me = MAIN if scheduler is None else scheduler.identity()
-        self._calling[me] = function
+        self._calling[me] = None
         if me in self.call_backs.marks:
             self.call_backs.forget(me, sys._getframe(2))
         if type(function) is FunctionType:
@@ -580,6 +580,7 @@ class PlainState(Accesses):
             self._meet(site, given)
         if of is _TYPE or isinstance(callee, type):
             site.known[callee]  # asks for its kind if it is new
+            self._calling[me] = callee
             self._saved[id(callee), "called"] = callee
             self._use(site, effect_of(callee), given)
             return

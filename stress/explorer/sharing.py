@@ -66,13 +66,13 @@ class Sharing(Undo):
         self._saved[id(owner), "made"] = None
         if self._seam.before is None:
             return
-        self.new[id(owner)] = [owner, sys._getframe(2)]
+        self.new[id(owner)] = [kept(owner, partial(self.new.pop, id(owner))), id(sys._getframe(2))]
         if me != MAIN:
             self._touched[id(owner)] = [kept(owner, partial(self._touched.pop, id(owner))), _category(owner), me, True]
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""
-        if id(owner) in self.new and self.new[id(owner)][1] is sys._getframe(2):
+        if id(owner) in self.new and self.new[id(owner)][1] == id(sys._getframe(2)):
             del self.new[id(owner)]
 
     def note_made(self, site: Any, made: Any) -> None:

@@ -63,6 +63,18 @@ class Undo:
         for key in [key for key, (each, _) in self._lying.items() if each is gone]:
             del self._lying[key]
 
+    def kept_alive(self) -> str:
+        """What the explorer alone keeps alive with something whose end shows; empty if there is nothing. Lists and the
+        like have no weak references.
+        """
+        for each in [*(each for each, _ in self._lying.values()), *(known[0] for known in self._touched.values())]:
+            if type(each) is ref or sys.getrefcount(each) > _REFERENCES:
+                continue
+            for part, _ in held(each):
+                if hasattr(type(part), "__del__"):
+                    return f"a {type(each).__name__} with a {type(part).__name__} is let go of, and lives on here"
+        return ""
+
     def _me(self) -> int:
         scheduler = self._seam.scheduler
         return MAIN if scheduler is None else scheduler.identity()
@@ -177,6 +189,8 @@ def kept(each: Any, forget: Callable[[Any], object]) -> Any:
     return ref(each, forget) if type(each).__weakrefoffset__ else each
 
 
+_REFERENCES: Final = 4
+"""Those of the table, of a list of all, of a variable, and of a call."""
 _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 

@@ -24,6 +24,7 @@ REFUSED = {
     "OfContext": "threads share a context",
     "OfOutlivingCount": "a count outlives an execution",
     "OfOutlivingGenerator": "a generator outlives an execution",
+    "OfEndInList": "a list with a Guard is let go of, and lives on here",
     "OfTakenInTurns": "the factory gives an object again that it has given before",
 }
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from typing import Any
 
@@ -103,3 +104,44 @@ class OfWeakOnesOfCalls(Locked):
 
     def count(self) -> None:
         self.n += 1
+
+
+@is_right
+class OfEndOfCallable(Locked):
+    class Called(Guard):
+        def __call__(self) -> None:
+            pass
+
+    def increment(self) -> int:
+        with self.lock:
+            called = self.Called(self)
+            called()
+            del called
+            return self.n
+
+
+@is_right
+class OfEndAfterFailure(Locked):
+    class Fails(Guard):
+        def __init__(self, of: Any) -> None:
+            super().__init__(of)
+            self.n = 1
+            raise KeyError
+
+    def increment(self) -> int:
+        with self.lock:
+            with contextlib.suppress(KeyError):
+                self.Fails(self)
+            return self.n
+
+
+@is_right
+class OfEndInList(Locked):
+    """Nothing tells of the end of a list, so the explorer keeps it."""
+
+    def increment(self) -> int:
+        with self.lock:
+            guards = [Guard(self)]
+            guards.append(None)
+            del guards
+            return self.n
