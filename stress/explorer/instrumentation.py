@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from stress.explorer import sites
 from stress.explorer.assembly import OP, Instruction, assembled, disassembled, stack_effect
-from stress.explorer.filling import MAKING, follows_its_object
+from stress.explorer.filling import FINDING, MAKING, follows_its_object
 from stress.processes import gil_enabled
 
 __all__ = ["with_steps"]
@@ -123,6 +123,8 @@ class _Copy:
             before += self._look(sites.StoreAttribute(code, line, code.co_names[arg]), 1)
         elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             known = code.co_names[arg >> 1 if name == "LOAD_GLOBAL" else arg]
+            if known in FINDING:
+                before += self._tell(sites.Finds(code, line))
             if "LOAD" not in name:
                 before += self._tell(sites.StoreGlobal(code, line, known))
             elif known in self._variables and (name == "LOAD_GLOBAL" or code.co_name == "<module>"):
@@ -199,6 +201,8 @@ class _Copy:
         shift = {"LOAD_METHOD": 0, "LOAD_ATTR": _VERSION >= (3, 12), "LOAD_SUPER_ATTR": 2}[name]
         is_method = name == "LOAD_METHOD" or (_VERSION >= (3, 12) and bool(arg & 1))
         attribute = code.co_names[arg >> int(shift)]
+        if attribute in FINDING:
+            each.before += self._tell(sites.Finds(code, line))
         if name == "LOAD_SUPER_ATTR":
             each.before += self._look(sites.LoadAttribute(code, line, attribute), 1)
         else:

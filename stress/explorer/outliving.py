@@ -63,10 +63,12 @@ class Snapshot:
                 copy = items_of(each)
                 self._containers.append((each, copy))
                 waiting += copy.values() if isinstance(copy, dict) else copy
-            elif kind in OF_C:
-                seen[id(each)] = each
-            elif kind is Kind.PLAIN and _has_own_state(type(each)):
-                seen[id(each)] = each
+            elif kind is Kind.PLAIN or kind in OF_C:
+                if not _has_own_state(type(each)):
+                    if kind in OF_C:
+                        seen[id(each)] = each
+                    continue
+                seen[id(each)] = each  # taken as a whole, it may have attributes, too
                 space = getattr(each, "__dict__", None)
                 if type(space) is dict:
                     self._spaces.append((space, dict(space)))

@@ -23,7 +23,6 @@ from contextvars import Context
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
-from weakref import ref
 
 from stress.explorer import sites
 from stress.explorer.accesses import Accesses
@@ -88,8 +87,6 @@ class PlainState(Accesses):
         self._unguarded: set[str] = set()
         self._before = Snapshot()
         self._outside = outside
-        self._given: dict[int, ref[Any]] = {}
-        """What the factory has given."""
 
     # ----------------------------------------------------------------------------------------------- what has run
 
@@ -179,17 +176,6 @@ class PlainState(Accesses):
             self.entered.watch()
 
     # -------------------------------------------------------------------------------------------- one execution
-
-    def refuse_older(self, made: Any) -> None:
-        """Refuse an object that the factory has given before, if it does not always give the same: nobody can tell in
-        which state that was at first.
-        """
-        if id(made) in self._of_all:
-            return
-        if id(made) in self._given and self._given[id(made)]() is made:
-            raise Refused("the factory gives an object again that it has given before, with what calls have changed")
-        if type(made).__weakrefoffset__:
-            self._given[id(made)] = ref(made)
 
     def begin_execution(self, factory: Any) -> None:
         """Put back what the previous execution has changed of what outlives it, and forget its objects. The next one is
@@ -344,7 +330,8 @@ class PlainState(Accesses):
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
         if id(owner) in self.new:
-            if name != "__dict__" and not gives_away(type(owner), name, True):
+            is_filled = sys._getframe(2).f_code.co_name in MAKING  # else `__init__` has failed, and it lives on
+            if is_filled and name != "__dict__" and not gives_away(type(owner), name, True):
                 return
             del self.new[id(owner)]  # others may have that dictionary, or what the code gave them that runs now
         if kind is Kind.LOCAL:

@@ -54,9 +54,9 @@ OWN_THREAD: Final = "the object starts a thread of its own, which the explorer c
 _STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
 _EXPLORED: Final = frozenset({
-    "_collections_abc", "_threading_local", "_weakrefset", "bisect", "collections", "concurrent.futures._base",
-    "contextlib", "copy", "copyreg", "dataclasses", "functools", "graphlib", "heapq", "operator", "queue", "reprlib",
-    "sched", "shelve", "types", "weakref",
+    "_collections_abc", "_threading_local", "_weakrefset", "bisect", "collections", "collections.abc",
+    "concurrent.futures._base", "contextlib", "copy", "copyreg", "dataclasses", "functools", "graphlib", "heapq",
+    "operator", "queue", "reprlib", "sched", "shelve", "types", "weakref",
 })  # fmt: skip
 """Modules of the standard library that get steps always."""
 _CLOSED: Final = frozenset({

@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Iterable
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from stress.answers import attributes_of
@@ -61,8 +61,10 @@ class Sharing(Undo):
         self._calling[me] = None
         if not (isinstance(calling, type) and isinstance(owner, calling)) or id(owner) in self._lying:
             return
-        if id(owner) in self._touched or self._outlives(owner) or not is_empty(owner):
-            return  # an older one, which `__new__` has given
+        if type(calling.__new__) is FunctionType or not is_empty(owner):
+            return  # an older one, which `__new__` has given, or may have
+        if id(owner) in self._touched or self._outlives(owner):
+            return
         self._saved[id(owner), "made"] = None
         if self._seam.before is None:
             return

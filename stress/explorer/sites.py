@@ -23,6 +23,7 @@ __all__ = [
     "Enter",
     "Escapes",
     "EveryAttribute",
+    "Finds",
     "Items",
     "LoadAttribute",
     "LoadGlobal",
@@ -511,6 +512,16 @@ class MayEscape(_Named):
     def __getitem__(self, owner: Any) -> None:
         if _state is not None and id(owner) in _state.new and gives_away(type(owner), self.name, False):
             del _state.new[id(owner)]
+
+
+class Finds(Site):
+    """Finds what functions have in their variables, new objects among it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> None:
+        if _state is not None:
+            _state.new.clear()
 
 
 class Ends(Site):

@@ -19,6 +19,7 @@ from stress.explorer.filling import is_empty
 from stress.explorer.held import held
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
 from stress.explorer.outliving import OF_C, fill_again, items_of, set_again, state_again
+from stress.explorer.policy import Refused
 from stress.explorer.slots import Seam
 
 __all__ = ["MAIN", "Undo", "kept"]
@@ -49,6 +50,19 @@ class Undo:
         """Those of which it is not known whether they are changed."""
         self._of_all: set[int] = set()
         """The parts that all objects of the factory have in common, and others that are older than an execution."""
+        self._given: dict[int, ref[Any]] = {}
+        """What the factory has given."""
+
+    def refuse_older(self, made: Any) -> None:
+        """Refuse an object that the factory has given before, if it does not always give the same: nobody can tell in
+        which state that was at first.
+        """
+        if id(made) in self._of_all:
+            return
+        if id(made) in self._given and self._given[id(made)]() is made:
+            raise Refused("the factory gives an object again that it has given before, with what calls have changed")
+        if type(made).__weakrefoffset__:
+            self._given[id(made)] = ref(made)
 
     def note(self, made: Any) -> None:
         """Record the places in a fresh object."""

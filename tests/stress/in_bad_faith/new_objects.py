@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 from typing import Any
 
 from tests.stress.in_bad_faith.cases import Locked, is_right, is_wrong
@@ -268,3 +270,115 @@ class OfPublishingUnderLock(Locked):
         with self.lock:
             node = self.node
             return (0, 0) if node is None else (node.a, node.b)
+
+
+@is_wrong
+class OfPublishedDictionary(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            of.node = self.__dict__
+            self.a = x
+            self.b = x
+
+    def read(self) -> Any:
+        node = self.node
+        return (0, 0) if node is None else (node["a"], node["b"])
+
+
+@is_wrong
+class OfPublishedMethod(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            of.node = self.both
+            self.a = x
+            self.b = x
+
+        def both(self) -> Any:
+            return self.a, self.b
+
+    def read(self) -> Any:
+        return (0, 0) if self.node is None else self.node()
+
+
+@is_wrong
+class OfFrameOfTraceback(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            try:
+                raise KeyError
+            except KeyError as error:
+                of.node = error.__traceback__.tb_frame.f_locals["self"]
+            self.a = x
+            self.b = x
+
+
+def publish_caller(of: Any) -> None:
+    of.node = sys._getframe(1).f_locals["self"]
+
+
+@is_wrong
+class OfFrameOfCaller(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            publish_caller(of)
+            self.a = x
+            self.b = x
+
+
+@is_wrong
+class OfFailedMaking(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            self.of = of
+            self.x = x
+            raise KeyError
+
+        def __del__(self) -> None:
+            self.of.node = self
+            self.a = self.x
+            self.b = self.x
+
+    def put(self, x: int) -> None:
+        with contextlib.suppress(KeyError):
+            self.Node(self, x)
+
+
+@is_wrong
+class OfOneFromNew(Shared):
+    class Node:
+        a = b = 0
+
+        def __new__(cls, of: Shared, x: int) -> Any:
+            return of.node
+
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = x
+            self.b = x
+
+    def put(self, x: int) -> None:
+        if self.node is None:
+            self.node = object.__new__(self.Node)
+        self.Node(self, x)
+
+
+@is_right
+class OfKeptMethod(Shared):
+    """The method leads to the object, and nobody else has it."""
+
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.both = self.get
+            self.a = x
+            self.b = x
+            of.node = self
+
+        def get(self) -> Any:
+            return self.a, self.b
+
+    def read(self) -> Any:
+        return (0, 0) if self.node is None else self.node.both()

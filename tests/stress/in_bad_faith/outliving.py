@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import argparse
 import array
 import collections
 import itertools
 import random
 import threading
+import weakref
 from typing import Any
 
 from tests.stress.in_bad_faith.cases import is_right, is_wrong
@@ -286,3 +288,46 @@ class OfTakenInTurns:
 
     def increment(self) -> int:
         raise NotImplementedError
+
+
+LIKE_A_DICTIONARY = collections.UserDict(n=0)
+
+
+@is_right
+class OfOutlivingUserDict:
+    def increment(self) -> int:
+        with LOCK:
+            LIKE_A_DICTIONARY["n"] += 1
+            return LIKE_A_DICTIONARY["n"]
+
+
+@is_wrong
+class OfOutlivingUserDictWithoutLock:
+    def increment(self) -> int:
+        n = OPEN_DICTIONARY["n"] = OPEN_DICTIONARY["n"] + 1
+        return n
+
+
+OPEN_DICTIONARY = collections.UserDict(n=0)
+BY_OBJECT: Any = weakref.WeakKeyDictionary({BARE: 0})
+
+
+@is_right
+class OfOutlivingWeakKeys:
+    def increment(self) -> int:
+        with LOCK:
+            BY_OBJECT[BARE] += 1
+            return BY_OBJECT[BARE]
+
+
+PARSED = argparse.Namespace(n=0)
+
+
+@is_right
+class OfOutlivingArguments:
+    """Its class is taken as a whole."""
+
+    def increment(self) -> int:
+        with LOCK:
+            PARSED.n += 1
+            return PARSED.n
