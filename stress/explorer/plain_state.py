@@ -210,7 +210,7 @@ class PlainState(Accesses):
 
     def _calls(self, factory: Any) -> None:
         """The explorer is about to call the factory, which no code with steps calls."""
-        self._calling[MAIN] = factory
+        self._calling[MAIN] = (factory, 0, 0)
         if isinstance(factory, type):
             self._saved[id(factory), "called"] = factory
 
@@ -567,7 +567,8 @@ class PlainState(Accesses):
             self._meet(site, given)
         if of is _TYPE or isinstance(callee, type):
             site.known[callee]  # asks for its kind if it is new
-            self._calling[me] = callee
+            frame = sys._getframe(2)
+            self._calling[me] = (callee, id(frame), frame.f_lasti)
             self._saved[id(callee), "called"] = callee
             self._use(site, effect_of(callee), given)
             return
@@ -746,7 +747,7 @@ class PlainState(Accesses):
 
     def _get(self, site: Any, owner: Any, name: str) -> None:
         kind = kind_of(type(owner))
-        if kind is Kind.PLAIN:
+        if kind is Kind.PLAIN and name != "__dict__":
             if name in self.names:
                 self.read_attribute(owner, name)
         elif kind not in (Kind.QUIET, Kind.LOCK):

@@ -47,6 +47,7 @@ class Sharing(Undo):
         self.new: dict[int, Any] = {}
         """The objects that are being filled."""
         self._calling: dict[int, Any] = {}
+        """The class that each thread has called last, if nothing else since, with the place of the call."""
         self._spaces: dict[int, tuple[Any, Any]] = {}
         self._sources: dict[int, tuple[Any, list[Any]]] = {}
         self._calls_back = False
@@ -57,10 +58,13 @@ class Sharing(Undo):
         if not self.listens:
             return
         me = self._me()
-        calling = self._calling.get(me)
+        calling, caller, at = self._calling.get(me) or (None, 0, 0)
         self._calling[me] = None
         if not (isinstance(calling, type) and isinstance(owner, calling)) or id(owner) in self._lying:
             return
+        frame = sys._getframe(2).f_back
+        if caller and (frame is None or id(frame) != caller or not 0 <= frame.f_lasti - at <= _NEAR):
+            return  # that call has failed, and something else calls `__init__`
         if type(calling.__new__) is FunctionType or not is_empty(owner):
             return  # an older one, which `__new__` has given, or may have
         if id(owner) in self._touched or self._outlives(owner):
@@ -288,6 +292,8 @@ EVERYTHING: Final = _Everything()
 OF_ALL_NAMES: Final = ("__class__", "__dict__")
 """Attributes on which every attribute of an object depends."""
 BOUND: Final = (type(len), type(object().__str__))
+_NEAR: Final = 24
+"""Bytes of code between a site and its call, at most: the next call is farther away."""
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
 """Types of C whose objects refer to nothing that another object shows."""
 _IS_COLLECTED: Final = 1 << 14

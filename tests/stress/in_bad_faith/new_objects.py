@@ -382,3 +382,51 @@ class OfKeptMethod(Shared):
 
     def read(self) -> Any:
         return (0, 0) if self.node is None else self.node.both()
+
+
+@is_wrong
+class OfFailedCallBefore(Shared):
+    class Node:
+        a = b = 0
+
+        def __init__(self, x: int) -> None:
+            self.a = x
+            self.b = x
+
+    def put(self, x: int) -> None:
+        node = self.node = object.__new__(self.Node)
+        fills = map(self.Node.__init__, [node], [x])
+        with contextlib.suppress(TypeError):
+            self.Node()
+        for _ in fills:
+            pass
+
+
+@is_wrong
+class OfFailedCallJustBefore(Shared):
+    class Node(OfFailedCallBefore.Node):
+        pass
+
+    def put(self, x: int) -> None:
+        node = self.node = object.__new__(self.Node)
+        fills = map(self.Node.__init__, [node], [x])
+        try:  # noqa: SIM105 - it leaves fewer instructions between
+            self.Node()
+        except TypeError:
+            pass
+        for _ in fills:
+            pass
+
+
+@is_wrong
+class OfDictionaryByName(Shared):
+    class Node:
+        def __init__(self, of: Shared, x: int) -> None:
+            self.a = self.b = 0
+            of.node = super().__getattribute__("__dict__")
+            self.a = x
+            self.b = x
+
+    def read(self) -> Any:
+        node = self.node
+        return (0, 0) if node is None else (node["a"], node["b"])
