@@ -173,6 +173,25 @@ class Kept:
             return self.kept[key]
 
 
+class Counted(stress.Spec):
+    initial = 0
+
+    def step(self, state: int, op: str, args: tuple[Any, ...]) -> Any:
+        return state + 1, state + 1
+
+
+class Lucky:
+    """Its answers are right three times out of four."""
+
+    def __init__(self) -> None:
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self) -> int:
+        with self.lock:
+            self.n += 1
+            return self.n + (random.SystemRandom().random() < 0.25)
+
+
 @dataclass(frozen=True)
 class Listed:
     items: tuple[int, ...]
@@ -189,6 +208,10 @@ class TestWhatCannotBeJudged:
     def test_other_answers_are_no_fault_of_a_schedule(self, make: Callable[[], object]) -> None:
         with pytest.raises(SpecError, match=r"get\('k'\) answers .* the first time and .* the second"):
             explore(lambda: Kept(make), None, [[("get", "k")], [("get", "k")]])
+
+    def test_answers_that_are_right_by_chance(self) -> None:
+        with pytest.raises(ValueError, match="Lucky does not do the same each time"):
+            explore(Lucky, Counted(), [[("increment",)], [("increment",)]])
 
     @pytest.mark.parametrize("make", [list, lambda: Listed((1,)), random.random])  # which is put back
     def test_equal_answers_are_none(self, make: Callable[[], object]) -> None:
