@@ -27,13 +27,17 @@ def _in_any_order(result: Any) -> Hashable:
 
 class Shares(Spec):
     """One queue group: its members in the order in which they came, and who is next. A match takes a turn, if there is
-    a member. Nobody is next (None) until there has been a match with these members: that one takes any of them.
+    a member. Nobody is next (None) until there has been a match with these members: that one takes any of them. Members
+    that have changed after a match are drawn by lot from then on (LOTS).
 
     >>> spec = Shares()
     >>> spec.step((("f", "x"), ("f", "y"), 1), "match", ("a/b",))
     ((('f', 'x'), ('f', 'y'), 0), ('y',))
     >>> sorted(spec.successors((("f", "x"), ("f", "y"), None), "match", ("a/b",), ("y",)))
     [(('f', 'x'), ('f', 'y'), 0)]
+    >>> after, _ = spec.step((("f", "x"), 0), "subscribe", ("f", "y"))
+    >>> [spec.successors(after, "match", ("a/b",), (who,)) == [after] for who in "xyz"]
+    [True, True, False]
     """
 
     name = "shares"
@@ -46,14 +50,14 @@ class Shares(Spec):
         *members, turn = state
         match op:
             case "subscribe":
-                return (state, False) if args in members else ((*members, args, None), True)
+                return (state, False) if args in members else ((*members, args, _after_change(turn)), True)
             case "unsubscribe" if args not in members:
                 return state, False
             case "unsubscribe":
-                return (*[member for member in members if member != args], None), True
+                return (*[member for member in members if member != args], _after_change(turn)), True
             case "has_match":
                 return state, bool(members)
-            case "match" if members and turn is not None:
+            case "match" if members and isinstance(turn, int):
                 return (*members, (turn + 1) % len(members)), (members[turn][1],)
             case "match":
                 return state, ()
@@ -67,13 +71,24 @@ class Shares(Spec):
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         *members, turn = state
-        if op != "match" or turn is not None or not members:
+        if op != "match" or isinstance(turn, int) or not members:
             return super().successors(state, op, args, result)
+        if turn is LOTS:
+            return [state] if result in [(who,) for _, who in members] else []
         turns = [(*members, place) for place in range(len(members))]
         return [after for each in turns for after in super(Shares, self).successors(each, op, args, result)]
 
     def normalise(self, op: str, result: Any) -> Hashable:
         return _in_any_order(result) if op in {"subscriptions", "members"} else freeze(result)
+
+
+LOTS: Final = "lots"
+"""The turn of a group that has changed since a message: each of the next ones is drawn by lot, for longer than any of
+our histories."""
+
+
+def _after_change(turn: Any) -> Any:
+    return None if turn is None else LOTS
 
 
 class Exclusions(Spec):
