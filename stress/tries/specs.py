@@ -28,7 +28,7 @@ def _in_any_order(result: Any) -> Hashable:
 class Shares(Spec):
     """One queue group: its members in the order in which they came, and who is next. A match takes a turn, if there is
     a member. Nobody is next (None) until there has been a match with these members: that one takes any of them. Members
-    that have changed after a match are drawn by lot from then on (LOTS).
+    that have changed after a match are drawn by lot from then on (LOTS), until the last has left.
 
     >>> spec = Shares()
     >>> spec.step((("f", "x"), ("f", "y"), 1), "match", ("a/b",))
@@ -50,11 +50,11 @@ class Shares(Spec):
         *members, turn = state
         match op:
             case "subscribe":
-                return (state, False) if args in members else ((*members, args, _after_change(turn)), True)
+                return (state, False) if args in members else (_changed([*members, args], turn), True)
             case "unsubscribe" if args not in members:
                 return state, False
             case "unsubscribe":
-                return (*[member for member in members if member != args], _after_change(turn)), True
+                return _changed([member for member in members if member != args], turn), True
             case "has_match":
                 return state, bool(members)
             case "match" if members and isinstance(turn, int):
@@ -87,8 +87,9 @@ LOTS: Final = "lots"
 our histories."""
 
 
-def _after_change(turn: Any) -> Any:
-    return None if turn is None else LOTS
+def _changed(members: list[Any], turn: Any) -> State:
+    """Return the group with these members. One that has lost its last member is gone: the next is new."""
+    return (*members, LOTS if members and turn is not None else None)
 
 
 class Exclusions(Spec):

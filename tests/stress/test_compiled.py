@@ -128,6 +128,21 @@ def test_a_group_takes_turns() -> None:
     assert state == (None,)
 
 
+def test_members_that_change_after_a_message_are_drawn_by_lot_until_the_last_has_left() -> None:
+    spec = Shares()
+    state: Any = (("f", "x"), 0)
+    (state,) = spec.successors(state, "subscribe", ("f", "y"), True)
+    for who in "yyx":
+        (state,) = spec.successors(state, "match", ("a/b",), (who,))
+    assert [*spec.successors(state, "match", ("a/b",), ("z",))] == []
+    for who in "xy":
+        (state,) = spec.successors(state, "unsubscribe", ("f", who), True)
+    for who in "xy":
+        (state,) = spec.successors(state, "subscribe", ("f", who), True)
+    (state,) = spec.successors(state, "match", ("a/b",), ("y",))
+    assert [*spec.successors(state, "match", ("a/b",), ("y",))] == []
+
+
 def test_who_begins_in_a_group_is_open_and_who_follows_is_not() -> None:
     spec = Shares()
     both = (("f", "x"), ("f", "y"))
