@@ -51,7 +51,7 @@ from stress.explorer.token import TokenError, decode, encode, known_in
 from stress.explorer.trace import Given, execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
-from stress.history import UNSEEN, Call, History, Operation
+from stress.history import UNSEEN, Call, History, Operation, Raised
 from stress.recorder.workload import as_calls, refuse_misfits
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
@@ -392,12 +392,14 @@ class _Exploration:
         returned = [0] * len(self._scenario.threads)
         knowledge = self._subject.plain.knowledge
         earliest: Execution | None = None
+        raised: Raised | None = None
         try:
             for finding in self._attempts(plan):
                 if knowledge.has_grown():
                     return None
                 executions += 1
                 returned = list(map(max, returned, map(len, self._machine.execution.logs)))
+                raised = _raised_by_all(self._machine.execution) if raised or executions == 1 else None
                 if finding is not None:
                     self._refuse_meetings(finding)
                     self._refuse_unknown_circles(finding)
@@ -437,6 +439,8 @@ class _Exploration:
         told = str(plan)
         if CLOCK[1] in knowledge.variables:
             told += ", by a clock that stands still but for sleeps and waits"
+        if raised is not None:
+            told += f", and each call {raised!r}"
         told = ", but ".join([told, *missing])
         return replace(self._outcome(told, executions, verdict), missing=tuple(missing))
 
@@ -536,11 +540,13 @@ class _Exploration:
     def _refuse_nothing(self) -> None:
         if self._is_drawn and self._subject.plain.knowledge.codes:
             return  # drawn calls may all read
-        if all(slot._name is None or slot._name is CLOCK for slot in self._machine.execution.slots):
+        execution = self._machine.execution
+        if all(slot._name is None or slot._name is CLOCK for slot in execution.slots):
+            raised = _raised_by_all(execution)
             raise ValueError(
                 f"there is nothing to explore: no call of {self._scenario} accesses an AtomicReference that was made "
                 "during the exploration, a lock or the like, or a plain attribute or container that changes, or passes "
-                "a switch_point"
+                f"a switch_point{'' if raised is None else f'; each of them {raised!r}'}"
             )
 
     def replay(self, token: str) -> Explored:
@@ -600,6 +606,13 @@ class _Exploration:
             again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)
         return replace(outcome, token=token, found=report)
+
+
+def _raised_by_all(execution: Execution) -> Raised | None:
+    """What all calls of an execution raised; None if one of them returned or they raised different exceptions."""
+    answers = [answer for log in execution.logs for *_, answer in log]
+    raised = {Raised.of(answer) for answer in answers if isinstance(answer, BaseException)}
+    return raised.pop() if len(raised) == 1 and all(isinstance(answer, BaseException) for answer in answers) else None
 
 
 def _answers(finding: Finding) -> list[tuple[Any, ...]]:

@@ -135,6 +135,24 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"there is nothing to explore: no call of Plain: add\(1\) \| add\(2\) "):
             explore(Plain, TotalSpec(), ADDS)
 
+    def test_an_object_whose_calls_all_raise(self) -> None:
+        class Mistaken:
+            def add(self, amount: Any) -> Any:
+                return int(f"{amount} pounds")
+
+        with pytest.raises(ValueError, match=r"a switch_point; each of them raised ValueError\(invalid"):
+            explore(Mistaken, None, ADDS)
+
+    def test_an_object_whose_calls_all_raise_after_an_access_is_right_and_that_is_said(self) -> None:
+        class Mistaken(Total):
+            def add(self, amount: int) -> None:
+                total: Any = self.n.load()
+                total.add(amount)
+
+        outcome = explore(Mistaken, None, ADDS)
+        assert outcome.verdict is Verdict.LINEARIZABLE
+        assert "and each call raised AttributeError('int' object has no attribute 'add')" in outcome.summary
+
     def test_an_object_that_does_not_do_the_same_each_time(self) -> None:
         turns = itertools.count()
 
