@@ -24,6 +24,7 @@ from stress.cli import output
 from stress.cli.known import known
 from stress.history import HistoryError
 from stress.processes import WorkFailed
+from stress.recorder.fresh import Refused
 from stress.spec import SpecError
 
 __all__ = ["commands", "main"]
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (HistoryError, OSError) as error:
         output.aside(error)
         return output.status_now()
-    except (WorkFailed, SpecError) as error:
+    except (WorkFailed, SpecError, Refused) as error:
         output.aside(error)
         return output.status_now(BROKEN_OFF)
     except Exception:  # noqa: BLE001 - status 1 would mean that the object is wrong

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from stress.explorer import sites
 from stress.explorer.places import Place
+from stress.explorer.policy import Treatment, treatment_of
 
 __all__ = ["CallBacks"]
 
@@ -61,7 +62,9 @@ class CallBacks:
         if me not in self.marks:
             return
         caller = frame.f_back
-        while caller is not None and caller.f_code.co_filename == sites.__file__:
+        while caller is not None and (
+            caller.f_code.co_filename == sites.__file__ or treatment_of(caller.f_code) is Treatment.OPAQUE
+        ):
             caller = caller.f_back
         for marked, at, place, changes in reversed(self.marks[me]):
             if marked is caller:

@@ -97,8 +97,8 @@ _know("looks", os.stat, os.lstat, os.fstat, os.access, os.listdir, os.scandir, o
       gc.get_threshold, sys.getrecursionlimit, sys.getswitchinterval)  # fmt: skip
 _know("outside", open)
 _know("none", *(each for name, each in vars(os).items() if name.startswith(("W", "major", "minor")) and callable(each)))
-_know("shallow", len, list, tuple, set, frozenset, dict, iter, reversed, enumerate, zip, map, filter, any, all,
-      bool, int, float, complex, ord)  # fmt: skip
+_know("shallow", len, list, tuple, set, frozenset, iter, reversed, enumerate, zip, map, filter, bool, int, float,
+      complex, ord)  # fmt: skip
 _know("set", setattr, delattr)
 _know("get", getattr, hasattr)
 _know("next", next)
@@ -133,7 +133,7 @@ def effect_of(function: Any) -> Effect:
     if kind in (operator.itemgetter,):
         return "read"
     if kind in (operator.attrgetter, operator.methodcaller):
-        return "names" if kind is operator.attrgetter else "change"
+        return "whole" if kind is operator.attrgetter else "change"
     if kind is weakref.ref or isinstance(function, types.GenericAlias):
         return "none"
     module = getattr(function, "__module__", None) or ""
@@ -196,6 +196,25 @@ def changes_what_it_is_given(function: Any) -> bool:
     if kind is types.BuiltinFunctionType and isinstance(function.__self__, types.ModuleType):
         return effect_of(function) in ("set", "first", "next", "change", "outside")
     return False
+
+
+def reads_attributes(function: Any) -> bool:
+    """Whether a function in C, which another one may call, reads attributes of what it is given."""
+    function, _ = unwrapped(function, ())
+    kind = type(function)
+    if kind is operator.attrgetter:
+        return True
+    if kind in _DESCRIBED:
+        return function.__name__ in READS_ATTRIBUTES
+    if kind not in (types.BuiltinFunctionType, types.MethodWrapperType):
+        return False
+    if isinstance(function.__self__, types.ModuleType):
+        return effect_of(function) in ("get", "names", "space", "whole")
+    return function.__name__ in READS_ATTRIBUTES
+
+
+READS_ATTRIBUTES: Final = frozenset({"__getattribute__", "__reduce__", "__reduce_ex__", "format", "format_map"})
+"""Methods in C that read attributes of an object, or of what they are given."""
 
 
 def _changes_its_object(of: type, name: str) -> bool:

@@ -7,11 +7,13 @@ every one from the moment at which an instruction meets something that it has no
 
 from __future__ import annotations
 
+import _weakrefset
 import dis
 import gc
 import os
 import sys
 import sysconfig
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, partialmethod
@@ -125,6 +127,8 @@ def _is_profiled() -> bool:
 def is_last_word(frame: FrameType | None) -> bool:
     """Whether an object ends, or something is told of its end: exceptions are printed then, and go no further."""
     while frame is not None and frame.f_code.co_name != "__del__":
+        if frame.f_code.co_filename in _OF_ENDS and frame.f_code.co_name in ("__call__", "remove", "_remove"):
+            return True
         caller = frame.f_back
         if caller is not None and dis.opname[caller.f_code.co_code[caller.f_lasti]] in _ENDING:
             return True
@@ -132,6 +136,7 @@ def is_last_word(frame: FrameType | None) -> bool:
     return frame is not None
 
 
+_OF_ENDS: Final = (weakref.__file__, _weakrefset.__file__)
 _ENDING: Final = frozenset({
     "POP_TOP", "STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF", "STORE_GLOBAL", "DELETE_GLOBAL",
     "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR",

@@ -22,6 +22,7 @@ from typing import Any, Final, cast
 from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone, AnyAnswer
+from stress.explorer.between import missed_between
 from stress.explorer.bounded import bounded
 from stress.explorer.clock import CLOCK
 from stress.explorer.dpor import reduced
@@ -48,7 +49,7 @@ from stress.explorer.scenario import Around, Program, Scenario, describe
 from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode, known_in
-from stress.explorer.trace import Given, execute_again, trace
+from stress.explorer.trace import Given, OneByOne, execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import UNSEEN, Call, History, Operation, Raised
@@ -191,6 +192,8 @@ def explore(
     """
     if preemptions is not None and samples is not None:
         raise ValueError("schedules with few preemptions, or samples: choose one")
+    if (preemptions is not None and preemptions < 0) or (samples is not None and samples < 1):
+        raise ValueError("preemptions are 0 or more, and samples 1 or more")
     plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration, races=races)
     around = Around(as_calls(at_start), as_calls(at_end))
     scenarios = _scenarios(threads)
@@ -199,6 +202,8 @@ def explore(
     if check is not None and invariant is not None:
         raise ValueError("check and invariant are the same: give one")
     check = invariant if check is None else check
+    if check is not None and not callable(check):
+        raise TypeError(f"the invariant must be a function of the object, not {check!r}")
     threads, actions = _actions(threads)
 
     def bound(made: Any, op: str) -> Callable[..., Any]:
@@ -359,6 +364,8 @@ class _Exploration:
         self._machine, self._subject, self._target, self._scenario = machine, subject, target, scenario
         self._is_drawn = began is not None
         self._began = time.monotonic() if began is None else began
+        self._at_first: tuple[Any, ...] | None = None
+        """The answers of calls that were made one after another, before anything else had run to its end."""
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
         if self._machine.progress is not None:
@@ -398,6 +405,7 @@ class _Exploration:
                 if knowledge.has_grown():
                     return None
                 executions += 1
+                self._note_first(self._machine.execution)
                 returned = list(map(max, returned, map(len, self._machine.execution.logs)))
                 raised = _raised_by_all(self._machine.execution) if raised or executions == 1 else None
                 if finding is not None:
@@ -418,6 +426,9 @@ class _Exploration:
                 if earliest is not None:
                     for _ in range(_AGAIN):
                         execute_again(self._on(self._scenario), earliest)
+                    if plan.is_all:
+                        missed = missed_between(self._on(self._scenario), self._subject.plain, Random(plan.seed))
+                        missing += [missed] if missed else []
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
         except NewCode:
@@ -486,6 +497,16 @@ class _Exploration:
         plain = self._subject.plain
         for what, where in plain.lost.items():
             raise Refused(f"{what} ({where})")
+        if self._at_first is not None and finding.scenario is self._scenario:
+            now, is_wrong = self._on(finding.scenario).run(OneByOne())
+            if is_wrong is not None:  # perhaps since what was used before any execution had ended
+                for what, where in plain.used.items():
+                    raise Refused(f"even calls that are made one after another are not right, and {what} ({where})")
+            if now.answers != self._at_first:
+                raise Refused(
+                    "what outlives an execution cannot be put back: calls that are made one after another answer "
+                    "otherwise than at first"
+                )
         _, again = self._on(finding.scenario).run(Given(finding.order))
         kept = plain.kept_alive()
         if kept:
@@ -494,6 +515,22 @@ class _Exploration:
             for what, where in plain.used.items():
                 raise Refused(f"the same schedule, executed again, gives other answers, and {what} ({where})")
             raise Drift("the same schedule, executed again, gives other answers")
+        if finding.kind == "history":
+            self._refuse_what_is_early(finding)
+
+    def _note_first(self, execution: Execution) -> None:
+        if self._at_first is None and not execution.trouble and execution.order == sorted(execution.order):
+            self._at_first = execution.answers
+
+    def _refuse_what_is_early(self, finding: Finding) -> None:
+        """A call may begin just before its first step. If it answers otherwise then, it has read something before."""
+        self._machine.begins_late = True
+        try:
+            _, late = self._on(finding.scenario).run(Given(finding.order))
+        finally:
+            self._machine.begins_late = False
+        if late is None or _answers(late) != _answers(finding):
+            raise Refused("an access was not seen: calls answer otherwise if each begins just before its first step")
 
     def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
         """Whether some calls, each of which waits alone after those `before`, do not all wait if threads make them."""

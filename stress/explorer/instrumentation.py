@@ -38,7 +38,7 @@ _INPLACE: Final = 13
 _IS_DIVIDED: Final = not gil_enabled()
 """Whether other threads may run while one instruction reads several things that Python's own types hold."""
 _WHOLE: Final = frozenset({
-    "CONTAINS_OP", "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND",
+    "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND",
     "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE",
 })  # fmt: skip
 _BUILDS: Final = frozenset({"BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
@@ -148,6 +148,8 @@ class _Copy:
             self._divide(each, before, line)
         elif name in _WHOLE:
             before += self._look(sites.Whole(code, line), 1)
+        elif name == "CONTAINS_OP":  # what is in there is compared
+            before += self._look(sites.Deep(code, line), 1)
         elif name in ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"):
             has_spec = (name == "FORMAT_VALUE" and arg & 4) or name == "FORMAT_WITH_SPEC"
             before += self._look(sites.Deep(code, line), 2 if has_spec else 1)

@@ -93,7 +93,14 @@ def forget_kinds() -> None:
     _kinds.clear()
 
 
+_MADE_OF_LOCKS: Final = (
+    threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore,
+)  # fmt: skip
+
+
 def _found(of: type) -> Kind:
+    if of in _MADE_OF_LOCKS:
+        return Kind.LOCK
     for base, kind in _BY_BASE:
         if issubclass(of, base):
             return kind

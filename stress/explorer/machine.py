@@ -174,6 +174,10 @@ class Machine:
         self._granted = False
         self._waiting: dict[int, Any] = {}
         self.fair = False
+        self.begins_late = False
+        """Whether each call of a thread begins just before its first step."""
+        self.between = False
+        """Whether threads stop between steps, too (`pause`). Then the beginning and the end of a call are steps."""
         self._looks_for_circles = False
         self._read: list[dict[Any, Any]] = []
         self._held: list[int] = []
@@ -324,6 +328,10 @@ class Machine:
         try:
             for method, args in self._plans[me]:
                 begun[me] = -2
+                if self.begins_late:
+                    self._await_first(me)
+                elif self.between:
+                    self._before(_NOWHERE)
                 try:
                     answer = method(*args)
                 except ANSWERS as error:
@@ -334,7 +342,9 @@ class Machine:
                     self._concludes(is_circle=False)
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught the exception that was to end it
-                if self._granted or begun[me] == -2:  # a call without any access: make one, so that it has a time
+                if (
+                    self._granted or begun[me] == -2 or self.between
+                ):  # a call without any access: make one, so that it has a time
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
                 log.append((begun[me], returned, as_it_is(answer)))
@@ -354,6 +364,25 @@ class Machine:
         except BaseException as error:  # noqa: BLE001 - not an answer: re-raised for the caller of the machine
             self._escaped, self.enabled = self.outside.behind(error) or error, 0
         return MAIN
+
+    def _await_first(self, me: int) -> None:
+        """Begin a call when it is decided that this thread makes the next step."""
+        if not self._granted:
+            to = self._decide(me)
+            if to != me:
+                self._hand_over(me, to)
+            self._granted = True
+
+    def pause(self, decide: Callable[[int], int]) -> None:
+        """Let another thread run, if `decide` says so, where the running one is about to make no step."""
+        me = self._current
+        if me < 0 or self._begun[me] == -1 or self._alone is not None:
+            return
+        to = decide(me)
+        if to != me:
+            granted, self._granted = self._granted, False
+            self._hand_over(me, to)
+            self._granted = granted
 
     def _after_end(self) -> int:
         """The thread that continues when one has ended; `MAIN` if that is to see whether any can."""
@@ -481,7 +510,7 @@ class Machine:
             place = (_ENTERS, place)
         turns = self._turns[me]
         if place not in read:
-            read[place] = turns, None
+            read[place] = turns, None, 0
         elif read[place][0] != turns:
             self._mind_circle(me, read, place)
 
@@ -514,10 +543,13 @@ class Machine:
                 read.clear()
 
     def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
-        """Make a thread wait that is about to read what it has read before, if it is in the same state."""
+        """Make a thread wait that is about to read what it has read before, if it is in the same state. After many
+        turns, it is taken for one that goes in a circle even if its variables change: it may double its delay.
+        """
         now = (self._released[me] if self._held[me] else None, *_standing())
-        if now != read[place][1]:
-            read[place] = self._turns[me], now
+        others = read[place][2] + (now != read[place][1])
+        if now != read[place][1] and others < _MANY_TURNS:
+            read[place] = self._turns[me], now, others
         elif self._alone is None:
             where = _where()
             is_circle = self.is_circle(where)
@@ -654,6 +686,7 @@ _ENTERS: Final = object()
 _GRACE: Final = 1_000
 _TRIED: Final = 2_000
 """Steps that a loop is given to end by itself."""
+_MANY_TURNS: Final = 60
 _MOST_TURNS: Final = 3
 _MOST_PASSED: Final = 10
 _LOOKS_ON: Final = (

@@ -109,7 +109,7 @@ class ObjectMachine(Machine):
     @property
     def begins_early(self) -> bool:
         """As `Machine.begins_early`. What a function does before its first mark belongs to its first step."""
-        return self.plain is not None and not self.plain.stepped.has_marks
+        return self.plain is not None and not self.plain.stepped.has_marks and not (self.begins_late or self.between)
 
     def looks_at_clock(self) -> None:
         """As `Machine.looks_at_clock`."""
@@ -231,7 +231,9 @@ def subject_of(
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
     """The subject within the block, including its plain state and primitives that were made before."""
-    plain = PlainState(machine.seam, machine.primitives.instead_of, machine.primitives.modules, machine.outside)
+    plain = PlainState(
+        machine.seam, machine.primitives.instead_of, machine.primitives.modules, machine.outside, [factory]
+    )
     outliving = Outliving(machine, plain)
     with plain.stepping(), outliving:
         machine.plain = plain

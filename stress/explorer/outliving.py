@@ -8,20 +8,22 @@ therefore all of this is copied beforehand, and compared after.
 from __future__ import annotations
 
 import builtins
+import gc
 import os
 import sys
 import sysconfig
+import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import BytesIO, StringIO
 from operator import is_
 from random import Random
-from types import ModuleType
+from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
-from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
+from stress.explorer.kinds import CONTAINERS, LOCKS, Kind, is_of_c, kind_of
 from stress.explorer.policy import Treatment, treatment_of_file
 
 __all__ = ["OF_C", "Snapshot", "fill_again", "items_of", "set_again", "state_again"]
@@ -36,46 +38,95 @@ _MISSING: Final = object()
 
 
 class Snapshot:
-    """The state of the program's own modules, classes, and what they hold; `put_back` restores it."""
+    """The state of the program's own modules, classes, and what they hold, and of what the `roots` lead to. `put_back`
+    restores it.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, roots: Iterable[Any] = ()) -> None:
         self._spaces: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._classes: list[tuple[type, dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
-        seen: dict[int, Any] = {}
-        waiting: list[Any] = [vars(module) for module in (builtins, *_own_modules())]
-        for names in waiting:
-            self._spaces.append((names, dict(names)))
-        seen.update((id(names), names) for names in waiting)
-        waiting = [value for names in waiting[1:] for value in names.values()]
-        while waiting and len(seen) < _MOST:
+        self._places: list[tuple[Any, Any, Any]] = []
+        """Slots of objects, and what is in closures: a descriptor, its owner and the value."""
+        self._states: list[Callable[[], object]] = []
+        self._locks: list[Any] = []
+        """Those that are free."""
+        self._seen: dict[int, Any] = {}
+        modules = [self._space(vars(module)) for module in (builtins, *_own_modules())]
+        waiting: list[Any] = [*roots, *(value for names in modules[1:] for value in names)]
+        while waiting and len(self._seen) < _MOST:
             each = waiting.pop()
-            if id(each) in seen:
-                continue
-            kind = kind_of(type(each))
-            if kind is Kind.TYPE and _is_own(each):
-                seen[id(each)] = each
-                held = {name: value for name, value in vars(each).items() if not name.startswith("__")}
-                self._classes.append((each, held))
-                waiting += held.values()
-            elif kind is Kind.CONTAINER and not (isinstance(each, dict) and dict.__contains__(each, "__builtins__")):
-                seen[id(each)] = each
-                copy = items_of(each)
-                self._containers.append((each, copy))
-                waiting += copy.values() if isinstance(copy, dict) else copy
-            elif kind is Kind.PLAIN or kind in OF_C:
-                if not _has_own_state(type(each)):
-                    if kind in OF_C:
-                        seen[id(each)] = each
-                    continue
-                seen[id(each)] = each  # taken as a whole, it may have attributes, too
-                space = getattr(each, "__dict__", None)
-                if type(space) is dict:
-                    self._spaces.append((space, dict(space)))
-                    waiting += space.values()
+            if id(each) not in self._seen:
+                waiting += self._parts(each)
         self.is_whole = not waiting
         """Whether all is in it."""
-        self._seen = seen
+
+    def _parts(self, each: Any) -> Iterable[Any]:
+        """What an object leads to; its own state is noted."""
+        of, kind = type(each), kind_of(type(each))
+        if kind is Kind.TYPE and _is_own(each):
+            self._seen[id(each)] = each
+            held = {name: value for name, value in vars(each).items() if not name.startswith("__")}
+            self._classes.append((each, held))
+            return *vars(each).values(), *each.__mro__, of
+        if kind is Kind.CONTAINER and not (isinstance(each, dict) and dict.__contains__(each, "__builtins__")):
+            self._seen[id(each)] = each
+            copy = items_of(each)
+            self._containers.append((each, copy))
+            return copy.values() if isinstance(copy, dict) else copy
+        if of is FunctionType:
+            return self._parts_of_function(each)
+        if of in LOCKS:
+            self._seen[id(each)] = each
+            self._locks += [each] if _is_free(each) else []
+            return ()
+        leads = _leads(each, kind)
+        if leads is not None:
+            self._seen[id(each)] = each
+            return leads
+        if of is SimpleNamespace or isinstance(each, BaseException):
+            self._seen[id(each)] = each
+            return self._space(vars(each))
+        return self._parts_of_object(each, kind) if kind is Kind.PLAIN or kind in OF_C else ()
+
+    def _space(self, names: dict[str, Any]) -> Iterable[Any]:
+        if id(names) not in self._seen:
+            self._seen[id(names)] = names
+            self._spaces.append((names, dict(names)))
+        return list(names.values())
+
+    def _place(self, descriptor: Any, owner: Any) -> Any:
+        value = _got(descriptor, owner)
+        self._places.append((descriptor, owner, value))
+        return value
+
+    def _parts_of_function(self, function: FunctionType) -> Iterable[Any]:
+        self._seen[id(function)] = function
+        file = function.__code__.co_filename
+        if file.startswith(_INSTALLED) or treatment_of_file(file) is not Treatment.EXPLORED:
+            return ()
+        parts = [*self._space(vars(function)), *(function.__defaults__ or ())]
+        if function.__kwdefaults__ is not None:
+            parts += self._space(function.__kwdefaults__)
+        for cell in function.__closure__ or ():
+            if id(cell) not in self._seen:
+                self._seen[id(cell)] = cell
+                parts.append(self._place(_CONTENT, cell))
+        return parts
+
+    def _parts_of_object(self, each: Any, kind: Kind) -> Iterable[Any]:
+        is_own = _has_own_state(type(each))
+        if is_own or kind in OF_C:
+            self._seen[id(each)] = each  # taken as a whole, it may have attributes, too
+        back = state_again(each) if kind in OF_C else None
+        if back is not None:
+            self._states.append(back)
+        if not is_own:
+            return ()
+        parts = list(each) if isinstance(each, (tuple, frozenset)) else []
+        parts += [self._place(slot, each) for slot in _slots_of(type(each))]
+        space = getattr(each, "__dict__", None)
+        return [*parts, *self._space(space)] if type(space) is dict else parts
 
     def has(self, each: Any) -> bool:
         """Whether something was there before."""
@@ -83,6 +134,18 @@ class Snapshot:
 
     def put_back(self) -> None:
         """Restore what has been changed."""
+        for descriptor, owner, value in self._places:
+            if _got(descriptor, owner) is not value:
+                if value is _MISSING:
+                    descriptor.__delete__(owner)
+                else:
+                    descriptor.__set__(owner, value)
+        for back in self._states:
+            back()
+        for lock in self._locks:
+            # Code without steps has taken it, and was ended. While others run, nobody knows whose it is.
+            while not _is_free(lock) and (type(lock) is not LOCKS[0] or _is_alone()):
+                lock.release()
         for names, before in self._spaces:
             if list(names) == list(before) and all(map(is_, names.values(), before.values())):
                 continue
@@ -101,6 +164,53 @@ class Snapshot:
         for container, before in self._containers:
             if not _are_same(items_of(container), before):
                 fill_again(container, before)
+
+
+def _leads(each: Any, kind: Kind) -> Iterable[Any] | None:
+    """What something leads to that has no state of its own; None if it may have."""
+    of = type(each)
+    if of is tuple or of is frozenset:
+        return tuple(each)
+    if of is MethodType:
+        return each.__self__, each.__func__
+    if of in (staticmethod, classmethod):
+        return (each.__func__,)
+    if of is property:
+        return each.fget, each.fset, each.fdel
+    if of is partial:
+        return each.func, *each.args, *each.keywords.values()
+    if kind is Kind.VIEW:
+        return gc.get_referents(each)
+    if kind is Kind.CACHE:
+        return (getattr(each, "__wrapped__", None),)
+    return None
+
+
+def _is_free(lock: Any) -> bool:
+    """Whether a lock is free, or a reentrant one is not this thread's."""
+    return not (lock.locked() if type(lock) is LOCKS[0] else lock._is_owned())
+
+
+def _is_alone() -> bool:
+    """Whether no thread runs but this one, and those of the exploration, which wait for it."""
+    return all(
+        each is threading.current_thread() or each.name.startswith("explored-") for each in threading.enumerate()
+    )
+
+
+_CONTENT: Final[Any] = CellType.cell_contents
+
+
+def _slots_of(of: type) -> tuple[Any, ...]:
+    own = [vars(base).values() for base in of.__mro__ if not is_of_c(base)]
+    return tuple(each for values in own for each in values if type(each) is MemberDescriptorType)
+
+
+def _got(descriptor: Any, owner: Any) -> Any:
+    try:
+        return descriptor.__get__(owner)
+    except (AttributeError, ValueError):
+        return _MISSING
 
 
 def _own_modules() -> Iterator[ModuleType]:

@@ -30,6 +30,7 @@ from stress.explorer.attempts import attempt
 from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
 from stress.explorer.calls import (
+    READS_ATTRIBUTES,
     changes_what_it_is_given,
     effect_of,
     effect_of_opaque,
@@ -37,6 +38,7 @@ from stress.explorer.calls import (
     is_reading_method,
     is_state,
     method_effect,
+    reads_attributes,
     unwrapped,
 )
 from stress.explorer.clock import CLOCK
@@ -48,10 +50,11 @@ from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.outside import Outside
-from stress.explorer.places import FOREIGN
+from stress.explorer.places import FOREIGN, Several, meet
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
+from stress.explorer.stand_ins import ClassOfLocks
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import Primitive, refuse_private
 from stress.explorer.undo import MAIN
@@ -71,11 +74,13 @@ class PlainState(Accesses):
         make_twin: Callable[[Any], Any],
         modules: Mapping[ModuleType, ModuleType],
         outside: Outside,
+        roots: Iterable[Any] = (),
     ) -> None:
         super().__init__(seam, make_twin)
         self.stepped = Stepped()
         self.call_backs = CallBacks(__file__)
         self._modules = modules
+        self._twins_before: dict[int, tuple[Any, Any]] = {}
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
         self.entered = Entered(self._has_entered, self._is_explored)
@@ -85,7 +90,7 @@ class PlainState(Accesses):
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
-        self._before = Snapshot()
+        self._before = Snapshot(roots)
         self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -203,6 +208,7 @@ class PlainState(Accesses):
         factory's, or on one with these `marks`.
         """
         self.put_back()
+        self._twins_before, self._twins = self._twins, {}
         self._saved.update(marks)
         self._calls(factory)
         self._quick.clear()
@@ -217,7 +223,12 @@ class PlainState(Accesses):
     def alone_ends(self) -> None:
         """These calls have been made."""
         self.listens = False
+        self._twins = self._twins_before
         self.put_back()
+
+    def marks(self) -> dict[Any, Any] | None:
+        """As `Undo.marks`; a lock that outlives the object, and is held, is to be put back, too."""
+        return None if self._holds_twin() else super().marks()
 
     # ------------------------------------------------------------------------------------------------------- steps
 
@@ -291,6 +302,8 @@ class PlainState(Accesses):
             return owner
         if kind is Kind.MODULE and self.listens and owner in self._modules:
             return self._modules[owner]
+        if kind is Kind.TYPE and name in ("__enter__", "__exit__") and kind_of(owner) is Kind.LOCK:
+            return ClassOfLocks(owner, self._twin)
         if name == "__dict__":
             self._note_space(owner)
             if not self._counts():
@@ -418,6 +431,11 @@ class PlainState(Accesses):
     def operate(self, _: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
         left, right = operands
+        space = self._space_of(left) if changes else None
+        if space is not None and isinstance(right, dict):
+            for name in right:
+                self.change_attribute(space, name)
+            return
         is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
         if is_changed:
             self._save_reachable(left, is_changed=True)
@@ -559,7 +577,7 @@ class PlainState(Accesses):
                 given = (callee.__self__, *given) if is_method else given
                 self._refuse(site, function)
                 self._open_by(code, given)
-                self._use(site, effect_of_opaque(function), given)
+                self._use_python(site, function, given)
             return
         if is_method:
             callee, given, of = function, (callee.__self__, *given), type(function)
@@ -639,7 +657,7 @@ class PlainState(Accesses):
         elif type(owner) in _DESCRIPTORS and name in _ACCESSES and given:
             self._use(site, _ACCESSES[name], (given[0], owner.__name__))
         elif kind is Kind.QUIET:
-            self._use(site, "read", given)
+            self._use(site, "whole" if name in READS_ATTRIBUTES else "read", given)
         elif issubclass(type(owner), BaseException) and name in _OF_EXCEPTIONS:
             self._change_exception(owner, name, given)
         else:
@@ -649,7 +667,7 @@ class PlainState(Accesses):
             elif effect == "read" and kind is Kind.TYPE:  # a method of a class, as `dict.fromkeys` and `int.from_bytes`
                 self._use(site, "outside" if effect_of(owner) == "outside" else "shallow", given)
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
-                self._use(site, "names", (owner,))
+                self._use(site, "space", (owner,))
 
     def _change_exception(self, owner: BaseException, name: str, given: tuple[Any, ...]) -> None:
         """A method of an exception is about to be called that changes it."""
@@ -686,7 +704,10 @@ class PlainState(Accesses):
         if not self._counts():
             return
         keys = self._keys_of_items(owner, changes)
-        keys += [key for key in self._keys_of_each(given, False) if key not in keys] if given else []
+        if given:
+            compares = name in _COMPARING
+            keys += self._keys_of_each((owner, *given) if compares else given, compares)
+            keys = list(dict.fromkeys(keys))
         succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
         self.call_backs.add(self._me(), self._step(keys, changes, succeeds), changes)
 
@@ -718,6 +739,8 @@ class PlainState(Accesses):
             effect = "names"
         if effect in ("read", "shallow") and any(map(changes_what_it_is_given, given)):
             effect = "change"
+        elif effect in ("read", "shallow") and any(map(reads_attributes, given)):
+            effect = "whole"
         if effect in ("first", "change"):
             for each in given if effect == "change" else given[:1]:
                 self._save_reachable(each, is_changed=effect == "first")
@@ -726,7 +749,7 @@ class PlainState(Accesses):
         if effect == "names":
             self._step(self._keys_of_all(first), False)
         elif effect == "whole":
-            self._step(self._keys_of_everything(given), False)
+            self.call_backs.add(self._me(), self._step(self._keys_of_everything(given), False), False)
         elif effect == "next":
             self.take_next(site, kind_of(type(first)), first)
         elif effect in ("shallow", "read"):
@@ -736,6 +759,32 @@ class PlainState(Accesses):
             self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), True), True)
         else:
             self.call_backs.add(self._me(), self._step(self._keys_of_arguments(given), True), True)
+
+    def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
+        """The effect of Python code without steps. It runs as a whole here, and elsewhere goes through what it is given
+        item by item. So it has a step more: what comes in between is not known to be harmless.
+        """
+        machine: Any = self._seam.scheduler
+        begun = getattr(machine, "step", 0)
+        self._use(site, effect_of_opaque(function), given)
+        if not self._counts() or machine.step == begun:
+            return
+        execution, first = machine.execution, machine.step - 1
+        name = execution.slots[first]._name
+        keys = [key for key in (name if type(name) is Several else [name]) if key != FOREIGN]
+        if not keys:
+            return
+        changes = first in execution.wrote
+        self._step(keys, changes)
+        for at in range(first + 1, machine.step - 1):
+            is_change = changes or at in execution.wrote
+            if (
+                is_change
+                and execution.order[at] != machine.identity()
+                and meet(Several(keys), execution.slots[at]._name)
+            ):
+                told = f"{function.__qualname__}, which another thread disturbs,"
+                self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
 
     def _use_outside(self, changes: bool, given: tuple[Any, ...]) -> None:
         """The effect of a call that finds or leaves something outside what it is given."""
@@ -781,6 +830,10 @@ _TYPE: Final = type
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
+_COMPARING: Final = frozenset({
+    "index", "count", "remove", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "sort",
+})  # fmt: skip
+"""Methods of containers that look into items."""
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)
 _OF_EVERY_OBJECT: Final = frozenset({
     "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",

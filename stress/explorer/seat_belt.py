@@ -34,7 +34,7 @@ def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, arou
     with Outside():
         if may_wait(spec, calls):
             return ""
-        before = Snapshot()
+        before = Snapshot([factory])
         if not _is_right(factory, spec, calls, before):
             return ""
         return _contradiction(factory, spec, program, around, seed, calls, before)

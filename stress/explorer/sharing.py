@@ -11,21 +11,24 @@ from __future__ import annotations
 import array
 import gc
 import io
+import itertools
 import random
 import sys
 import types
+from collections import deque
 from collections.abc import Iterable
 from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from stress.answers import attributes_of
-from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method
+from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method, reads_attributes, unwrapped
 from stress.explorer.filling import is_empty
 from stress.explorer.held import ATOMS, held
 from stress.explorer.kinds import CONTAINERS, Kind, kind_of
 from stress.explorer.knowledge import Knowledge
 from stress.explorer.places import FOREIGN
+from stress.explorer.policy import Refused
 from stress.explorer.slots import Seam
 from stress.explorer.undo import MAIN, Undo, kept
 
@@ -167,19 +170,21 @@ class Sharing(Undo):
             self.knowledge.learn(self.knowledge.items, where)
         return [(where, None)] if where in self._items else []
 
-    def _keys_of(self, operand: Any, deep: bool, changes: bool = False, most: int = 200) -> list[Key]:
+    def _keys_of(self, operand: Any, deep: bool, changes: bool = False) -> list[Key]:
         """The places that a read of something accesses: a container, what an iterator or a view shows, and what these
         hold.
         """
         keys: dict[Key, None] = {}
         waiting, seen = [operand], set[int]()
         is_applied = False  # whether an iterator applies a function in C that changes its items
-        while waiting and len(seen) < most:
+        while waiting:
             each = waiting.pop()
             of = type(each)
             if of in ATOMS or id(each) in seen:
                 continue
             seen.add(id(each))
+            if len(seen) > _MOST_READ:
+                raise Refused(f"a call in C may read more than {_MOST_READ:,} objects")
             kind = kind_of(of)
             if kind is Kind.CONTAINER:
                 if changes:
@@ -187,7 +192,7 @@ class Sharing(Undo):
                 keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
                 if deep:
                     waiting += list(each.values()) if isinstance(each, dict) else list(each)
-            elif of is tuple or of is frozenset:
+            elif issubclass(of, (tuple, frozenset)):
                 if deep:
                     waiting += each
             elif kind is Kind.VIEW:
@@ -195,10 +200,20 @@ class Sharing(Undo):
             elif kind is Kind.ITERATOR:
                 behind = self._behind(each)
                 waiting += behind
+                deep = deep or of not in _ONLY_GIVE
+                reading = [each for each in behind if reads_attributes(each)]
+                if reading:
+                    given = [part for each in reading for part in unwrapped(each, ())[1]]
+                    keys.update(dict.fromkeys(self._keys_of_everything((*behind, *given))))
                 if any(map(changes_what_it_is_given, behind)):
                     self._calls_back = deep = changes = is_applied = True
                 where = self._whose(each)
                 if where is not None:  # whoever reads all of it, takes its items
+                    keys[where, "next"] = None
+                    self._calls_back = True
+            elif kind is Kind.GENERATOR:
+                where = self._whose(each)
+                if where is not None:
                     keys[where, "next"] = None
                     self._calls_back = True
             elif kind is Kind.FOREIGN:
@@ -252,8 +267,11 @@ class Sharing(Undo):
         known = self._sources.get(id(iterator))
         if known is None or known[0] is not iterator:
             referents = gc.get_referents(iterator)
-            referents += [each for one in referents if type(one) is tuple for each in one]  # as of `map` and `zip`
+            groups = [one for one in referents if isinstance(one, (tuple, frozenset))]  # as of `map` and `zip`
+            referents += [each for one in groups for each in one]
             found = [each for each in referents if _may_give_items(each)]
+            if type(iterator) is itertools.chain:
+                return found  # it takes items of another one later
             known = self._sources[id(iterator)] = (iterator, found)
         return known[1]
 
@@ -298,11 +316,19 @@ _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesI
 """Types of C whose objects refer to nothing that another object shows."""
 _IS_COLLECTED: Final = 1 << 14
 _MOST_BEHIND: Final = 30
-_SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.FOREIGN)
+_MOST_READ: Final = 20_000
+_SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.GENERATOR, Kind.FOREIGN)
+_GIVING: Final[tuple[Any, ...]] = ([], {}, {}.values(), {}.items(), deque(), (), set(), range(1), range(1 << 70))
+_ONLY_GIVE: Final = frozenset({
+    *(type(iter(each)) for each in _GIVING), *(type(reversed(each)) for each in _GIVING[:5]), enumerate, zip, reversed,
+    itertools.islice, itertools.count, itertools.cycle, itertools.repeat, itertools.compress, itertools.zip_longest,
+})  # fmt: skip
+"""Iterators that give items as they are. The others may look into them, or give what these hold."""
 
 
 def _may_give_items(each: Any) -> bool:
-    return kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial) or changes_what_it_is_given(each)
+    is_source = kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial)
+    return is_source or changes_what_it_is_given(each) or reads_attributes(each)
 
 
 def behind_proxy(proxy: Any) -> Any:

@@ -240,7 +240,7 @@ class Deep(Site):
         if _state is not None:
             of = type(operand)
             kind = self.known[of]
-            if kind is not QUIET or of is tuple:
+            if kind is not QUIET or of in (tuple, frozenset):
                 _state.read_deep(self, (operand,))
 
 
@@ -437,7 +437,9 @@ class CallWithAll(Site):
             callee, given = operands
             if type(given) is not tuple:
                 _state.read_whole(self, given)
-                given = (given,)
+                kind = kind_of(type(given))
+                gives = kind in (Kind.CONTAINER, Kind.VIEW) and type(type(given).__iter__) is not FunctionType
+                given = (*given, given) if gives else (given,)
             _state.call(self, callee, given)
 
 

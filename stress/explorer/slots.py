@@ -51,6 +51,7 @@ class Seam:
         self.after: Callable[[Any], None] | None = None
         self.scheduler: Scheduler | None = None
         self.clock = 0.0
+        self.stands_for: Callable[[Any], Any] | None = None
         self.journal: deque[tuple[Any, Any]] = deque(maxlen=None if takes_back else 0)
 
     def take_back(self, mark: int = 0) -> None:

@@ -14,7 +14,20 @@ from stress.explorer.sharing import Sharing
 from stress.explorer.slots import Seam
 from stress.explorer.undo import MAIN
 
-__all__ = ["StandIns"]
+__all__ = ["ClassOfLocks", "StandIns"]
+
+
+class ClassOfLocks:
+    """A class of locks, of which a method is read to be called with a lock: what stands in for that one has it, too."""
+
+    def __init__(self, of: Any, twin: Callable[[Any], Any]) -> None:
+        self._of, self._twin = of, twin
+
+    def __getattr__(self, name: str) -> Any:
+        def method(lock: Any, *args: Any) -> Any:
+            return getattr(self._twin(lock), name)(*args)
+
+        return method
 
 
 class StandIns(Sharing):
@@ -23,7 +36,9 @@ class StandIns(Sharing):
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
         super().__init__(seam)
         self._make_twin = make_twin
+        seam.stands_for = self._twin
         self._twins: dict[int, tuple[Any, Any]] = {}
+        self._numbers: dict[int, tuple[Any, int]] = {}
         self._locals: dict[int, list[Any]] = {}
         self._localised: set[tuple[int, int]] = set()
         self._used: dict[tuple[int, int], weakref.ref[Any]] = {}
@@ -88,15 +103,24 @@ class StandIns(Sharing):
 
     def _twin(self, lock: Any) -> Any:
         """The explored lock that stands for a real one."""
-        if self._seam.before is None:
+        if self._seam.before is None and not getattr(self._seam.scheduler, "alone", False):
             return lock
         known = self._twins.get(id(lock))
         if known is None or known[0] is not lock:
             made = self._make_twin(lock)
             lying = self._lying.get(id(lock))
-            made._name = ("a lock", "made before" if lying is None else lying[1])
+            made._name = ("a lock", self._number_of(lock) if lying is None else lying[1])
             known = self._twins[id(lock)] = (lock, made)
         return known[1]
+
+    def _number_of(self, lock: Any) -> int:
+        """The number of a lock that was made before, the same in every execution. Its name must be its own: what is
+        known of one lock, of who has waited for it, is not so of another."""
+        return self._numbers.setdefault(id(lock), (lock, len(self._numbers)))[1]
+
+    def _holds_twin(self) -> bool:
+        """Whether a lock that was made before is held now."""
+        return any(made._value or not made.is_lock for _, made in self._twins.values())
 
     def reset_twins(self) -> None:
         """Restore the initial state of locks that outlive an execution."""

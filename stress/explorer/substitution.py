@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 import sysconfig
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -78,6 +79,9 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
             old = holder.cell_contents
             holder.cell_contents = by_id[id(old)]
             undo.append(partial(setattr, holder, "cell_contents", old))
+        elif isinstance(holder, defaultdict) and id(holder.default_factory) in by_id:
+            undo.append(partial(setattr, holder, "default_factory", holder.default_factory))
+            holder.default_factory = by_id[id(holder.default_factory)]
         elif type(holder) is dict and "__builtins__" in holder:
             _exchange_in(holder, table(str(holder.get("__name__", ""))), undo)
     for cls in classes:

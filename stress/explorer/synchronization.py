@@ -27,6 +27,7 @@ from stress.explorer.slots import LOAD, Seam
 __all__ = ["ExploredThreading", "Primitive", "refuse_private"]
 
 _BUSY: Final = object()
+_LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 _SUPPORTED: Final = frozenset({"_is_owned", "_release_save", "_acquire_restore", "_lock"})
 _REAL: Final = (threading.Lock(), threading.RLock(), threading.Condition(), threading.Event(), threading.Semaphore())
 _PRIVATE: Final = {"__dict__"} | {
@@ -261,6 +262,47 @@ class _OfOneself:
         """It is put back as any object is."""
 
 
+class _MadeBefore:
+    """A real lock that was made before, as a condition uses it: while threads run, the explored one that stands for it,
+    which all have who use the lock.
+    """
+
+    def __init__(self, seam: Seam, lock: Any) -> None:
+        self._seam, self._real = seam, lock
+
+    def _now(self) -> Any:
+        stands_for = self._seam.stands_for
+        twin = self._real if stands_for is None else stands_for(self._real)
+        return _OfOneself(twin) if twin is self._real else twin
+
+    def acquire(self, *how: Any, **more: Any) -> Any:
+        return self._now().acquire(*how, **more)
+
+    def release(self) -> None:
+        self._now().release()
+
+    def __enter__(self) -> Any:
+        return self._now().__enter__()
+
+    def __exit__(self, *raised: object) -> Any:
+        return self._now().__exit__(*raised)
+
+    def _is_owned(self) -> bool:
+        return bool(self._now()._is_owned())
+
+    def _is_lent(self) -> bool:
+        return bool(self._now()._is_lent())
+
+    def _release_save(self) -> Any:
+        return self._now()._release_save()
+
+    def _acquire_restore(self, count: Any) -> None:
+        self._now()._acquire_restore(count)
+
+    def reset(self) -> None:
+        """What stands for it is put back with all that stands for something."""
+
+
 class _Notice(Primitive):
     """What one waiter of a condition waits for."""
 
@@ -283,7 +325,10 @@ class Condition(Primitive):
         self._made()
         if lock is None:
             lock = self._lock_kind()
-        self._lock: Any = lock if isinstance(lock, Lock) else _OfOneself(lock)
+        if isinstance(lock, _LOCKS):
+            self._lock: Any = _MadeBefore(self.seam, lock)
+        else:
+            self._lock = lock if isinstance(lock, Lock) else _OfOneself(lock)
         self._waiters: list[_Notice] = []
         self._may_be_late = False
         self.acquire, self.release = self._lock.acquire, self._lock.release
@@ -617,8 +662,7 @@ class ExploredThreading:
         if kind is None:
             return None
         if isinstance(instance, threading.Condition):
-            lock = vars(instance)["_lock"]
-            return kind(self.instead_of(lock) or lock)
+            return kind(vars(instance)["_lock"])
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         return kind()

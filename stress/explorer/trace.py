@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Execution, Machine, Strategy
+from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
@@ -43,6 +43,15 @@ class Given(Strategy):
             machine.enabled = 0  # the threads that could continue have stopped for ever; waiting ones may be resumed
             return -1
         return to
+
+
+class OneByOne(Strategy):
+    """Lets one thread after another make all its calls, unless it has to wait."""
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`."""
+        enabled = self.machine.enabled
+        return me if me >= 0 and enabled >> me & 1 else lowest(enabled)
 
 
 def execute_again(experiment: Experiment, earlier: Execution) -> None:

@@ -193,7 +193,16 @@ class Undo:
     def _save_cache(self, cache: Any) -> None:
         if self.listens and id(cache) not in self._saved:
             self._saved[id(cache)] = cache
-            self._undo.append(cache.cache_clear)
+            self._undo.append(partial(self._clear_again, cache, cache.cache_info().currsize, _place()))
+
+    def _clear_again(self, cache: Any, size: int, where: str) -> None:
+        """Remove the answers that a cache has got meanwhile. One that had some before cannot lose the others alone."""
+        if cache.cache_info().currsize != size:
+            if size:
+                name = getattr(cache, "__qualname__", "")
+                self.lost.setdefault(f"the cache of {name}, which had answers before, gets others", where)
+            else:
+                cache.cache_clear()
 
 
 def kept(each: Any, forget: Callable[[Any], object]) -> Any:

@@ -162,7 +162,8 @@ class Batch:
                 collect=self.collect, patience=settings.patience, until=until, call_log=log,
             )  # fmt: skip
         except Stuck as stuck:
-            may_wait = wait_as_they_should(self.parts(stuck.history)[-1], spec)
+            is_inside = any(each.pending for each in stuck.history)  # else a thread has not got so far
+            may_wait = not is_inside or wait_as_they_should(self.parts(stuck.history)[-1], spec)
             if not may_wait:
                 return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
             history = stuck.history

@@ -335,7 +335,8 @@ def _is_calling(batch: _Recording, number: int) -> bool:
 def _join(
     threads: Sequence[threading.Thread], batch: _Recording, patience: float, may_wait: Callable[[], bool]
 ) -> bool:
-    """Start the threads, and wait: False if nothing has moved for `patience` seconds. Ctrl-C gives the batch up."""
+    """Start the threads, and wait: False if nothing has moved for `patience` seconds. An exception from
+    outside, such as Ctrl-C, gives the batch up."""
     done, since, asked = -1, time.monotonic(), False
     try:
         for thread in threads:
@@ -358,7 +359,7 @@ def _join(
                     for other in threads:  # threads that only waited for the others end here
                         other.join(_LOOK)
                     return False
-    except KeyboardInterrupt:
+    except BaseException:  # such as Ctrl-C, or what a handler of a signal raises
         batch.stop.append(True)
         batch.barrier.abort()
         end_of(threads, _TO_END)  # those whose calls return

@@ -4,7 +4,7 @@ primitives: explored, or refused by name."""
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -217,3 +217,45 @@ class Owned:
 
 def test_whether_a_lock_is_owned_may_be_asked() -> None:
     assert explore(Owned, None, [[("has",)], [("has",)]]).verdict is Verdict.LINEARIZABLE
+
+
+TOKEN = threading.Lock()
+REENTRANT = threading.RLock()
+
+
+class Held:
+    """A call leaves a lock that outlives the object held, for another one to release."""
+
+    def hold(self) -> None:
+        TOKEN.acquire()
+
+    def free(self) -> None:
+        TOKEN.release()
+
+
+class Entered:
+    """The methods of the locks are read from their classes, by code that is given steps only when it has run."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def add(self) -> int:
+        with ExitStack() as stack:
+            stack.enter_context(TOKEN)
+            stack.enter_context(REENTRANT)
+            self.n += 1
+            return self.n
+
+
+def test_a_lock_that_one_call_leaves_held_is_so_in_every_order_that_is_tried() -> None:
+    outcome = explore(Held, None, [[("hold",), ("free",)], [("hold",), ("free",)]], duration=60)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+    assert not TOKEN.locked()
+
+
+def test_no_lock_of_the_program_is_left_held() -> None:
+    for _ in range(2):
+        outcome = explore(Entered, None, [[("add",)], [("add",)]])
+        assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+        assert not TOKEN.locked()
+        assert not REENTRANT._is_owned()  # type: ignore[attr-defined]

@@ -1,0 +1,148 @@
+"""Between two steps a thread does nothing that another one can tell, if the explorer has missed no step. So before
+"every schedule" is said, some schedules are executed in which threads also stop where there is no step. If one of them
+gives what is not right, a step was missed.
+
+The sites of the instrumented code are the places to stop at. Each of these schedules changes threads once, or twice:
+of the many places, most are passed by in all schedules that are told from others by steps alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from types import FrameType
+from typing import Any, Final
+
+from stress.explorer import sites
+from stress.explorer.experiment import Experiment
+from stress.explorer.machine import Drift, Machine, Strategy, lowest
+from stress.explorer.policy import Refused, Treatment, treatment_of
+from stress.explorer.sharing import EVERYTHING
+
+__all__ = ["missed_between"]
+
+_SECONDS: Final = 0.1
+_MOST: Final = 200
+"""Executions."""
+_LONGEST: Final = 3_000
+"""Places to stop at, in one execution."""
+_STOPPING: Final = frozenset({
+    "read_attribute", "load", "change_attribute", "read_attributes", "read_global", "change_global", "access_variable",
+    "read_whole", "read_deep", "operate", "read_item", "change_item", "take_next", "call", "enter",
+})  # fmt: skip
+"""What a site tells the state just before its instruction."""
+
+
+def missed_between(experiment: Experiment, state: Any, random: Random) -> str:
+    """Where a step was missed, as far as these schedules show it; empty if they show nothing."""
+    machine = experiment.machine
+    stopping = _Stopping(random)
+    sites.use(_Stops(state, machine, stopping))
+    machine.between = True
+    try:
+        until = time.monotonic() + _SECONDS
+        for number, (first, at) in enumerate(_places(stopping, len(experiment.scenario.threads), random)):
+            stopping.begins_with, stopping.at = first, at
+            _, finding = experiment.run(stopping)
+            if finding is not None and finding.kind in ("history", "structure"):
+                where = "; ".join(dict.fromkeys(stopping.stopped)) or "where a call begins"
+                return f"an access was not seen: answers are wrong if a thread stops between steps ({where})"
+            if number >= _MOST or time.monotonic() >= until:
+                break
+    except (Drift, Refused):
+        pass  # such an execution shows nothing
+    finally:
+        machine.between = False
+        sites.use(state)
+    return ""
+
+
+def _places(stopping: _Stopping, threads: int, random: Random) -> Iterator[tuple[int, frozenset[int]]]:
+    """Which thread begins, and the numbers of the places where threads change: one place, and then two."""
+    lengths = []
+    for first in range(threads):
+        yield first, frozenset()
+        lengths.append(min(stopping.passed, _LONGEST))
+    once = [(first, frozenset({at})) for first, length in enumerate(lengths) for at in range(1, length)]
+    yield from sorted(once, key=lambda _: random.random())
+    while True:
+        first = int(random.random() * threads)
+        yield first, frozenset(1 + int(random.random() * lengths[first]) for _ in range(2))
+
+
+class _Stopping(Strategy):
+    """Lets a thread go on, but for the places in `at`, which are counted along an execution."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random.random  # its other methods may have steps
+        self.at: frozenset[int] = frozenset()
+        self.begins_with = 0
+        self.passed = 0
+        self.stopped: list[str] = []
+        """Where a thread has stopped between steps."""
+
+    def begin(self, machine: Machine) -> None:
+        """As `Strategy.begin`."""
+        super().begin(machine)
+        self.passed = 0
+        self.stopped.clear()
+
+    def decide(self, me: int) -> int:
+        """As `Strategy.decide`."""
+        if not self.passed:
+            self.passed = 1
+            return self.begins_with
+        self.passed += 1
+        enabled = self.machine.enabled
+        if me >= 0 and enabled >> me & 1:
+            if self.passed not in self.at or enabled == 1 << me:
+                return me
+            enabled &= ~(1 << me)
+        for _ in range(int(self._random() * enabled.bit_count())):
+            enabled &= enabled - 1
+        return lowest(enabled)
+
+
+class _Stops:
+    """Stands for the state of an exploration before the sites, and lets threads stop at them."""
+
+    names: Final = EVERYTHING
+
+    def __init__(self, state: Any, machine: Machine, strategy: _Stopping) -> None:
+        self._state, self._machine, self._strategy = state, machine, strategy
+        self.loops = 0
+
+    def __getattr__(self, name: str) -> Any:
+        # Before the site calls the method: that one looks at the frame from which it is called.
+        if name in _STOPPING and self._state.listens and self._machine.seam.before is not None:
+            self._stop(sys._getframe(1))
+        return getattr(self._state, name)
+
+    def spin(self, site: Any) -> None:
+        """As that of the state."""
+        self.loops = 0
+        self._state.spin(site)
+
+    def _stop(self, frame: FrameType) -> None:
+        site = frame.f_locals.get("self")
+        decide: Callable[[int], int] = self._strategy.decide
+
+        def noting(me: int) -> int:
+            to = decide(me)
+            if to != me:
+                self._strategy.stopped.append(str(site))
+            return to
+
+        if not _has_opaque(frame):
+            self._machine.pause(noting)
+
+
+def _has_opaque(frame: FrameType | None) -> bool:
+    """Whether a function without steps has called back what runs: it may hold a lock of the system's."""
+    while frame is not None and frame.f_code.co_name != "_body":
+        if treatment_of(frame.f_code) is Treatment.OPAQUE:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,177 @@
+"""What was made before the exploration and is used in it: locks, conditions, caches."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import deque
+from typing import Any, ClassVar
+
+from tests.stress.in_bad_faith.cases import CASES, is_right, is_wrong
+
+ONE, OTHER, INNER = threading.Lock(), threading.Lock(), threading.RLock()
+LOCKS = {"one": threading.Lock(), "other": threading.Lock()}
+CHANGED = threading.Condition(threading.Lock())
+SIGNALS = {"free": threading.Semaphore(1)}
+
+
+@is_wrong
+class OfTwoLocksMadeBefore:
+    """Each call has a lock, but not the same one."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def increment(self) -> int:
+        with ONE:
+            n = self.n
+        with OTHER:
+            self.n = n + 1
+            return n + 1
+
+
+def _adds_and_takes(made: Any) -> Any:
+    CASES[made.__name__] = False, made, None, [[("add",), ("add",)], [("take",)]]
+    return made
+
+
+@_adds_and_takes
+class OfALockForEachCall:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def add(self) -> int:
+        with ONE:
+            self.n += 1
+            return self.n
+
+    def take(self) -> int:
+        with OTHER:
+            self.n -= 1
+            return self.n
+
+
+@_adds_and_takes
+class OfLocksInADictionary(OfALockForEachCall):
+    def add(self) -> int:
+        with LOCKS["one"]:
+            self.n += 1
+            return self.n
+
+    def take(self) -> int:
+        with LOCKS["other"]:
+            self.n -= 1
+            return self.n
+
+
+@is_right
+class OfConditionOnLockMadeBefore:
+    """The condition of each object is on the lock of all, which other methods use by itself."""
+
+    lock: ClassVar[Any] = threading.RLock()
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.changed = threading.Condition(self.lock)
+
+    def increment(self) -> int:
+        with self.changed:
+            self.n += 1
+            self.changed.notify()
+            return self.value()
+
+    def value(self) -> int:
+        with self.lock:
+            return self.n
+
+
+class OfBoundedQueue:
+    lock: ClassVar[Any] = threading.RLock()
+
+    def __init__(self) -> None:
+        self.items: deque[int] = deque()
+        self.free, self.filled = threading.Condition(self.lock), threading.Condition(self.lock)
+
+    def add(self, item: int) -> None:
+        with self.lock:
+            while len(self.items) >= 1:
+                self.free.wait()
+            self.items.append(item)
+            self.filled.notify()
+
+    def take(self) -> int:
+        with self.lock:
+            while not self.items:
+                self.filled.wait()
+            self.free.notify()
+            return self.items.popleft()
+
+
+CASES["OfBoundedQueue"] = True, OfBoundedQueue, None, [[("add", 1), ("add", 2)], [("take",)]]
+
+
+@is_right
+class OfSemaphoreInADictionary:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def increment(self) -> int:
+        with SIGNALS["free"]:
+            self.n += 1
+            return self.n
+
+
+@is_right
+class OfConditionOfTheModule:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def increment(self) -> int:
+        with CHANGED:
+            self.n += 1
+            CHANGED.notify()
+            return self.n
+
+
+class Registry:
+    n = 0
+
+
+@functools.cache
+def registry() -> Registry:
+    return Registry()
+
+
+REGISTRY = registry()
+
+
+@is_right
+class OfFilledCache:
+    """The cache has its answer since the module was imported."""
+
+    def increment(self) -> int:
+        with INNER:
+            REGISTRY.n = registry().n + 1
+            return REGISTRY.n
+
+
+def _boxed() -> Any:
+    class Box:
+        n = 0
+
+    def count(*, box: Any = Box()) -> int:  # noqa: B008
+        with INNER:
+            box.n += 1
+            return box.n
+
+    return count
+
+
+@is_right
+class OfKeywordDefault:
+    count = staticmethod(_boxed())
+
+    def increment(self) -> int:
+        return self.count()
