@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from stress.explorer.call_backs import CallBacks
 from stress.explorer.kinds import PLAIN, kind_of
 from stress.explorer.library import Library
-from stress.explorer.places import Attempt, Place, Several, words_of
+from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
 from stress.explorer.sharing import EVERYTHING, Key
 from stress.explorer.slots import Seam
 from stress.explorer.undo import MAIN
@@ -22,6 +23,8 @@ __all__ = ["Accesses"]
 
 class Accesses(Library):
     """Makes the steps of accesses. `make_twin` is as for `StandIns`."""
+
+    call_backs: CallBacks
 
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
         super().__init__(seam, make_twin)
@@ -51,6 +54,43 @@ class Accesses(Library):
         else:
             before(Attempt(name, place.what, succeeds), None, "write")
         return place
+
+    def _step_of_c(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
+        """The same, of a call in C that may call back."""
+        place = self._step(keys, changes, succeeds)
+        self.call_backs.add(self._me(), place, changes)
+        return place
+
+    def _use_foreign(self, owner: Any, changes: bool) -> None:
+        if self._is_met(owner):
+            self._step_of_c([FOREIGN], changes)
+
+    def _use_outside(self, changes: bool, given: tuple[Any, ...]) -> None:
+        """The effect of a call that finds or leaves something outside what it is given."""
+        for each in given if changes else ():
+            self._save_reachable(each)
+        if self._counts():
+            keys = [FOREIGN, *(self._keys_of_arguments(given) if changes else self._keys_of_each(given, True))]
+            self._step_of_c(list(dict.fromkeys(keys)), changes)
+
+    def _is_disturbed(self, begun: int) -> bool:
+        """Make the latest step again, if there was one since step `begun` of places that are the program's. Answers
+        whether another thread has come in between, so that both together are not one step.
+        """
+        machine: Any = self._seam.scheduler
+        if machine.step == begun:
+            return False
+        execution, first = machine.execution, machine.step - 1
+        name = execution.slots[first]._name
+        keys = [key for key in (name if type(name) is Several else [name]) if key != FOREIGN]
+        changes = first in execution.wrote
+        self._step(keys, changes)
+        return any(
+            execution.order[at] != machine.identity()
+            and (changes or at in execution.wrote)
+            and meet(Several(keys), execution.slots[at]._name)
+            for at in range(first + 1, machine.step - 1)
+        )
 
     def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
         """Make a step like one that was made before in this execution, if there was one."""

@@ -21,10 +21,10 @@ class CallBacks:
     `ours` are not the program's.
     """
 
-    def __init__(self, ours: str) -> None:
+    def __init__(self, *ours: str) -> None:
         self.marks: dict[int, list[Any]] = {}
         """The innermost instruction is the last."""
-        self._ours: Final = frozenset({__file__, sites.__file__, ours})
+        self._ours: Final = frozenset({__file__, sites.__file__, *ours})
 
     def add(self, me: int, place: Place | None, changes: bool) -> None:
         """The instruction that runs may call back."""

@@ -247,3 +247,16 @@ def is_state(owner: Any, name: str) -> bool:
     """Whether an attribute of an object of C is a value, and not a method."""
     found = getattr(type(owner), name, None)
     return found is None or not callable(found)
+
+
+OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
+"""Methods of exceptions that change an attribute."""
+DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
+ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
+COMPARING: Final = frozenset({
+    "index", "count", "remove", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "sort",
+})  # fmt: skip
+"""Methods of containers that look into items."""
+OF_EVERY_OBJECT: Final = frozenset({
+    "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
+})  # fmt: skip

@@ -192,8 +192,8 @@ def explore(
     """
     if preemptions is not None and samples is not None:
         raise ValueError("schedules with few preemptions, or samples: choose one")
-    if (preemptions is not None and preemptions < 0) or (samples is not None and samples < 1):
-        raise ValueError("preemptions are 0 or more, and samples 1 or more")
+    if (preemptions is not None and preemptions < 0) or (samples is not None and samples < 0):
+        raise ValueError("preemptions and samples are 0 or more")
     plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration, races=races)
     around = Around(as_calls(at_start), as_calls(at_end))
     scenarios = _scenarios(threads)
@@ -349,6 +349,9 @@ _AGAIN: Final = 20
 """So often a schedule is executed again before "every schedule" is said: answers may depend on random numbers of the
 system, or on where objects lie in memory, and be right by chance."""
 _MOST_ROUNDS: Final = 1_000
+_OTHER_ANSWERS: Final = "the same schedule, executed again, gives other answers"
+_MOST_EARLY: Final = 20
+"""So many wrong answers that come of an access which was not seen; then no other one is looked for."""
 _MEETING: Final = 200
 """Executions in which calls may end one another's wait."""
 _REPLAYED: Final = "the schedule of the token"
@@ -395,7 +398,7 @@ class _Exploration:
 
     def _round(self, plan: _Plan) -> Explored | None:
         """The outcome of all schedules; None if code ran without steps, or more changed than was known."""
-        executions, missing = 0, list[str]()
+        executions, early, missing = 0, 0, list[str]()
         returned = [0] * len(self._scenario.threads)
         knowledge = self._subject.plain.knowledge
         earliest: Execution | None = None
@@ -412,6 +415,11 @@ class _Exploration:
                     self._refuse_meetings(finding)
                     self._refuse_unknown_circles(finding)
                     self._refuse_what_is_lost(finding)
+                    if self._is_early(finding):
+                        early += 1
+                        if early == _MOST_EARLY:
+                            break
+                        continue
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
                     small = minimise(finding, self._on)
                     if self._is_drawn:
@@ -439,6 +447,8 @@ class _Exploration:
             if knowledge.has_grown():
                 return None
             raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
+        if early:
+            missing.append("an access was not seen: calls answer otherwise if each begins just before its first step")
         if knowledge.has_grown() and not missing:
             return None
         missing += [each for each in self._subject.plain.missing() if each not in missing]
@@ -497,16 +507,6 @@ class _Exploration:
         plain = self._subject.plain
         for what, where in plain.lost.items():
             raise Refused(f"{what} ({where})")
-        if self._at_first is not None and finding.scenario is self._scenario:
-            now, is_wrong = self._on(finding.scenario).run(OneByOne())
-            if is_wrong is not None:  # perhaps since what was used before any execution had ended
-                for what, where in plain.used.items():
-                    raise Refused(f"even calls that are made one after another are not right, and {what} ({where})")
-            if now.answers != self._at_first:
-                raise Refused(
-                    "what outlives an execution cannot be put back: calls that are made one after another answer "
-                    "otherwise than at first"
-                )
         _, again = self._on(finding.scenario).run(Given(finding.order))
         kept = plain.kept_alive()
         if kept:
@@ -514,23 +514,47 @@ class _Exploration:
         if again is None or _answers(again) != _answers(finding):
             for what, where in plain.used.items():
                 raise Refused(f"the same schedule, executed again, gives other answers, and {what} ({where})")
-            raise Drift("the same schedule, executed again, gives other answers")
-        if finding.kind == "history":
-            self._refuse_what_is_early(finding)
+            raise Drift(_OTHER_ANSWERS)
+        if self._at_first is None or finding.scenario is not self._scenario:
+            return
+        now, is_wrong = self._on(finding.scenario).run(OneByOne())
+        if is_wrong is not None:  # perhaps since what was used before any execution had ended
+            for what, where in plain.used.items():
+                raise Refused(f"even calls that are made one after another are not right, and {what} ({where})")
+        if now.answers != self._at_first:
+            self._demand_the_same(finding)
+            raise Refused(
+                "what outlives an execution cannot be put back: calls that are made one after another answer "
+                "otherwise than at first"
+            )
+
+    def _demand_the_same(self, finding: Finding) -> None:
+        """A schedule that was executed again and again, with the same answers, has not given others by chance."""
+        for _ in range(_AGAIN):
+            _, again = self._on(finding.scenario).run(Given(finding.order))
+            if again is None or _answers(again) != _answers(finding):
+                raise Drift(_OTHER_ANSWERS)
 
     def _note_first(self, execution: Execution) -> None:
         if self._at_first is None and not execution.trouble and execution.order == sorted(execution.order):
             self._at_first = execution.answers
 
-    def _refuse_what_is_early(self, finding: Finding) -> None:
-        """A call may begin just before its first step. If it answers otherwise then, it has read something before."""
+    def _is_early(self, finding: Finding) -> bool:
+        """Whether a call answers otherwise if it begins just before its first step: it has read something before."""
+        if finding.kind != "history":
+            return False
+        late: Finding | None = None
         self._machine.begins_late = True
         try:
             _, late = self._on(finding.scenario).run(Given(finding.order))
+        except Drift:
+            pass  # what it has read before decides about its steps, too
         finally:
             self._machine.begins_late = False
-        if late is None or _answers(late) != _answers(finding):
-            raise Refused("an access was not seen: calls answer otherwise if each begins just before its first step")
+        if late is not None and _answers(late) == _answers(finding):
+            return False
+        self._demand_the_same(finding)
+        return True
 
     def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
         """Whether some calls, each of which waits alone after those `before`, do not all wait if threads make them."""

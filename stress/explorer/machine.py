@@ -196,6 +196,8 @@ class Machine:
         """What was decided where a thread ended, if none continues."""
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
+        self._changing = False
+        """Whether its variables have changed in every turn until now."""
         self._starving: list[int] = []
         """The threads that ran on until no call had returned for long, while others could continue."""
         self._looked: list[int] = []
@@ -483,6 +485,8 @@ class Machine:
         it makes no more steps until no other thread can. A thread that holds a lock must release it first.
         """
         if self._alone is not None:
+            if self._changing:
+                raise Refused(_UNENDING)
             self._concludes(is_circle=True)
         others = self.enabled & ~(1 << me)
         if not self.fair or not (others or self._starving):
@@ -543,24 +547,29 @@ class Machine:
                 read.clear()
 
     def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
-        """Make a thread wait that is about to read what it has read before, if it is in the same state. After many
-        turns, it is taken for one that goes in a circle even if its variables change: it may double its delay.
+        """Make a thread wait that is about to read what it has read before, if it is in the same state. A loop whose
+        variables have changed for many turns, as it doubles a delay, is tried: if they end to change, it is one, too.
         """
         now = (self._released[me] if self._held[me] else None, *_standing())
-        others = read[place][2] + (now != read[place][1])
-        if now != read[place][1] and others < _MANY_TURNS:
-            read[place] = self._turns[me], now, others
-        elif self._alone is None:
-            where = _where()
-            is_circle = self.is_circle(where)
-            if is_circle is None:
-                self._alone = where
-                self.limit = min(self.limit, self.step + _TRIED)
-            elif is_circle:
-                if self._waits_for_time(me, now):
-                    self.seam.clock += A_LONG_TIME
-                else:
-                    self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
+        changes = now != read[place][1]
+        turns = read[place][2] + changes
+        if changes:
+            read[place] = self._turns[me], now, turns
+            if turns < _MANY_TURNS:
+                return
+        if self._alone is not None:
+            self._changing = self._changing and changes
+            return
+        where = _where()
+        is_circle = self.is_circle(where)
+        if is_circle is None:
+            self._alone, self._changing = where, changes
+            self.limit = min(self.limit, self.step + _TRIED * (1 + 2 * changes))
+        elif is_circle:
+            if self._waits_for_time(me, now):
+                self.seam.clock += A_LONG_TIME
+            else:
+                self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
 
     def _waits_for_time(self, me: int, now: Any) -> bool:
         """Whether time may bring a thread further that goes in a circle: it looks at the clock there, and has not yet

@@ -13,13 +13,14 @@ import os
 import sys
 import sysconfig
 import threading
+import warnings
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import BytesIO, StringIO
 from operator import is_
-from random import Random
+from random import Random, SystemRandom
 from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
@@ -52,7 +53,8 @@ class Snapshot:
         self._locks: list[Any] = []
         """Those that are free."""
         self._seen: dict[int, Any] = {}
-        modules = [self._space(vars(module)) for module in (builtins, *_own_modules())]
+        # What `catch_warnings` puts back is what another thread has put there.
+        modules = [self._space(vars(module)) for module in (builtins, warnings, *_own_modules())]
         waiting: list[Any] = [*roots, *(value for names in modules[1:] for value in names)]
         while waiting and len(self._seen) < _MOST:
             each = waiting.pop()
@@ -271,7 +273,7 @@ def state_again(of_c: Any) -> Callable[[], object] | None:
     """A function that gives an object of C its present state again; None if there is no way."""
     if isinstance(of_c, (bytearray, array)):
         return partial(of_c.__setitem__, slice(None), of_c[:])
-    if isinstance(of_c, Random):
+    if isinstance(of_c, Random) and not isinstance(of_c, SystemRandom):
         return partial(of_c.setstate, of_c.getstate())
     if type(of_c) in (StringIO, BytesIO) and not of_c.closed:
         return partial(of_c.__setstate__, of_c.__getstate__())

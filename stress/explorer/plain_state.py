@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import _thread
 import sys
-import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
@@ -24,12 +23,16 @@ from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from stress.explorer import sites
-from stress.explorer.accesses import Accesses
+from stress.explorer import accesses, sites
 from stress.explorer.attempts import attempt
 from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
 from stress.explorer.calls import (
+    ACCESSES,
+    COMPARING,
+    DESCRIPTORS,
+    OF_EVERY_OBJECT,
+    OF_EXCEPTIONS,
     READS_ATTRIBUTES,
     changes_what_it_is_given,
     effect_of,
@@ -50,7 +53,7 @@ from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.outside import Outside
-from stress.explorer.places import FOREIGN, Several, meet
+from stress.explorer.places import FOREIGN
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
@@ -62,7 +65,7 @@ from stress.explorer.undo import MAIN
 __all__ = ["PlainState"]
 
 
-class PlainState(Accesses):
+class PlainState(accesses.Accesses):
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
     object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
     modules for real ones.
@@ -78,9 +81,8 @@ class PlainState(Accesses):
     ) -> None:
         super().__init__(seam, make_twin)
         self.stepped = Stepped()
-        self.call_backs = CallBacks(__file__)
+        self.call_backs = CallBacks(__file__, accesses.__file__)
         self._modules = modules
-        self._twins_before: dict[int, tuple[Any, Any]] = {}
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
         self.entered = Entered(self._has_entered, self._is_explored)
@@ -226,10 +228,6 @@ class PlainState(Accesses):
         self._twins = self._twins_before
         self.put_back()
 
-    def marks(self) -> dict[Any, Any] | None:
-        """As `Undo.marks`; a lock that outlives the object, and is held, is to be put back, too."""
-        return None if self._holds_twin() else super().marks()
-
     # ------------------------------------------------------------------------------------------------------- steps
 
     def use_clock(self, sleeps: bool) -> None:
@@ -327,7 +325,7 @@ class PlainState(Accesses):
             keys = self._keys_of_attribute(owner, name)
             if is_state(owner, name) and self._is_met(owner):
                 keys.append(FOREIGN)
-            self.call_backs.add(self._me(), self._step(keys, False), False)
+            self._step_of_c(keys, False)
         elif name in self.names:
             self._step(self._keys_of_attribute(owner, name), False)
         return owner
@@ -421,12 +419,12 @@ class PlainState(Accesses):
     def read_whole(self, _: Any, operand: Any) -> None:
         """A container or the like is about to be read as a whole."""
         if self._counts():
-            self.call_backs.add(self._me(), self._step(self._keys_of(operand, False), False), False)
+            self._step_of_c(self._keys_of(operand, False), False)
 
     def read_deep(self, _: Any, operands: Iterable[Any]) -> None:
         """Containers or the like are about to be read with all that they hold."""
         if self._counts():
-            self.call_backs.add(self._me(), self._step(self._keys_of_each(operands, True), False), False)
+            self._step_of_c(self._keys_of_each(operands, True), False)
 
     def operate(self, _: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
@@ -441,7 +439,7 @@ class PlainState(Accesses):
             self._save_reachable(left, is_changed=True)
         if self._counts():
             keys = self._keys_of(left, not is_changed, is_changed) + self._keys_of(right, True)
-            self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), is_changed), is_changed)
+            self._step_of_c(list(dict.fromkeys(keys)), is_changed)
 
     def read_item(self, _: Any, kind: Kind, owner: Any, key: Any) -> None:
         """An item is about to be read."""
@@ -467,7 +465,7 @@ class PlainState(Accesses):
             changes = isinstance(owner, dict) and getattr(type(owner), "__missing__", None) is not None
             if changes:
                 self._save_items(owner)
-            self.call_backs.add(self._me(), self._step(self._keys_of_items(owner, changes), changes), changes)
+            self._step_of_c(self._keys_of_items(owner, changes), changes)
         elif kind is Kind.FOREIGN and not has_python(owner, "__getitem__"):
             self._use_foreign(owner, True)
         elif kind is Kind.VIEW:
@@ -500,15 +498,14 @@ class PlainState(Accesses):
                 if values and type(key) is slice:
                     keys += [each for each in self._keys_of_each(values, False) if each not in keys]
                 succeeds = None if values or len(keys) != 1 else attempt(owner, "__delitem__", (key,))
-                place = self._step(keys, True, succeeds)
+                place = self._step_of_c(keys, True, succeeds)
                 if is_one:
                     self._keep(owner, None, True, place)
-                self.call_backs.add(self._me(), place, True)
         elif kind is Kind.FOREIGN and not has_python(owner, "__setitem__") and self._counts():
             keys = self._keys_of_each(values, False)
             if self._is_met(owner) and FOREIGN not in keys:
                 keys.append(FOREIGN)
-            self.call_backs.add(self._me(), self._step(keys, True), True)
+            self._step_of_c(keys, True)
 
     def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
@@ -528,11 +525,7 @@ class PlainState(Accesses):
         keys = [] if where is None else [(where, "next")]
         if kind is Kind.ITERATOR and type(iterator) not in _OF_NUMBERS:
             keys += [key for key in self._keys_of(iterator, False) if key not in keys]
-        self.call_backs.add(self._me(), self._step(keys, where is not None), where is not None)
-
-    def _use_foreign(self, owner: Any, changes: bool) -> None:
-        if self._is_met(owner):
-            self.call_backs.add(self._me(), self._step([FOREIGN], changes), changes)
+        self._step_of_c(keys, where is not None)
 
     # -------------------------------------------------------------------------------------------------------- calls
 
@@ -623,7 +616,7 @@ class PlainState(Accesses):
             self._save_cache(callee)
             if self._counts():
                 cache = [("a cache", getattr(callee, "__qualname__", ""))]
-                self.call_backs.add(self._me(), self._step(cache, True), True)
+                self._step_of_c(cache, True)
         elif kind is Kind.FOREIGN:
             self._save_state(callee, is_changed=False)
             if self._counts():
@@ -638,9 +631,9 @@ class PlainState(Accesses):
         if kind is Kind.LOCK:
             if self._counts():
                 raise Refused(f"a method of a lock was kept before the exploration: {name} ({site})")
-        elif kind is Kind.CONTAINER and name not in _OF_EVERY_OBJECT:
+        elif kind is Kind.CONTAINER and name not in OF_EVERY_OBJECT:
             self._call_of_container(owner, name, given)
-        elif kind is Kind.FOREIGN and name not in _OF_EVERY_OBJECT:
+        elif kind is Kind.FOREIGN and name not in OF_EVERY_OBJECT:
             if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
             self._save_state(owner, is_changed=False)
@@ -651,14 +644,14 @@ class PlainState(Accesses):
             self.take_next(site, kind, owner)
         elif kind is Kind.VIEW:
             if self._counts():
-                self.call_backs.add(self._me(), self._step(self._keys_of_each((owner, *given), False), False), False)
+                self._step_of_c(self._keys_of_each((owner, *given), False), False)
         elif kind is Kind.CACHE:
             self._call_other(site, owner, given)
-        elif type(owner) in _DESCRIPTORS and name in _ACCESSES and given:
-            self._use(site, _ACCESSES[name], (given[0], owner.__name__))
+        elif type(owner) in DESCRIPTORS and name in ACCESSES and given:
+            self._use(site, ACCESSES[name], (given[0], owner.__name__))
         elif kind is Kind.QUIET:
             self._use(site, "whole" if name in READS_ATTRIBUTES else "read", given)
-        elif issubclass(type(owner), BaseException) and name in _OF_EXCEPTIONS:
+        elif issubclass(type(owner), BaseException) and name in OF_EXCEPTIONS:
             self._change_exception(owner, name, given)
         else:
             effect = method_effect(name)
@@ -674,7 +667,7 @@ class PlainState(Accesses):
         if name == "__setstate__":
             names = [each for one in given if isinstance(one, dict) for each in one]
         else:
-            names = [_OF_EXCEPTIONS[name]]
+            names = [OF_EXCEPTIONS[name]]
         for each in names:
             self.change_attribute(owner, each)
         notes = getattr(owner, "__notes__", None)
@@ -705,11 +698,11 @@ class PlainState(Accesses):
             return
         keys = self._keys_of_items(owner, changes)
         if given:
-            compares = name in _COMPARING
+            compares = name in COMPARING
             keys += self._keys_of_each((owner, *given) if compares else given, compares)
             keys = list(dict.fromkeys(keys))
         succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
-        self.call_backs.add(self._me(), self._step(keys, changes, succeeds), changes)
+        self._step_of_c(keys, changes, succeeds)
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
@@ -749,50 +742,24 @@ class PlainState(Accesses):
         if effect == "names":
             self._step(self._keys_of_all(first), False)
         elif effect == "whole":
-            self.call_backs.add(self._me(), self._step(self._keys_of_everything(given), False), False)
+            self._step_of_c(self._keys_of_everything(given), False)
         elif effect == "next":
             self.take_next(site, kind_of(type(first)), first)
         elif effect in ("shallow", "read"):
-            self.call_backs.add(self._me(), self._step(self._keys_of_each(given, effect == "read"), False), False)
+            self._step_of_c(self._keys_of_each(given, effect == "read"), False)
         elif effect == "first":
             keys = self._keys_of(first, False, True) + self._keys_of_each(given[1:], False)
-            self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), True), True)
+            self._step_of_c(list(dict.fromkeys(keys)), True)
         else:
-            self.call_backs.add(self._me(), self._step(self._keys_of_arguments(given), True), True)
+            self._step_of_c(self._keys_of_arguments(given), True)
 
     def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
-        """The effect of Python code without steps. It runs as a whole here, and elsewhere goes through what it is given
-        item by item. So it has a step more: what comes in between is not known to be harmless.
-        """
-        machine: Any = self._seam.scheduler
-        begun = getattr(machine, "step", 0)
+        """The effect of Python code without steps: a whole here, it goes through what it is given item by item."""
+        before = getattr(self._seam.scheduler, "step", 0)
         self._use(site, effect_of_opaque(function), given)
-        if not self._counts() or machine.step == begun:
-            return
-        execution, first = machine.execution, machine.step - 1
-        name = execution.slots[first]._name
-        keys = [key for key in (name if type(name) is Several else [name]) if key != FOREIGN]
-        if not keys:
-            return
-        changes = first in execution.wrote
-        self._step(keys, changes)
-        for at in range(first + 1, machine.step - 1):
-            is_change = changes or at in execution.wrote
-            if (
-                is_change
-                and execution.order[at] != machine.identity()
-                and meet(Several(keys), execution.slots[at]._name)
-            ):
-                told = f"{function.__qualname__}, which another thread disturbs,"
-                self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
-
-    def _use_outside(self, changes: bool, given: tuple[Any, ...]) -> None:
-        """The effect of a call that finds or leaves something outside what it is given."""
-        for each in given if changes else ():
-            self._save_reachable(each)
-        if self._counts():
-            keys = [FOREIGN, *(self._keys_of_arguments(given) if changes else self._keys_of_each(given, True))]
-            self.call_backs.add(self._me(), self._step(list(dict.fromkeys(keys)), changes), changes)
+        if self._counts() and self._is_disturbed(before):
+            told = f"{function.__qualname__}, which another thread disturbs,"
+            self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
 
     def _get(self, site: Any, owner: Any, name: str) -> None:
         kind = kind_of(type(owner))
@@ -817,8 +784,6 @@ class PlainState(Accesses):
         self._expect_modules(first)
 
 
-_OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
-"""Methods of exceptions that change an attribute."""
 _ROUNDS_IN_NO_TIME: Final = 4
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
@@ -828,13 +793,4 @@ _OF_NUMBERS: Final = (type(iter(range(1))), type(iter(range(1 << 70))))
 """Iterators that read no container."""
 _TYPE: Final = type
 _METHODS: Final = (type(list.append), type(object.__setattr__))
-_DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
-_ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
-_COMPARING: Final = frozenset({
-    "index", "count", "remove", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "sort",
-})  # fmt: skip
-"""Methods of containers that look into items."""
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)
-_OF_EVERY_OBJECT: Final = frozenset({
-    "__setattr__", "__delattr__", "__getattribute__", "__new__", "__init_subclass__", "__class__", "__dir__",
-})  # fmt: skip

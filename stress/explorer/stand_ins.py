@@ -38,6 +38,8 @@ class StandIns(Sharing):
         self._make_twin = make_twin
         seam.stands_for = self._twin
         self._twins: dict[int, tuple[Any, Any]] = {}
+        self._twins_before = self._twins
+        """Those of the execution, while calls are made by one thread alone."""
         self._numbers: dict[int, tuple[Any, int]] = {}
         self._locals: dict[int, list[Any]] = {}
         self._localised: set[tuple[int, int]] = set()
@@ -118,9 +120,10 @@ class StandIns(Sharing):
         known of one lock, of who has waited for it, is not so of another."""
         return self._numbers.setdefault(id(lock), (lock, len(self._numbers)))[1]
 
-    def _holds_twin(self) -> bool:
-        """Whether a lock that was made before is held now."""
-        return any(made._value or not made.is_lock for _, made in self._twins.values())
+    def marks(self) -> dict[Any, Any] | None:
+        """As `Undo.marks`; a lock that outlives the object, and is held, is to be put back, too."""
+        is_held = any(made._value or not made.is_lock for _, made in self._twins.values())
+        return None if is_held else super().marks()
 
     def reset_twins(self) -> None:
         """Restore the initial state of locks that outlive an execution."""

@@ -88,6 +88,12 @@ def test_no_proof(made: Any) -> None:
     assert made is Pair or "test_between.py:" in outcome.summary
 
 
+def test_warnings_are_handled_as_before() -> None:
+    before = warnings.filters, list(warnings.filters), warnings.showwarning
+    explore(Warns, None, MOVE_AND_TOTAL, seed=1)
+    assert (warnings.filters, list(warnings.filters), warnings.showwarning) == before
+
+
 def test_no_accusation() -> None:
     outcome = explore(One, None, MOVE_AND_TOTAL, seed=1)
     assert outcome.verdict is Verdict.UNKNOWN
