@@ -350,6 +350,7 @@ _AGAIN: Final = 20
 system, or on where objects lie in memory, and be right by chance."""
 _MOST_ROUNDS: Final = 1_000
 _OTHER_ANSWERS: Final = "the same schedule, executed again, gives other answers"
+_EVEN_ALONE: Final = "even calls that are made one after another are not right"
 _MOST_EARLY: Final = 20
 """So many wrong answers that come of an access which was not seen; then no other one is looked for."""
 _MEETING: Final = 200
@@ -520,7 +521,12 @@ class _Exploration:
         now, is_wrong = self._on(finding.scenario).run(OneByOne())
         if is_wrong is not None:  # perhaps since what was used before any execution had ended
             for what, where in plain.used.items():
-                raise Refused(f"even calls that are made one after another are not right, and {what} ({where})")
+                raise Refused(f"{_EVEN_ALONE}, and {what} ({where})")
+            if any(meet(slot._name, FOREIGN) for slot in now.slots):
+                raise Refused(
+                    f"{_EVEN_ALONE}, and they use an object of C or something outside the process, which nothing "
+                    "puts back: the factory must"
+                )
         if now.answers != self._at_first:
             self._demand_the_same(finding)
             raise Refused(

@@ -43,7 +43,7 @@ class Kind(enum.Enum):
     VIEW = "shows the items of a container"
     ITERATOR = "gives the items of a container one after another"
     GENERATOR = "a generator or coroutine"
-    LOCK = "a lock that was not made by an explored name"
+    LOCK = "a lock, condition, event or semaphore that was not made by an explored name"
     LOCAL = "has values of each thread"
     PROXY = "stands for an object that it refers to weakly"
     MODULE = "a module"
@@ -76,6 +76,7 @@ _QUIET: Final[tuple[type, ...]] = (
 )  # fmt: skip
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
+_MADE_OF_LOCKS: Final = (threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore)
 _LOCAL: Final = _thread._local
 _kinds: Final[ByIdentity[Kind]] = {}
 
@@ -91,11 +92,6 @@ def kind_of(of: type) -> Kind:
 def forget_kinds() -> None:
     """Find all of them anew: other modules get steps now."""
     _kinds.clear()
-
-
-_MADE_OF_LOCKS: Final = (
-    threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore,
-)  # fmt: skip
 
 
 def _found(of: type) -> Kind:

@@ -344,9 +344,8 @@ class Machine:
                     self._concludes(is_circle=False)
                 if self.seam.before is None:
                     raise Abandoned  # the call has caught the exception that was to end it
-                if (
-                    self._granted or begun[me] == -2 or self.between
-                ):  # a call without any access: make one, so that it has a time
+                has_time = begun[me] != -2 and not self._granted
+                if not has_time or self.between:
                     self._before(_NOWHERE)
                 returned = 2 * self.step - 1
                 log.append((begun[me], returned, as_it_is(answer)))

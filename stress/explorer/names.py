@@ -115,6 +115,8 @@ class ObjectNames(NodeNames):
         kind = type(node).__name__
 
         def content() -> str:
+            if isinstance(node, Primitive):
+                return kind
             self._nodes.append((self._names[id(node)], node))
             held = [f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value)]
             return f"{kind}: {', '.join(held)}" if held else kind

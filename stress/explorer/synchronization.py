@@ -21,13 +21,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from stress.explorer.kinds import LOCKS
 from stress.explorer.policy import OWN_THREAD, Refused
 from stress.explorer.slots import LOAD, Seam
 
 __all__ = ["ExploredThreading", "Primitive", "refuse_private"]
 
 _BUSY: Final = object()
-_LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 _SUPPORTED: Final = frozenset({"_is_owned", "_release_save", "_acquire_restore", "_lock"})
 _REAL: Final = (threading.Lock(), threading.RLock(), threading.Condition(), threading.Event(), threading.Semaphore())
 _PRIVATE: Final = {"__dict__"} | {
@@ -106,6 +106,9 @@ class Primitive:
     def reset(self) -> None:
         """Restore the initial state, for a primitive that outlives an execution."""
 
+    def begin_as(self, instance: Any) -> None:
+        """Take the state of a real primitive for the initial one."""
+
 
 def refuse_private(primitive: Any, name: str, changes: bool, where: object) -> None:
     """Refuse the use of a private attribute of a primitive: an explored one has others, whose use would be no step.
@@ -134,6 +137,7 @@ class Lock(Primitive):
 
     is_lock = True
     _value: Any = False
+    _is_held_first = False
 
     def __init__(self) -> None:
         self._made()
@@ -190,7 +194,12 @@ class Lock(Primitive):
         return f"a {type(self).__name__} that thread {self._holder} holds"
 
     def reset(self) -> None:
-        self._value, self._holder = False, -1
+        self._value, self._holder = self._is_held_first, -1
+
+    def begin_as(self, instance: Any) -> None:
+        if type(instance) is LOCKS[0]:
+            self._is_held_first = instance.locked()
+            self.reset()
 
 
 class RLock(Lock):
@@ -325,7 +334,7 @@ class Condition(Primitive):
         self._made()
         if lock is None:
             lock = self._lock_kind()
-        if isinstance(lock, _LOCKS):
+        if isinstance(lock, LOCKS):
             self._lock: Any = _MadeBefore(self.seam, lock)
         else:
             self._lock = lock if isinstance(lock, Lock) else _OfOneself(lock)
@@ -405,6 +414,7 @@ class Event(Primitive):
     """As `threading.Event`."""
 
     _value: Any = False
+    _is_set_first = False
 
     def __init__(self) -> None:
         self._made()
@@ -437,7 +447,11 @@ class Event(Primitive):
         return "an Event to be set"
 
     def reset(self) -> None:
-        self._value = False
+        self._value = self._is_set_first
+
+    def begin_as(self, instance: Any) -> None:
+        self._is_set_first = instance.is_set()
+        self.reset()
 
 
 class _Counted(Primitive):
@@ -503,6 +517,7 @@ class SimpleQueue(_Counted):
     def __init__(self) -> None:
         self._made()
         self._items: deque[Any] = deque()
+        self._first: list[Any] = []
 
     def _has(self) -> bool:
         return bool(self._items)
@@ -531,7 +546,13 @@ class SimpleQueue(_Counted):
         return not self._items
 
     def reset(self) -> None:
-        self._items.clear()
+        self._items = deque(self._first)
+
+    def begin_as(self, instance: Any) -> None:
+        self._first = [instance.get_nowait() for _ in range(instance.qsize())]
+        for item in self._first:
+            instance.put(item)
+        self.reset()
 
 
 class _Local:
@@ -665,7 +686,10 @@ class ExploredThreading:
             return kind(vars(instance)["_lock"])
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
-        return kind()
+        made = kind()
+        if isinstance(made, Primitive):
+            made.begin_as(instance)
+        return made
 
 
 def _rebuilt(cls: type, names: dict[str, Any]) -> type:

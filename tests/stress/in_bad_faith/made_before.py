@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import functools
+import queue
 import threading
 from collections import deque
 from typing import Any, ClassVar
 
+import stress
 from tests.stress.in_bad_faith.cases import CASES, is_right, is_wrong
 
 ONE, OTHER, INNER = threading.Lock(), threading.Lock(), threading.RLock()
@@ -175,3 +177,61 @@ class OfKeywordDefault:
 
     def increment(self) -> int:
         return self.count()
+
+
+FREE: queue.SimpleQueue[str] = queue.SimpleQueue()
+FREE.put("a connection")
+STARTED = threading.Event()
+STARTED.set()
+GATE = threading.Lock()
+GATE.acquire()
+
+
+@is_right
+class OfPoolOfTheModule:
+    def take(self) -> int:
+        try:
+            FREE.get_nowait()
+        except queue.Empty:
+            return 0
+        return 1
+
+
+@is_right
+class OfEventThatIsSet:
+    def __init__(self) -> None:
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self) -> int:
+        STARTED.wait()
+        with self.lock:
+            self.n += 1
+            return self.n
+
+
+class OfGate:
+    """Who comes through the gate leaves it open for the other one."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def open(self) -> None:
+        self.n = 1
+        GATE.release()
+
+    def pass_through(self) -> int:
+        GATE.acquire()
+        GATE.release()
+        return self.n
+
+
+class Gate(stress.Spec):
+    initial = False
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "open":
+            return True, None
+        return (True, 1) if state else stress.WAITS
+
+
+CASES["OfGate"] = True, OfGate, Gate(), [[("open",)], [("pass_through",)]]
