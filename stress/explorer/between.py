@@ -24,8 +24,10 @@ from stress.explorer.sharing import EVERYTHING
 __all__ = ["missed_between"]
 
 _SECONDS: Final = 0.1
+_MOST_SECONDS: Final = 2.0
+_LEAST: Final = 60
+"""Executions, however long they take."""
 _MOST: Final = 200
-"""Executions."""
 _LONGEST: Final = 3_000
 """Places to stop at, in one execution."""
 _STOPPING: Final = frozenset({
@@ -42,14 +44,14 @@ def missed_between(experiment: Experiment, state: Any, random: Random) -> str:
     sites.use(_Stops(state, machine, stopping))
     machine.between = True
     try:
-        until = time.monotonic() + _SECONDS
+        begun = time.monotonic()
         for number, (first, at) in enumerate(_places(stopping, len(experiment.scenario.threads), random)):
             stopping.begins_with, stopping.at = first, at
             _, finding = experiment.run(stopping)
             if finding is not None and finding.kind in ("history", "structure"):
                 where = "; ".join(dict.fromkeys(stopping.stopped)) or "where a call begins"
                 return f"an access was not seen: answers are wrong if a thread stops between steps ({where})"
-            if number >= _MOST or time.monotonic() >= until:
+            if number >= _MOST or time.monotonic() - begun >= (_SECONDS if number >= _LEAST else _MOST_SECONDS):
                 break
     except (Drift, Refused):
         pass  # such an execution shows nothing

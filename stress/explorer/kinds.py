@@ -76,6 +76,8 @@ _QUIET: Final[tuple[type, ...]] = (
 )  # fmt: skip
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
+_PACKAGE: Final = __name__.partition("explorer.")[0]
+"""The name of this package, which has another one where somebody else's has its own."""
 _MADE_OF_LOCKS: Final = (threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore)
 _LOCAL: Final = _thread._local
 _kinds: Final[ByIdentity[Kind]] = {}
@@ -101,7 +103,7 @@ def _found(of: type) -> Kind:
         if issubclass(of, base):
             return kind
     module = getattr(of, "__module__", "") or ""
-    if module.partition(".")[0] == "stress":
+    if module.startswith(_PACKAGE):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
     if is_used_whole(module) and _is_frozen(of):
         return Kind.QUIET

@@ -79,6 +79,8 @@ _OURS: Final = (
 )  # fmt: skip
 
 
+_PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+"""This one, whatever its name is: another module may have its own."""
 _TRIES: Final = ("ctrie", "subtrie", "snapshot")
 """Packages whose objects are used, and not explored: a call of theirs is a whole, compiled or not."""
 
@@ -100,7 +102,7 @@ def _places_of(names: tuple[str, ...]) -> tuple[str, ...]:
 def _of_file(file: str) -> Treatment:
     if file.startswith(_places_of(_TRIES)):
         return Treatment.OPAQUE
-    if file.startswith(_places_of(_OURS)):
+    if file.startswith((_PACKAGE, *_places_of(_OURS))):
         return Treatment.OURS
     name = standard_module(file)
     return Treatment.OPAQUE if name and name not in _EXPLORED and name not in _open else Treatment.EXPLORED
