@@ -134,6 +134,12 @@ class Snapshot:
         """Whether something was there before."""
         return id(each) in self._seen
 
+    def forget(self) -> None:
+        """Keep nothing of it any more."""
+        for each in (self._spaces, self._classes, self._containers, self._places, self._states, self._locks):
+            each.clear()
+        self._seen.clear()
+
     def put_back(self) -> None:
         """Restore what has been changed."""
         for descriptor, owner, value in self._places:

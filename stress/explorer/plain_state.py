@@ -174,6 +174,7 @@ class PlainState(accesses.Accesses):
             sites.use(None)
             self.put_back()
             self._before.put_back()
+            self._before.forget()
             self.stepped.take_back()
             self._close()
 
