@@ -128,13 +128,12 @@ class _Stops:
         self._state.spin(site)
 
     def _stop(self, frame: FrameType) -> None:
-        site = frame.f_locals.get("self")
         decide: Callable[[int], int] = self._strategy.decide
 
         def noting(me: int) -> int:
             to = decide(me)
             if to != me:
-                self._strategy.stopped.append(str(site))
+                self._strategy.stopped.append(str(frame.f_locals.get("self")))  # the site
             return to
 
         if not _has_opaque(frame):
