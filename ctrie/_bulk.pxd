@@ -4,16 +4,15 @@ from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport GROUPS, W, flag_at
 from ctrie._cnode cimport (
     Branches, CNode, Gen, MainNode, add_branch, branch_at, cnode_of_branches, drop_branches, move_branch,
     new_branches,
 )
+from ctrie._machine cimport GROUPS, W, check_signals, flag_at
 from ctrie._nodes cimport (
     HASH_BITS, INode, Pair, Root, SNode, gcas_read, new_inode, new_lnode, new_pair, rdcss_read_root, rdcss_root,
     same_key,
 )
-from ctrie._signals cimport check_signals
 
 cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(PyObject *o)

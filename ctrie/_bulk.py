@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import GROUPS, W, flag_at
     from ctrie._cnode import (
         Branches,
         CNode,
@@ -30,6 +29,7 @@ if not cython.compiled:
         drop_branches,
         new_branches,
     )
+    from ctrie._machine import GROUPS, W, check_signals, flag_at
     from ctrie._nodes import (
         HASH_BITS,
         Pair,
@@ -43,7 +43,6 @@ if not cython.compiled:
         rdcss_root,
         same_key,
     )
-    from ctrie._signals import check_signals
 
 
 if not cython.compiled:  # the compiled bodies (_bulk.pxd, c/sort.h) sort by C numbers

@@ -2,16 +2,14 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._stack cimport check_stack
 from ctrie._bulk cimport fill_root
 from ctrie._descent cimport ADDED, Absent, THERE, UNDONE, find, find_value, put_quickly
+from ctrie._machine cimport EVERY, check_signals, check_stack, release
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._edits cimport edit_trie
 from ctrie._nodes cimport (
     Edit, Pair, Root, Rooted, SNode, clear_root, empty_root, first_snode, freeze_root, is_empty, mix, new_pair, root_of,
 )
-from ctrie._release cimport release
-from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt
 cdef extern from "watch.h":
     bint is_watching "ctrie_is_watching" ()

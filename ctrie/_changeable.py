@@ -29,6 +29,7 @@ if not cython.compiled:
         put_quickly,
     )
     from ctrie._edits import edit_trie
+    from ctrie._machine import EVERY, check_signals, check_stack, release
     from ctrie._nodes import (
         Edit,
         Pair,
@@ -44,10 +45,7 @@ if not cython.compiled:
         new_pair,
         root_of,
     )
-    from ctrie._release import release
-    from ctrie._signals import EVERY, check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
-    from ctrie._stack import check_stack
     from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt
 
 from ctrie._nodes import NODES

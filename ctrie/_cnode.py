@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctrie._arrays import inserted, removed, replaced
+from ctrie._machine import inserted, removed, replaced
 from ctrie._slot import Slot
 
 

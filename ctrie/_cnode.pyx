@@ -8,7 +8,7 @@ becomes tracked, too (untracked.h).
 from cpython.object cimport PyObject, PyTypeObject, Py_TPFLAGS_BASETYPE
 from libc.stdint cimport uint64_t
 
-from ctrie._memory cimport is_out_of_track, keep_track
+from ctrie._machine cimport is_out_of_track, keep_track
 
 cdef extern from "arrays.h":
     ctypedef struct array_part:

@@ -2,19 +2,18 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._bulk cimport only_pair
 from ctrie._cnode cimport (
     Branches, CNode, Gen, MainNode, add_branch, branch_at, cnode_of_branches, drop_branches, new_branches,
     share_branch,
 )
 from ctrie._descent cimport warm_ahead, warm_branches
+from ctrie._machine cimport W, check_signals, flag_at, popcount
 from ctrie._native cimport borrow
 from ctrie._nodes cimport (
     HASH_BITS, INode, LNode, Pair, Root, SNode, TNode, gcas_read, new_inode, new_lnode, new_root, rdcss_read_root, same_key,
     two_snodes,
 )
-from ctrie._signals cimport check_signals
 
 cdef int MINE, THEIRS, BOTH, BOTH_AS_THEIRS
 

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._bulk import only_pair
     from ctrie._cnode import (
         Branches,
@@ -30,6 +29,7 @@ if not cython.compiled:
         share_branch,
     )
     from ctrie._descent import warm_ahead, warm_branches
+    from ctrie._machine import W, check_signals, flag_at, popcount
     from ctrie._nodes import (
         HASH_BITS,
         LNode,
@@ -44,7 +44,6 @@ if not cython.compiled:
         same_key,
         two_snodes,
     )
-    from ctrie._signals import check_signals
     from ctrie._slot import borrow
 
 from ctrie._bulk import pause_collector, resume_collector

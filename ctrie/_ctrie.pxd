@@ -5,13 +5,11 @@ from libc.stdint cimport uint64_t
 from ctrie._changeable cimport ChangeableMap, REMOVE, REMOVE_SAME, REPLACE, REPLACE_SAME
 from ctrie._descent cimport GROUP, Absent, find_value, is_there, prefetch_text, warm, warm_walk
 from ctrie._hinted cimport hinted
+from ctrie._machine cimport EVERY, check_signals, own_methods, release_items
 from ctrie._native cimport borrow
 from ctrie._nodes cimport (
     INode, Pair, Root, SNode, branches, empty_root, fork_root, freeze_root, is_empty, rdcss_read_root,
 )
-from ctrie._own_methods cimport own_methods
-from ctrie._release cimport release_items
-from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, exact, known, read, taken_over
 
 

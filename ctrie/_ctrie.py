@@ -28,6 +28,7 @@ if not cython.compiled:
         warm_walk,
     )
     from ctrie._hinted import hinted
+    from ctrie._machine import EVERY, check_signals, own_methods, release_items
     from ctrie._nodes import (
         Pair,
         Root,
@@ -39,9 +40,6 @@ if not cython.compiled:
         is_empty,
         rdcss_read_root,
     )
-    from ctrie._own_methods import own_methods
-    from ctrie._release import release_items
-    from ctrie._signals import EVERY, check_signals
     from ctrie._slot import borrow
     from ctrie._tally import Tally, exact, known, read, taken_over
 

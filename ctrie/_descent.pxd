@@ -5,9 +5,8 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
-from ctrie._memory cimport is_out_of_track
+from ctrie._machine cimport W, flag_at, is_out_of_track, popcount
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport (
     INode, LNode, MainNode, Pair, Root, Rooted, SNode, TNode, gcas, gcas_complete, gen_of, hash_of, key_of, new_inode,

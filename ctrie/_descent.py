@@ -17,9 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
-    from ctrie._memory import is_out_of_track
+    from ctrie._machine import W, flag_at, is_out_of_track, popcount
     from ctrie._nodes import (
         INode,
         LNode,

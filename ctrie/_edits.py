@@ -15,7 +15,6 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from ctrie._cnode import (
         CNode,
         MainNode,
@@ -26,7 +25,7 @@ if not cython.compiled:
         with_other_branch,
         without_branch,
     )
-    from ctrie._memory import is_out_of_track, keep_track
+    from ctrie._machine import W, flag_at, inserted, is_out_of_track, keep_track, popcount, removed, replaced
     from ctrie._nodes import (
         Edit,
         INode,

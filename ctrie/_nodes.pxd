@@ -3,14 +3,13 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._stack cimport check_stack
-from ctrie._arrays cimport W, flag_at, popcount, replaced
 from ctrie._cnode cimport CNode, Gen, MainNode, branch_at, branches_of, new_cnode
-from ctrie._memory cimport leaf_after, new_leaf, untrack_above
+from ctrie._machine cimport (
+    W, check_signals, check_stack, flag_at, leaf_after, new_leaf, popcount, replaced, untrack_above,
+)
 from ctrie._native cimport (
     Borrowed, Slot, borrow, borrowed, compare_and_set, initialise, is_exactly, load, peek, pin, unpin,
 )
-from ctrie._signals cimport check_signals
 from ctrie._tally cimport Tally
 
 cdef int HASH_BITS

@@ -54,10 +54,9 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
-from ctrie._arrays import groups_of
+from ctrie._machine import groups_of
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import (
         CNode,
         Gen,
@@ -66,8 +65,7 @@ if not cython.compiled:
         branches_of,
         new_cnode,
     )
-    from ctrie._memory import leaf_after, new_leaf, untrack_above
-    from ctrie._signals import check_signals
+    from ctrie._machine import W, check_signals, check_stack, flag_at, leaf_after, new_leaf, popcount, untrack_above
     from ctrie._slot import (
         Slot,
         borrow,
@@ -79,7 +77,6 @@ if not cython.compiled:
         pin,
         unpin,
     )
-    from ctrie._stack import check_stack
     from ctrie._tally import Tally
 
 # These are C variables in the compiled twin, where a literal beyond 63 bits would be a Python object.
@@ -172,7 +169,7 @@ class Root(Slot):
     readonly: bool
 
 
-# What is below a root: for `release` (_release.py).
+# What is below a root: for `release` (_machine.py).
 NODES: tuple[type[Any], ...] = (Slot, SNode)
 
 

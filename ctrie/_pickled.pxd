@@ -1,2 +1,2 @@
 # C types for _pickled.py.
-from ctrie._signals cimport check_signals
+from ctrie._machine cimport check_signals

@@ -20,7 +20,7 @@ from itertools import chain, islice
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._signals import check_signals
+    from ctrie._machine import check_signals
 
 SIZE = 512  # items in a part
 

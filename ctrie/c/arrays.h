@@ -1,4 +1,4 @@
-/* The C bodies of _arrays.py, and what they share with C-nodes (cnode.h). */
+/* The C bodies of _machine.py, and what they share with C-nodes (cnode.h). */
 #ifndef CTRIE_ARRAYS_H
 #define CTRIE_ARRAYS_H
 

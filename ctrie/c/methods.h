@@ -1,4 +1,4 @@
-/* Inherited methods as a type's own; _own_methods.py tells what for. */
+/* Inherited methods as a type's own; _machine.py tells what for. */
 #ifndef CTRIE_METHODS_H
 #define CTRIE_METHODS_H
 

@@ -1,4 +1,4 @@
-/* Signals, and other threads, during long work; _signals.py tells when this is called.
+/* Signals, and other threads, during long work; _machine.py tells when this is called.
  *
  * A thread that waits for the GIL asks for it after its switch interval, and only between two lines of Python code does
  * the holder hear that. Compiled code that goes through a million items has no such lines. So it lets go of the GIL by

@@ -14,7 +14,7 @@ from zlib import crc32
 __all__ = ["HASHES", "SUBSCRIBER_HASHES", "W", "on_path", "raw_hash", "unmix"]
 
 W: Final = 6
-"""Bits of a hash that a node reads; `ctrie._arrays` has the same."""
+"""Bits of a hash that a node reads; `ctrie._machine` has the same."""
 
 S: Final = 4
 """Bits of a hash that a node of a set of subscribers reads; `subtrie._trie.keyed` has the same."""

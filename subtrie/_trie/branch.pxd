@@ -3,9 +3,8 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport flag_at
 from ctrie._cnode cimport Gen, new_cnode
-from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._machine cimport flag_at, leaf_after, new_leaf
 from ctrie._native cimport Borrowed, borrow, borrowed
 from ctrie._nodes cimport Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
 from subtrie._trie.groups cimport members_of, with_members

@@ -38,9 +38,8 @@ from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import flag_at
     from ctrie._cnode import Gen, new_cnode
-    from ctrie._memory import leaf_after, new_leaf
+    from ctrie._machine import flag_at, leaf_after, new_leaf
     from ctrie._nodes import Edit, INode, SNode, hash_of, new_inode, two_snodes, value_of
     from ctrie._slot import borrow, borrowed
     from subtrie._trie.groups import members_of, with_members

@@ -2,9 +2,8 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._machine cimport EVERY, check_signals, release, release_items
 from ctrie._nodes cimport Edit, Pair, Root, clear_root, empty_root, freeze_root
-from ctrie._release cimport release, release_items
-from ctrie._signals cimport EVERY, check_signals
 from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
 from subtrie._trie.branch cimport (
     Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in,

@@ -14,9 +14,8 @@ from subtrie.dialects import AMQP, Dialect
 from subtrie.errors import RowError
 
 if not cython.compiled:
+    from ctrie._machine import EVERY, check_signals, release, release_items
     from ctrie._nodes import Edit, Root, clear_root, empty_root, freeze_root
-    from ctrie._release import release, release_items
-    from ctrie._signals import EVERY, check_signals
     from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
     from subtrie._trie.branch import (
         Branch,

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import inserted, removed, replaced, settle
+    from ctrie._machine import inserted, removed, replaced, settle
     from ctrie._nodes import mix
     from ctrie._slot import Slot
 

@@ -9,9 +9,8 @@ from libc.string cimport memcmp
 
 from ctrie._bulk cimport Ordered, SORT_AHEAD, SORT_LONG, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
+from ctrie._machine cimport EVERY, check_signals, check_stack, let_others_run
 from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
-from ctrie._signals cimport EVERY, check_signals, let_others_run
-from ctrie._stack cimport check_stack
 from subtrie._trie.branch cimport Branch, Chain, blank_branch, filled_branch, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.match.plan cimport Matchable, word_hash, words_in_filter

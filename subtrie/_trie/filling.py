@@ -33,9 +33,8 @@ from subtrie.errors import RowError, TopicError
 if not cython.compiled:
     from ctrie._bulk import cnode_of, hash_at, in_order
     from ctrie._cnode import CNode, Gen
+    from ctrie._machine import EVERY, check_signals, check_stack
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from ctrie._signals import EVERY, check_signals
-    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, Chain, blank_branch, filled_branch, lone_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, with_keyed

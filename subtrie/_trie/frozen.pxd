@@ -1,8 +1,8 @@
 # C types for frozen.py.
 cimport cython
 
-from ctrie._arrays cimport popcount
 from ctrie._cnode cimport Gen, MainNode, bitmap_of, child_at
+from ctrie._machine cimport popcount
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport (
     INode, Root, Rooted, freeze_root, gcas_read, gen_of, new_inode, new_root, rdcss_read_root, root_of,

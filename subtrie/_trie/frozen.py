@@ -17,8 +17,8 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import popcount
     from ctrie._cnode import Gen, MainNode, bitmap_of, child_at
+    from ctrie._machine import popcount
     from ctrie._nodes import (
         INode,
         Root,

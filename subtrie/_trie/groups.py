@@ -94,7 +94,7 @@ if not cython.compiled:  # views of what is borrowed, and the turn; the compiled
         return compare_and_set(group.turn, turn, next)
 
 
-# What a trie and its index are made of, below their roots: for `release` (ctrie/_release.py).
+# What a trie and its index are made of, below their roots: for `release` (ctrie/_machine.py).
 PARTS: tuple[type[Any], ...] = (*NODES, Keyed, SetNode, Shared, tuple)
 
 

@@ -3,11 +3,9 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._stack cimport check_stack
+from ctrie._machine cimport EVERY, check_signals, check_stack, inserted, popcount, removed, replaced, settle
 from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
-from ctrie._arrays cimport inserted, popcount, removed, replaced, settle
 from ctrie._nodes cimport Edit
-from ctrie._signals cimport EVERY, check_signals
 
 cdef extern from *:
     bint PyTuple_CheckExact(PyObject *thing) nogil

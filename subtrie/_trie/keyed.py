@@ -25,13 +25,11 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
-from ctrie._arrays import groups_of
+from ctrie._machine import groups_of
 
 if not cython.compiled:
-    from ctrie._arrays import inserted, popcount, removed, replaced, settle
+    from ctrie._machine import EVERY, check_signals, check_stack, inserted, popcount, removed, replaced, settle
     from ctrie._nodes import Edit
-    from ctrie._signals import EVERY, check_signals
-    from ctrie._stack import check_stack
 
 INLINE = 8
 _BITS = 4  # fewer than W: a change copies every node on its path, while a Ctrie copies only the last one

@@ -2,9 +2,9 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport help_pending
+from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, Root, hash_of, rdcss_read_root, root_of
 from subtrie._trie.branch cimport Branch, Chain, next_of

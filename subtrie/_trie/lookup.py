@@ -14,9 +14,9 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._descent import help_pending
+    from ctrie._machine import W, flag_at, popcount
     from ctrie._nodes import INode, Root, hash_of, rdcss_read_root, root_of
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Branch, Chain, next_of

@@ -2,14 +2,12 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._bulk cimport Ordered, hash_at
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode, with_branch, with_other_branch
-from ctrie._memory cimport is_out_of_track, keep_track
+from ctrie._machine cimport (
+    EVERY, W, check_signals, check_stack, flag_at, is_out_of_track, keep_track, popcount, release_items,
+)
 from ctrie._nodes cimport INode, Root, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
-from ctrie._release cimport release_items
-from ctrie._signals cimport EVERY, check_signals
-from ctrie._stack cimport check_stack
 from subtrie._trie.branch cimport Branch, changed_branch, is_wanted, new_branch, subscribers_of, words_in
 from subtrie._trie.filling cimport (
     DEEP, FILLED, FilterRow, Filling, NOT_EMPTY, OVERTAKEN, fill, let_go, new_filling, order, put_row, row_at,

@@ -23,14 +23,20 @@ from typing import Any
 from ctrie._bulk import pause_collector, resume_collector
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._bulk import hash_at
     from ctrie._cnode import CNode, branch_at, new_cnode, with_branch, with_other_branch
-    from ctrie._memory import is_out_of_track, keep_track
+    from ctrie._machine import (
+        EVERY,
+        W,
+        check_signals,
+        check_stack,
+        flag_at,
+        is_out_of_track,
+        keep_track,
+        popcount,
+        release_items,
+    )
     from ctrie._nodes import INode, gcas, gcas_read, new_inode, rdcss_read_root, renewed, two_snodes
-    from ctrie._release import release_items
-    from ctrie._signals import EVERY, check_signals
-    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, changed_branch, is_wanted, new_branch, subscribers_of, words_in
     from subtrie._trie.filling import (
         DEEP,

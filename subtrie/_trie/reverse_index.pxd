@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._descent cimport find
-from ctrie._memory cimport untrack
+from ctrie._machine cimport untrack
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._edits cimport edit_trie
 from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of

@@ -43,7 +43,7 @@ from typing import Any
 if not cython.compiled:
     from ctrie._descent import find
     from ctrie._edits import edit_trie
-    from ctrie._memory import untrack
+    from ctrie._machine import untrack
     from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.duties import Duties

@@ -4,8 +4,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._stack cimport check_stack
-from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._machine cimport check_stack, leaf_after, new_leaf
 from ctrie._native cimport never_tracked
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed

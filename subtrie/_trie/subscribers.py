@@ -15,9 +15,8 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._memory import leaf_after, new_leaf
+    from ctrie._machine import check_stack, leaf_after, new_leaf
     from ctrie._nodes import mix
-    from ctrie._stack import check_stack
     from subtrie._trie.keyed import Keyed
 
 from subtrie._trie.exclusions import BUT, words_of

@@ -2,19 +2,17 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._bulk cimport Ordered, hash_at
 from ctrie._cnode cimport (
     Branches, CNode, MainNode, add_branch, branch_at, cnode_of_branches, drop_branches, new_branches, share_branch,
     with_other_branch, without_branch,
 )
 from ctrie._edits cimport clear_path, contracted
+from ctrie._machine cimport EVERY, W, check_signals, check_stack, flag_at, popcount
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport (
     INode, Root, SNode, TNode, gcas, gcas_read, new_tnode, rdcss_read_root, renewed, root_of,
 )
-from ctrie._signals cimport EVERY, check_signals
-from ctrie._stack cimport check_stack
 from subtrie._trie.branch cimport Branch, FilterEdit, changed_branch, is_wanted, subscribers_of
 from subtrie._trie.editing cimport new_unsubscribe
 from subtrie._trie.filling cimport (

@@ -27,7 +27,6 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._bulk import hash_at
     from ctrie._cnode import (
         Branches,
@@ -43,9 +42,8 @@ if not cython.compiled:
         without_branch,
     )
     from ctrie._edits import clear_path, contracted
+    from ctrie._machine import EVERY, W, check_signals, check_stack, flag_at, popcount
     from ctrie._nodes import INode, Root, SNode, TNode, gcas, gcas_read, new_tnode, rdcss_read_root, renewed, root_of
-    from ctrie._signals import EVERY, check_signals
-    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, FilterEdit, changed_branch, is_wanted, subscribers_of
     from subtrie._trie.editing import new_unsubscribe
     from subtrie._trie.filling import DEEP, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of

@@ -1,7 +1,7 @@
 # C types for topic_edits.py.
 cimport cython
 
-from ctrie._memory cimport untrack
+from ctrie._machine cimport untrack
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport SNode
 from ctrie._tally cimport begin_change, end_change, end_in_doubt

@@ -16,7 +16,7 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._memory import untrack
+    from ctrie._machine import untrack
     from ctrie._nodes import SNode
     from ctrie._tally import begin_change, end_change, end_in_doubt
     from subtrie._trie.branch import Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted

@@ -4,9 +4,9 @@ cimport cython
 from cpython.object cimport PyObject
 
 from ctrie._hinted cimport hinted
+from ctrie._machine cimport release
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
-from ctrie._release cimport release
 from ctrie._tally cimport Tally, begin_clear, end_clear, exact, known, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root

@@ -19,8 +19,8 @@ from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._hinted import hinted
+    from ctrie._machine import release
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
-    from ctrie._release import release
     from ctrie._tally import Tally, begin_clear, end_clear, exact, known, read, taken_over
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.lookup import find_branch

@@ -20,8 +20,8 @@ from subtrie.errors import TopicError
 
 if not cython.compiled:
     from ctrie._hinted import hinted
+    from ctrie._machine import own_methods
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
-    from ctrie._own_methods import own_methods
     from ctrie._slot import borrow
     from ctrie._tally import Tally, exact, known, read, taken_over
     from subtrie._trie.branch import Branch, is_wanted, subscribers_of

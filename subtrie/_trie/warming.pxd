@@ -2,10 +2,10 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._bulk cimport Ordered, hash_at
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport prefetch_child, prefetch_node, prefetch_text
+from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, hash_of, value_of
 from subtrie._trie.branch cimport Branch, Chain, next_of, sole_hash_of

@@ -9,7 +9,7 @@ This is the interpreted twin; compiled modules hash in place (`words.h`).
 
 from __future__ import annotations
 
-from ctrie._arrays import GROUPS
+from ctrie._machine import GROUPS
 from ctrie._nodes import mix
 
 MARKED = GROUPS - 3

@@ -35,7 +35,7 @@ from fractions import Fraction
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import inserted, removed, replaced, settle
+    from ctrie._machine import inserted, removed, replaced, settle
     from subtrie.fields.criteria import BOXES, NUMBERS, Criterion, Within, order_of
     from subtrie.fields.intervals import exchanged
     from subtrie.fields.maps import crowd_size

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import settle
+    from ctrie._machine import settle
     from subtrie.fields.criteria import ANY, LEADS, Criterion
 
 from ctrie._signatures import LazySignature

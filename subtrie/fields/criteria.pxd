@@ -4,8 +4,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.math cimport INFINITY, isinf, nextafter
-from ctrie._arrays cimport settle
-from ctrie._stack cimport check_stack
+from ctrie._machine cimport check_stack, settle
 
 cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES, TOPICS
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES

@@ -32,8 +32,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 if not cython.compiled:
-    from ctrie._arrays import settle
-    from ctrie._stack import check_stack
+    from ctrie._machine import check_stack, settle
 
 from collections.abc import Hashable, Iterable
 from datetime import date, datetime, timedelta, timezone

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 
-from ctrie._arrays cimport settle
+from ctrie._machine cimport settle
 
 cdef object _DELIVERY, _HELD
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 if not cython.compiled:
-    from ctrie._arrays import settle
+    from ctrie._machine import settle
 
 from subtrie._trie.weak_subscribers import Held
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import replaced, settle
+    from ctrie._machine import replaced, settle
     from ctrie._nodes import mix
     from subtrie._trie.keyed import Keyed, SetNode, set_size, with_keyed, without_keyed
     from subtrie.fields.boxes import Box, Boxes, filed_in_box, with_box, without_box

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import inserted, removed, replaced, settle
+    from ctrie._machine import inserted, removed, replaced, settle
     from ctrie._slot import borrow
     from subtrie._trie.match.walk import lowest_bit
     from subtrie.fields.criteria import Within

@@ -3,8 +3,8 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, inserted, popcount, removed, replaced, settle
 from ctrie._cnode cimport CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
+from ctrie._machine cimport W, flag_at, inserted, popcount, removed, replaced, settle
 from ctrie._native cimport PyTuple_GET_ITEM_PTR
 from subtrie._trie.keyed cimport Keyed, set_size
 

@@ -20,11 +20,11 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, inserted, popcount, removed, replaced
     from ctrie._cnode import CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
+    from ctrie._machine import W, flag_at, inserted, popcount, removed, replaced
     from subtrie._trie.keyed import Keyed, set_size
 
-from ctrie._arrays import groups_of
+from ctrie._machine import groups_of
 
 _HASH_BITS = 64
 

@@ -5,8 +5,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._hinted cimport HintedIterator
+from ctrie._machine cimport check_signals
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
-from ctrie._signals cimport check_signals
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.scratch cimport leave
 from subtrie._trie.subscribers cimport is_held, subscriber_hash

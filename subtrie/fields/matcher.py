@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
     from ctrie._hinted import HintedIterator
-    from ctrie._signals import check_signals
+    from ctrie._machine import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.scratch import leave

@@ -2,9 +2,8 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._stack cimport check_stack
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
+from ctrie._machine cimport W, check_stack, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.match.plan cimport Plan

@@ -23,11 +23,10 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
+    from ctrie._machine import W, check_stack, flag_at, popcount
     from ctrie._nodes import mix
     from ctrie._slot import borrow, borrowed, is_exactly
-    from ctrie._stack import check_stack
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.plan import Plan
     from subtrie._trie.match.scratch import enter, leave

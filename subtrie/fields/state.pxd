@@ -3,10 +3,9 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._arrays cimport popcount, settle
+from ctrie._machine cimport check_signals, popcount, settle
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
-from ctrie._signals cimport check_signals
 from subtrie._trie.keyed cimport Keyed, SetNode, find_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Box, box_among

@@ -33,9 +33,8 @@ from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import popcount, settle
+    from ctrie._machine import check_signals, popcount, settle
     from ctrie._nodes import mix
-    from ctrie._signals import check_signals
     from subtrie._trie.keyed import Keyed, SetNode, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import Box, box_among

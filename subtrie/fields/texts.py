@@ -18,7 +18,7 @@ import ipaddress
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import settle
+    from ctrie._machine import settle
     from subtrie.fields.criteria import (
         ADDRESSES,
         FOLDED,

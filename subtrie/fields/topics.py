@@ -17,7 +17,7 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import settle
+    from ctrie._machine import settle
     from ctrie._slot import borrow
     from subtrie._trie.match.plan import word_hash
     from subtrie._trie.match.walk import address, item_of, size_of

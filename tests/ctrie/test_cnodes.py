@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
-from ctrie._arrays import GROUPS
+from ctrie._machine import GROUPS
 
 pytestmark = pytest.mark.compiled
 

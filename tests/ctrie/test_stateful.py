@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from ctrie import Ctrie
-from ctrie._arrays import GROUPS
+from ctrie._machine import GROUPS
 from tests.keys import Key, hash_of, key
 
 ABSENT = "absent"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
-from ctrie._arrays import GROUPS, W
+from ctrie._machine import GROUPS, W
 from tests.keys import Key, hash_of, key, unmix
 from tests.twins import Fault, load_twin
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctrie import drain
-from ctrie._arrays import GROUPS
+from ctrie._machine import GROUPS
 from stress.explorer.bounded import bounded
 from subtrie import MQTT, SubscriptionTrie, TopicError
 from tests.subtrie.support import subscription_twin

@@ -1,4 +1,4 @@
-"""What a call drops as a whole is freed piece by piece (ctrie/_release.py): each part once, and none that others hold."""
+"""What a call drops as a whole is freed piece by piece (ctrie/_machine.py): each part once, and none that others hold."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
  *       are equal, so their characters need not be compared
  *   1   for all others, after wyhash: one 64 x 64 -> 128 bit product for eight bytes
  *
- * Three places of a level's first C-node (ctrie/_arrays.py) are set aside, for the two wildcards and for the mark
+ * Three places of a level's first C-node (ctrie/_machine.py) are set aside, for the two wildcards and for the mark
  * (exact_layout.py). So in any level, their branches share their places with no other, and one bit finds each.
  */
 #ifndef SUBTRIE_WORDS_H

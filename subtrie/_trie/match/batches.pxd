@@ -2,8 +2,8 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
+from ctrie._machine cimport check_signals
 from ctrie._nodes cimport root_of
-from ctrie._signals cimport check_signals
 from subtrie._trie.match.audience cimport distinct_subscribers
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
 from subtrie._trie.match.interleaved cimport DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._machine import check_signals
     from ctrie._nodes import root_of
-    from ctrie._signals import check_signals
     from subtrie._trie.match.audience import distinct_subscribers
     from subtrie._trie.match.deliveries import Told
     from subtrie._trie.match.interleaved import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next

@@ -4,7 +4,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._arrays cimport flag_at
+from ctrie._machine cimport flag_at
 from subtrie._trie.match.buffer cimport buffer
 
 cdef extern from *:

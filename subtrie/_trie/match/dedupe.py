@@ -14,7 +14,7 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import flag_at
+    from ctrie._machine import flag_at
     from subtrie._trie.match.walk import Buffer
 
     FEW = 16  # subscribers that are compared each with each

@@ -3,9 +3,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._stack cimport check_stack
-from ctrie._arrays cimport flag_at
-from ctrie._memory cimport leaf_after, new_leaf
+from ctrie._machine cimport check_stack, flag_at, leaf_after, new_leaf
 from ctrie._native cimport borrow, is_exactly
 from subtrie._trie.branch cimport Branch, subscribers_of
 from subtrie._trie.choosing cimport Choice

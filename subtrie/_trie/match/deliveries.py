@@ -26,10 +26,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 if not cython.compiled:
-    from ctrie._arrays import flag_at
-    from ctrie._memory import leaf_after, new_leaf
+    from ctrie._machine import check_stack, flag_at, leaf_after, new_leaf
     from ctrie._slot import borrow
-    from ctrie._stack import check_stack
     from subtrie._trie.branch import Branch, subscribers_of
     from subtrie._trie.choosing import Choice
     from subtrie._trie.groups import Shared

@@ -28,9 +28,9 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._descent import prefetch_child
+    from ctrie._machine import W, flag_at, popcount
     from ctrie._nodes import INode, hash_of, root_of, value_of
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of, sole_hash_of

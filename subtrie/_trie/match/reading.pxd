@@ -2,8 +2,8 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport W, flag_at, popcount
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
+from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport load
 from ctrie._nodes cimport INode, Root, SNode, TNode, branches, freeze_root, gcas_read, mix, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in

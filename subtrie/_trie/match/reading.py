@@ -18,8 +18,8 @@ from typing import Any
 from subtrie.dialects import Dialect
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, branch_at, new_cnode
+    from ctrie._machine import W, flag_at, popcount
     from ctrie._nodes import (
         INode,
         Root,

@@ -12,7 +12,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove, memset
 
-from ctrie._stack cimport check_stack
+from ctrie._machine cimport check_stack
 from ctrie._native cimport CTRIE_IS
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start

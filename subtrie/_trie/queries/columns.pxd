@@ -2,9 +2,9 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from ctrie._arrays cimport popcount
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport prefetch_node
+from ctrie._machine cimport popcount
 from ctrie._native cimport Borrowed, Py_None, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, Root, branches, rdcss_read_root, value_of
 from subtrie._trie.branch cimport Branch, next_of

@@ -20,9 +20,9 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._descent import prefetch_node
+    from ctrie._machine import popcount
     from ctrie._nodes import INode, Root, branches, rdcss_read_root
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Branch

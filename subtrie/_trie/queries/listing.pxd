@@ -1,8 +1,8 @@
 # C types for listing.py.
 cimport cython
 
+from ctrie._machine cimport EVERY, check_signals
 from ctrie._nodes cimport INode, Root, branches, compare_next, rdcss_read_root
-from ctrie._signals cimport EVERY, check_signals
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, subscribers_of, words_in
 from subtrie._trie.match.deliveries cimport new_told
 from subtrie._trie.match.reading cimport branch_in, extended, words_of

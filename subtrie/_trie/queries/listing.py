@@ -16,8 +16,8 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 if not cython.compiled:
+    from ctrie._machine import EVERY, check_signals
     from ctrie._nodes import INode, Root, branches, compare_next, rdcss_read_root
-    from ctrie._signals import EVERY, check_signals
     from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from subtrie._trie.groups import Shared
     from subtrie._trie.keyed import SetNode, changed_listed, find_keyed

@@ -2,10 +2,9 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._arrays cimport flag_at, popcount
 from ctrie._cnode cimport CNode, MainNode, branch_at
+from ctrie._machine cimport check_signals, flag_at, popcount
 from ctrie._nodes cimport INode, Root, branches, gcas_read, rdcss_read_root
-from ctrie._signals cimport check_signals
 from subtrie._trie.branch cimport Branch, Chain, is_wanted
 from subtrie._trie.match.plan cimport word_hash
 from subtrie._trie.match.reading cimport branch_in, extended

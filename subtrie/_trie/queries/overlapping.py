@@ -22,10 +22,9 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import flag_at, popcount
     from ctrie._cnode import CNode, branch_at
+    from ctrie._machine import check_signals, flag_at, popcount
     from ctrie._nodes import INode, Root, branches, gcas_read, rdcss_read_root
-    from ctrie._signals import check_signals
     from subtrie._trie.branch import Branch, Chain, is_wanted
     from subtrie._trie.match.plan import word_hash
     from subtrie._trie.match.reading import branch_in, extended

@@ -4,8 +4,8 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from ctrie._arrays cimport popcount
 from ctrie._cnode cimport bitmap_of
+from ctrie._machine cimport popcount
 from ctrie._native cimport CTRIE_IS, Borrowed, Py_None, PyTuple_GET_ITEM_PTR
 from subtrie._trie.branch cimport Chain
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start

@@ -27,9 +27,9 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._arrays import W, flag_at, popcount
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._descent import help_pending, prefetch_child, prefetch_node
+    from ctrie._machine import W, flag_at, popcount
     from ctrie._nodes import INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of
