@@ -91,21 +91,12 @@ $(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -n
 races: .venv/built
 	@.venv/bin/python -m tools.sanitized races '$(TSAN_PYTHON)'
 
-# A debug interpreter also checks reference counts: SANITIZE_PYTHON=..., python3.11-dbg if it is there.
-SANITIZE_PYTHON ?= $(firstword $(foreach name,python3.11-dbg python3.12-dbg python3.13-dbg python3-dbg,$(shell command -v $(name))) $(PYTHON))
-# And a later free-threaded one, whose tests then run on the sources that Cython has translated for `.venv-t`.
-NEXT_PYTHON ?= $(shell command -v python3.14t)
 sanitize: .venv/built
-	@.venv/bin/python -m tools.sanitized sanitize '$(SANITIZE_PYTHON)' .venv $(ARGS)
-	@test ! -e .venv-t/built || .venv/bin/python -m tools.sanitized sanitize .venv-t/bin/python .venv-t $(ARGS)
-	@test ! -e .venv-t/built -o -z '$(NEXT_PYTHON)' || \
-		.venv/bin/python -m tools.sanitized sanitize '$(NEXT_PYTHON)' .venv-t $(ARGS)
+	@.venv/bin/python -m tools.sanitized sanitize $(ARGS)
 
-builds: .venv/built
-	.venv/bin/python -m tools.builds $(ARGS)
-
-release: .venv/release .venv/built
-	.venv/bin/python -m tools.release $(ARGS)
+builds release: .venv/built
+	.venv/bin/python -m tools.$@ $(ARGS)
+release: .venv/release
 
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)

@@ -251,8 +251,23 @@ def asked_gcc(name: str) -> str:
     ).stdout.strip()
 
 
+def sanitize_all(arguments: list[str]) -> None:
+    """Sanitize for each interpreter there is.
+
+    A debug interpreter also checks reference counts. The tests of a later free-threaded one run on the sources that
+    Cython has translated for `.venv-t`.
+    """
+    debug = (shutil.which(f"python{version}-dbg") for version in ("3.11", "3.12", "3.13", "3"))
+    own = os.environ.get("SANITIZE_PYTHON") or next(filter(None, debug), ".venv/bin/python")
+    sanitize(own, ".venv", arguments)
+    if Path(".venv-t/built").exists():
+        sanitize(".venv-t/bin/python", ".venv-t", arguments)
+        if later := os.environ.get("NEXT_PYTHON") or shutil.which("python3.14t"):
+            sanitize(later, ".venv-t", arguments)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "races":
         races(sys.argv[2])
     else:
-        sanitize(sys.argv[2], sys.argv[3], sys.argv[4:])
+        sanitize_all(sys.argv[2:])

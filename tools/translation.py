@@ -11,30 +11,34 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from importlib import import_module
-from multiprocessing import Process
+from multiprocessing import Process, get_context
 from pathlib import Path
 from typing import Any
-
-from setuptools import Extension
 
 from tools import linking
 
 # What is changed here has no types.
 Code: Any
+Errors: Any
 ExprNodes: Any
+Main: Any
 ModuleNode: Any
 Naming: Any
 Nodes: Any
 Optimize: Any
+Pipeline: Any
 PyrexTypes: Any
 Symtab: Any
 TypeSlots: Any
-Code, ExprNodes, ModuleNode, Naming, Nodes, Optimize, PyrexTypes, Symtab, TypeSlots = (
+Code, Errors, ExprNodes, Main, ModuleNode, Naming, Nodes, Optimize, Pipeline, PyrexTypes, Symtab, TypeSlots = (
     import_module(f"Cython.Compiler.{name}")
-    for name in ("Code", "ExprNodes", "ModuleNode", "Naming", "Nodes", "Optimize", "PyrexTypes", "Symtab", "TypeSlots")
+    for name in (
+        *("Code", "Errors", "ExprNodes", "Main", "ModuleNode", "Naming", "Nodes", "Optimize", "Pipeline"),
+        *("PyrexTypes", "Symtab", "TypeSlots"),
+    )
 )
+FORK: Any = get_context("fork")
 
 
 SHARED = "ctrie._shared"
@@ -46,11 +50,11 @@ NOT_SHARED = ["AutoPickle", "MemoryView"]
 
 def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
     """Write the C of these modules, each from its source, below `folder`."""
-    largest_first = sorted(sources.items(), key=lambda module: -size_of(module[1]))
-    cores = os.cpu_count() or 1
-    shares = [share for first in range(cores) if (share := dict(largest_first[first::cores]))]
-    # Each process has its whole share from the beginning, so none waits for ever for one that was killed.
-    processes = [Process(target=translate_some, args=(share, folder, directives)) for share in shares]
+    finish([Process(target=translate_all, args=(sources, folder, directives))] if sources else [])
+
+
+def finish(processes: list[Any]) -> None:
+    """Run processes side by side, and end this one if one of them fails."""
     for process in processes:
         process.start()
     for process in processes:
@@ -59,38 +63,73 @@ def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any])
         sys.exit("subtrie: not all modules could be translated to C; what Cython says stands above")
 
 
+def translate_all(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
+    """Write the C of these modules, in a process whose Cython is changed.
+
+    Two thirds of the time would go into declarations: Cython reads those that a module takes from others again for each
+    module. So they are read once, and each module is translated in a process that is forked from there.
+    """
+    apply()
+    context = Main.Context.from_options(options(folder, "", directives))
+    Errors.reset()
+    Errors.open_listing_file(None)
+    for name in sorted(sources):
+        if name != SHARED:
+            context.find_module(name, need_pxd=0)
+    if Errors.get_errors_count():
+        sys.exit(1)
+    largest_first = sorted(sources.items(), key=lambda module: -size_of(module[1]))
+    cores = os.cpu_count() or 1
+    # Each process has its whole share from the beginning, so none waits for ever for one that was killed.
+    shares = [share for first in range(cores) if (share := largest_first[first::cores])]
+    finish([FORK.Process(target=translate_some, args=(share, folder, directives, context)) for share in shares])
+
+
+def translate_some(share: list[tuple[str, str]], folder: Path, directives: dict[str, Any], context: Any) -> None:
+    """Write the C of some modules, each in a process of its own: Cython does not translate two in one context."""
+    for name, source in share:
+        finish([FORK.Process(target=translate_one, args=(name, source, folder, directives, context))])
+
+
+def translate_one(name: str, source: str, folder: Path, directives: dict[str, Any], context: Any) -> None:
+    """Write the C of one module."""
+    path = (folder / source).with_suffix(".c")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    chosen = options(path, name, directives)
+    if name == SHARED:
+        failed, _ = import_module("Cython.Build.SharedModule").generate_shared_module(chosen)
+        if failed:
+            raise failed
+    else:
+        context.options = chosen
+        if Main.compile_single(source, chosen, full_module_name=name, context=context).num_errors:
+            sys.exit(1)
+    if "." in name:
+        linking.name_shared(path)
+
+
+def options(path: Path, name: str, directives: dict[str, Any]) -> Any:
+    """Return Cython's options for one module, whose C goes to `path`."""
+    chosen = {"shared_utility_qualified_name": SHARED, "output_file": str(path)}
+    if name == SHARED:
+        chosen = {
+            "shared_c_file_path": str(path),
+            "module_name": SHARED,
+            "shared_utility_features_enabled": None,
+            "shared_utility_features_disabled": NOT_SHARED,
+        }
+    elif name and "." not in name:
+        # What is in none of the packages comes before them, and may not import one: the explorer's seam.
+        del chosen["shared_utility_qualified_name"]
+    return Main.CompilationOptions(
+        Main.default_options, include_path=["."], compiler_directives=dict(directives), **chosen
+    )
+
+
 def size_of(source: str) -> int:
     """Return how many bytes a source has; what all share has none, and takes as long as a large one."""
     path = Path(source)
     return path.stat().st_size if path.exists() else 100_000
-
-
-def translate_some(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
-    """Write the C of some modules, in a process of its own."""
-    apply()
-    given = {"compiler_directives": directives}
-    cythonize = partial(import_module("Cython.Build").cythonize, build_dir=str(folder), force=True, **given)
-    modules = [Extension(name, [source]) for name, source in sources.items() if name != SHARED]
-    inside = [module for module in modules if "." in module.name]
-    cythonize(inside, shared_utility_qualified_name=SHARED)
-    # What is in none of the packages comes before them, and may not import one: the explorer's seam.
-    cythonize([module for module in modules if module not in inside])
-    if SHARED in sources:
-        path = folder / sources[SHARED]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        options = import_module("Cython.Compiler.Main").CompilationOptions(
-            shared_c_file_path=str(path),
-            module_name=SHARED,
-            shared_utility_features_enabled=None,
-            shared_utility_features_disabled=NOT_SHARED,
-            **given,
-        )
-        failed, _ = import_module("Cython.Build.SharedModule").generate_shared_module(options)
-        if failed:
-            raise failed
-    for name, source in sources.items():
-        if "." in name:
-            linking.name_shared((folder / source).with_suffix(".c"))
 
 
 def apply() -> None:
@@ -102,7 +141,24 @@ def apply() -> None:
     indices_of_anything()
     objects_in_a_row()
     names_of_missing_arguments()
+    bodies_of_what_is_reached()
     linking.apply()
+
+
+def bodies_of_what_is_reached() -> None:
+    """A module takes the bodies from the declarations that it reaches, not from all that its context has read."""
+
+    def reached(context: Any) -> Any:
+        def inject(module: Any) -> Any:
+            names = {scope.qualified_name for scope in (module.scope, *module.scope.cimported_modules)}
+            for name, (tree, scope) in context.pxds.items():
+                if name in names:
+                    module.merge_in(tree, scope, stage="pxd")
+            return module
+
+        return inject
+
+    Pipeline.inject_pxd_code_stage_factory = reached
 
 
 # Cython's own body of this helper gives the item's reference back even if the append fails, and the code that calls it
