@@ -110,7 +110,7 @@ def translate_one(name: str, source: str, folder: Path, directives: dict[str, An
 
 def options(path: Path, name: str, directives: dict[str, Any]) -> Any:
     """Return Cython's options for one module, whose C goes to `path`."""
-    chosen = {"shared_utility_qualified_name": SHARED, "output_file": str(path)}
+    chosen: dict[str, Any] = {"shared_utility_qualified_name": SHARED, "output_file": str(path)}
     if name == SHARED:
         chosen = {
             "shared_c_file_path": str(path),

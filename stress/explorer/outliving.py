@@ -27,7 +27,7 @@ from typing import Any, Final
 from stress.explorer.kinds import CONTAINERS, LOCKS, Kind, is_of_c, kind_of
 from stress.explorer.policy import Treatment, treatment_of_file
 
-__all__ = ["OF_C", "Snapshot", "fill_again", "items_of", "set_again", "state_again"]
+__all__ = ["OF_C", "Environment", "Snapshot", "fill_again", "items_of", "set_again", "state_again"]
 
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
@@ -284,6 +284,25 @@ def state_again(of_c: Any) -> Callable[[], object] | None:
     if type(of_c) in (StringIO, BytesIO) and not of_c.closed:
         return partial(of_c.__setstate__, of_c.__getstate__())
     return None
+
+
+class Environment:
+    """The environment variables of the process, as they were when this was made."""
+
+    def __init__(self) -> None:
+        self._variables: dict[Any, Any] = os.environ._data  # type: ignore[attr-defined]  # looked at after each execution
+        self._before, self._texts = dict(self._variables), dict(os.environ)
+
+    def is_changed(self) -> bool:
+        """Whether they are others now."""
+        return self._variables != self._before
+
+    def put_back(self) -> None:
+        """Restore them."""
+        if self.is_changed():
+            for name in [name for name in os.environ if name not in self._texts]:
+                del os.environ[name]
+            os.environ.update(self._texts)
 
 
 def set_again(owner: type, name: str) -> Callable[[], None]:

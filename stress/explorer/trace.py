@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
+from stress.explorer.places import Several, words_of
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
@@ -61,12 +62,24 @@ def execute_again(experiment: Experiment, earlier: Execution) -> None:
         Drift: it is another execution now.
     """
     again, _ = experiment.run(Given(earlier.order))
-    if (_seen(earlier), earlier.wrote, earlier.answers) != (_seen(again), again.wrote, again.answers):
-        raise Drift("the same schedule, executed again, is another execution")
+    before, now = _seen(earlier), _seen(again)
+    if (before, earlier.wrote, earlier.answers) != (now, again.wrote, again.answers):
+        told = "the same schedule, executed again, is another execution"
+        differing = (at for at, (one, other) in enumerate(zip(before, now, strict=False)) if one != other)
+        if (at := next(differing, None)) is not None:
+            told += f": step {at} accesses {_told(now[at])}, where it had accessed {_told(before[at])}"
+            told += " (what goes by `id`, `hash` or the order of a set goes otherwise for each object that is made)"
+        raise Drift(told)
 
 
 def _seen(execution: Execution) -> list[Any]:
     return [getattr(slot, "_name", None) for slot in execution.slots]
+
+
+def _told(name: Any) -> str:
+    if isinstance(name, int):
+        return f"object {abs(name)}"  # an atomic reference, a lock
+    return words_of(name if type(name) is Several else [name])
 
 
 @dataclass(frozen=True)

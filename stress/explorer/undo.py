@@ -1,7 +1,7 @@
 """What calls change of that which outlives an execution, and how it is put back.
 
 What the factory makes for an execution ends with it, and so does what calls make. All else keeps its state of before:
-the first change of an attribute, an item or a variable notes what was there.
+the first change of an attribute, an item or a variable notes what was there. Environment variables are compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weakref import ref
 from stress.explorer.filling import is_empty
 from stress.explorer.held import held
 from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
-from stress.explorer.outliving import OF_C, fill_again, items_of, set_again, state_again
+from stress.explorer.outliving import OF_C, Environment, fill_again, items_of, set_again, state_again
 from stress.explorer.policy import Refused
 from stress.explorer.slots import Seam
 
@@ -50,6 +50,7 @@ class Undo:
         """Those of which it is not known whether they are changed."""
         self._of_all: set[int] = set()
         """The parts that all objects of the factory have in common, and others that are older than an execution."""
+        self._environment = Environment()
         self._given: dict[int, ref[Any]] = {}
         """What the factory has given."""
 
@@ -97,11 +98,12 @@ class Undo:
         """Put back what has been changed and outlives an execution."""
         while self._undo:
             self._undo.pop()()
+        self._environment.put_back()
         self._saved.clear()
 
     def marks(self) -> dict[Any, Any] | None:
         """The marks of what was made meanwhile; None if something is to be put back."""
-        return None if self._undo else self._saved.copy()
+        return None if self._undo or self._environment.is_changed() else self._saved.copy()
 
     def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
         key = (id(owner), name)

@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -164,6 +164,26 @@ class TestRefusals:
 
         with pytest.raises(ValueError, match="Moody does not do the same each time"):
             explore(Moody, TotalSpec(), ADDS)
+
+    def test_locks_taken_in_the_order_of_their_addresses(self) -> None:
+        class Bank:
+            made: ClassVar = itertools.count()
+
+            def __init__(self) -> None:
+                self.locks = [threading.Lock(), threading.Lock()]
+                if next(self.made) % 2:  # as `sorted(locks, key=id)` may do it
+                    self.locks.reverse()
+                self.n = 0
+
+            def add(self, amount: int) -> int:
+                with self.locks[0], self.locks[1]:
+                    self.n += amount
+                    return self.n
+
+        with pytest.raises(
+            ValueError, match=r"step \d+ accesses object \d, where it had accessed object \d \(what goes by"
+        ):
+            explore(Bank, None, [[("add", 1)], [("add", 2)]])
 
     def test_one_that_does_another_thing_in_between_alone(self) -> None:
         """The first and the last execution are alike. One in between begins like them, and then does something else."""

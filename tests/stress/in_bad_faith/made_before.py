@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import queue
 import threading
 from collections import deque
@@ -235,3 +236,35 @@ class Gate(stress.Spec):
 
 
 CASES["OfGate"] = True, OfGate, Gate(), [[("open",)], [("pass_through",)]]
+
+
+def _once(right: bool) -> Any:
+    def noted(made: Any) -> Any:
+        CASES[made.__name__] = right, made, None, [[("first",)], [("first",)]]
+        return made
+
+    return noted
+
+
+@_once(right=True)
+class OfAnEnvironmentVariable:
+    """The process keeps it, so each execution has to begin without it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def first(self) -> bool:
+        with self.lock:
+            if "IN_BAD_FAITH" in os.environ:
+                return False
+            os.environ["IN_BAD_FAITH"] = "once"
+            return True
+
+
+@_once(right=False)
+class OfAnEnvironmentVariableUnlocked:
+    def first(self) -> bool:
+        if "IN_BAD_FAITH" in os.environ:
+            return False
+        os.environ["IN_BAD_FAITH"] = "once"
+        return True
