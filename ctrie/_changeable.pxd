@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._bulk cimport fill_root
-from ctrie._descent cimport ADDED, Absent, THERE, UNDONE, find, find_value, put_quickly
+from ctrie._descent cimport ADDED, NoValue, THERE, UNDONE, find, find_value, put_quickly
 from ctrie._machine cimport EVERY, check_signals, check_stack, release
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._edits cimport edit_trie

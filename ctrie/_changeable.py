@@ -23,7 +23,7 @@ if not cython.compiled:
         ADDED,
         THERE,
         UNDONE,
-        Absent,
+        NoValue,
         find,
         find_value,
         put_quickly,
@@ -372,8 +372,8 @@ class ChangeableMap(Rooted):
                 note_change(self, key, hash)
             return default
         if outcome == THERE:
-            present = find_value(self, key, hash, self._equal, Absent)
-            if present is not Absent:  # it was not removed in between
+            present = find_value(self, key, hash, self._equal, NoValue)
+            if present is not NoValue:  # it was not removed in between
                 return present
         found = self._edit_hashed(PUT_IF_ABSENT, key, hash, value, None)
         return default if found is None else found.value

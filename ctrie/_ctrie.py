@@ -20,7 +20,7 @@ if not cython.compiled:
     from ctrie._changeable import REMOVE, REMOVE_SAME, REPLACE, REPLACE_SAME, ChangeableMap
     from ctrie._descent import (
         GROUP,
-        Absent,
+        NoValue,
         find_value,
         is_there,
         prefetch_text,
@@ -165,8 +165,8 @@ class Ctrie(ChangeableMap):
             answers.append(find_value(self, keys[start + i], hashes[i], self._equal, default))
 
     def __getitem__(self, key: Any) -> Any:
-        value = find_value(self, key, self._hash_of(key), self._equal, Absent)
-        if value is not Absent:
+        value = find_value(self, key, self._hash_of(key), self._equal, NoValue)
+        if value is not NoValue:
             return value
         if type(self) is not Ctrie and hasattr(type(self), "__missing__"):  # as in a subclass of dict
             return type(self).__missing__(self, key)  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ ctypedef uint64_t *Hashes
 cdef int UNDONE, STORED, THERE, ADDED
 
 
-cdef class Absent:
+cdef class NoValue:
     pass
 
 

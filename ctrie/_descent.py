@@ -52,7 +52,7 @@ THERE = 2
 ADDED = 3
 
 
-class Absent:
+class NoValue:
     """Stands for the value of a key that has none. It is the class itself that is passed and compared: compiled, it is
     never freed, so nobody counts references to it. All threads would write to the count of another object."""
 

@@ -14,7 +14,7 @@ cdef extern from "arrays.h":
     tuple replaced "ctrie_replaced" (tuple array, Py_ssize_t pos, object item)
     tuple inserted "ctrie_inserted" (tuple array, Py_ssize_t pos, object item)
     tuple removed "ctrie_removed" (tuple array, Py_ssize_t pos)
-    void settle "ctrie_settle" (object node)
+    void untrack_constant "ctrie_untrack_constant" (object node)
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *o)

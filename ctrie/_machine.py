@@ -50,7 +50,7 @@ def removed(array: tuple[Any, ...], pos: int) -> tuple[Any, ...]:
 # A node that leads to nothing that the cycle collector tracks is not tracked either.
 
 
-def settle(node: object) -> None:
+def untrack_constant(node: object) -> None:
     """Untrack a node that never changes and leads to nothing that is tracked (arrays.h)."""
 
 

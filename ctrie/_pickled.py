@@ -67,12 +67,12 @@ class Joined(list[Any]):
             self.append(part)
 
 
-class Part:
+class PickledPart:
     """A part that is being written. The one before it has been written then, and becomes empty."""
 
     __slots__ = ("before", "items")
 
-    def __init__(self, items: list[Any], before: Part | None) -> None:
+    def __init__(self, items: list[Any], before: PickledPart | None) -> None:
         self.items, self.before = items, before
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -82,10 +82,10 @@ class Part:
         return part_read, (self.items,)
 
 
-def _written(parts: Iterator[list[Any]]) -> Iterator[Part]:
-    part: Part | None = None
+def _written(parts: Iterator[list[Any]]) -> Iterator[PickledPart]:
+    part: PickledPart | None = None
     for items in parts:
-        part = Part(items, part)
+        part = PickledPart(items, part)
         yield part
 
 

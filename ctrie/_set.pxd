@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from ctrie._changeable cimport REMOVE
 from ctrie._combining cimport BOTH, BOTH_AS_THEIRS, MINE, THEIRS, combined, has_any
 from ctrie._ctrie cimport Ctrie, compares_as
-from ctrie._descent cimport Absent, is_there
+from ctrie._descent cimport NoValue, is_there
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root
 from ctrie._tally cimport begin_change, end_change, end_in_doubt, read, taken_over

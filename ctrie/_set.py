@@ -15,7 +15,7 @@ if not cython.compiled:
     from ctrie._changeable import REMOVE
     from ctrie._combining import BOTH, BOTH_AS_THEIRS, MINE, THEIRS, combined, has_any
     from ctrie._ctrie import Ctrie, compares_as
-    from ctrie._descent import Absent, is_there
+    from ctrie._descent import NoValue, is_there
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._tally import begin_change, end_change, end_in_doubt, read, taken_over
 
@@ -90,7 +90,7 @@ class OneByOne:
 
     def add(self, value: Any) -> bool:
         """Add `value`; return whether it was new. O(log n), lock-free."""
-        return cython.cast(Ctrie, members_of(self))._put_if_absent(value, None, Absent) is Absent
+        return cython.cast(Ctrie, members_of(self))._put_if_absent(value, None, NoValue) is NoValue
 
     def discard(self, value: Any) -> bool:
         """Remove `value` if it is there; return whether it was. O(log n), lock-free."""

@@ -139,7 +139,7 @@ class OptionColumn:
     """A column of options that is filled map by map."""
 
     def __init__(self, texts: Texts | None = None) -> None:
-        self._options = buffers.Options(texts or _NoTexts())
+        self._options = buffers.GrowingOptions(texts or _NoTexts())
 
     def add(self, options: Mapping[str, Any] | None) -> None:
         """Add a map, or a null."""

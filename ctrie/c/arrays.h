@@ -64,25 +64,25 @@ static inline PyObject *tuple_of_part(array_part part)
 
 /* Take a complete node off the collector's list. A node that never changes and leads to nothing that the collector tracks
  * cannot be part of a cycle, and full collections then skip it: there are millions of them. Tuples and frozen sets directly
- * below the node are settled with it. Anything else below it must have been settled before. */
-static inline void ctrie_settle(PyObject *node);
+ * below the node are untracked with it. Anything else below it must have been untracked before. */
+static inline void ctrie_untrack_constant(PyObject *node);
 
-static int ctrie_is_unsettled(PyObject *below, void *unused)
+static int ctrie_stays_tracked(PyObject *below, void *unused)
 {
     (void)unused;
     if (PyTuple_CheckExact(below) || PyFrozenSet_CheckExact(below)) {
-        ctrie_settle(below);
+        ctrie_untrack_constant(below);
     }
     return PyObject_GC_IsTracked(below);
 }
 
 static int ctrie_is_tracked(PyObject *below, void *unused) { return (void)unused, PyObject_GC_IsTracked(below); }
 
-static inline void ctrie_settle(PyObject *node)
+static inline void ctrie_untrack_constant(PyObject *node)
 {
     if (PyObject_GC_IsTracked(node)) {
         int is_leaf = PyTuple_CheckExact(node) || PyFrozenSet_CheckExact(node);
-        if (!Py_TYPE(node)->tp_traverse(node, is_leaf ? ctrie_is_tracked : ctrie_is_unsettled, NULL)) {
+        if (!Py_TYPE(node)->tp_traverse(node, is_leaf ? ctrie_is_tracked : ctrie_stays_tracked, NULL)) {
             PyObject_GC_UnTrack(node);
         }
     }

@@ -17,7 +17,7 @@ from subtrie._trie.match.answer_cache cimport forget
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
 from subtrie._trie.filed cimport Filing
 from subtrie._trie.queries.listing cimport branch_at
-from subtrie._trie.reverse_index cimport Index, new_filing
+from subtrie._trie.reverse_index cimport ReverseIndex, new_filing
 from subtrie._trie.subscribers cimport Entry, checked_entry, subscriber_hash
 
 cdef Root _UNMADE
@@ -26,7 +26,7 @@ cdef Plan _UNMADE_PLAN
 
 cdef class Changeable(Matchable):
     cdef readonly object dialect
-    cdef Index _index
+    cdef ReverseIndex _index
     cdef Notices _notices
     cdef object _retries
     cdef object _taken_at
@@ -55,15 +55,15 @@ cdef class Changeable(Matchable):
     cdef object _make(self, tuple place, FilterEdit edit)
     @cython.locals(adds=bint, made=bint, in_doubt=bint)
     cdef object _make_counted(self, tuple place, FilterEdit edit, Duty notice)
-    @cython.locals(entry=Entry, index=Index)
+    @cython.locals(entry=Entry, index=ReverseIndex)
     cdef object _put_filed(self, tuple place, Subscribe edit)
-    @cython.locals(hash=uint64_t, filing=Filing, index=Index, look=bint)
+    @cython.locals(hash=uint64_t, filing=Filing, index=ReverseIndex, look=bint)
     cdef object _file_and_put(self, tuple place, Subscribe edit, object owner, Duty after)
     @cython.locals(edit=Unsubscribe)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
-    @cython.locals(hash=uint64_t, index=Index)
+    @cython.locals(hash=uint64_t, index=ReverseIndex)
     cdef object _take_filed(self, tuple place, Unsubscribe edit)
-    @cython.locals(index=Index)
+    @cython.locals(index=ReverseIndex)
     cdef object _take_and_strike(self, tuple place, object owner, uint64_t hash, Unsubscribe edit, Duty after)
     cdef bint _crosses(self, FilterEdit edit) except -1
     @cython.locals(retries=Py_ssize_t)
@@ -74,7 +74,7 @@ cdef class Changeable(Matchable):
     cdef object _count_retries(self, Py_ssize_t number)
     @cython.locals(pair=Pair)
     cdef object _withdraw(self, tuple place, object subscriber, uint64_t hash, Edit edit)
-    @cython.locals(index=Index)
+    @cython.locals(index=ReverseIndex)
     cdef object _withdraw_all(self)
     cdef object _clear_filings(self, Duty after)
     cdef object _catch_up(self)

@@ -36,7 +36,7 @@ if not cython.compiled:
     from subtrie._trie.match.answer_cache import forget
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
     from subtrie._trie.queries.listing import branch_at
-    from subtrie._trie.reverse_index import Index, new_filing
+    from subtrie._trie.reverse_index import ReverseIndex, new_filing
     from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
@@ -68,7 +68,7 @@ class Changeable(Matchable):
     __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_storable", "_taken_at", "dialect")
     dialect: Dialect
     _storable: bool
-    _index: Index | None
+    _index: ReverseIndex | None
     _notices: Any  # Notices or None
     _retries: Any  # a slot with a number; None in a snapshot
     _taken_at: int | None  # of a snapshot
@@ -462,7 +462,7 @@ class Changeable(Matchable):
     def _put_filed(self, place: Place, edit: Subscribe) -> None:
         self._catch_up()
         entry = edit.entry
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         owner = index.owner_of(entry.key, entry.hash)
         after = Duty((place, owner, entry.hash), new_filing(_filing_key(place)))
         if cython.compiled:
@@ -471,7 +471,7 @@ class Changeable(Matchable):
             index.left.follow(after, self._file_and_put, place, edit, owner, after)
 
     def _file_and_put(self, place: Place, edit: Subscribe, owner: Any, after: Duty) -> None:
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         hash = edit.entry.hash
         filing: Filing = after.detail
         index.file(owner, hash, filing)
@@ -481,7 +481,7 @@ class Changeable(Matchable):
             look = False
         finally:
             try:
-                if index.settle(owner, hash, filing) or look:
+                if index.confirm(owner, hash, filing) or look:
                     self._withdraw(place, owner, hash, edit)
             except BaseException as raised:
                 index.left.put(after)
@@ -490,7 +490,7 @@ class Changeable(Matchable):
 
     def _take_filed(self, place: Place, edit: Unsubscribe) -> None:
         self._catch_up()
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         hash = edit.subscriber_hash
         owner = index.owner_of(edit.subscriber, hash)
         after = Duty((place, owner, hash))
@@ -500,7 +500,7 @@ class Changeable(Matchable):
             index.left.follow(after, self._take_and_strike, place, owner, hash, edit, after)
 
     def _take_and_strike(self, place: Place, owner: Any, hash: int, edit: Unsubscribe, after: Duty) -> None:
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         edit_filter(self, edit)
         try:
             self._withdraw(place, owner, hash, edit)
@@ -512,7 +512,7 @@ class Changeable(Matchable):
     def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
         """Strike a subscription from the index if it is not in the trie. Users' `__eq__` is not called if the filings
         are stored under `subscriber` itself, nor for comparisons that `edit` has made before."""
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         owner = index.owner_of(subscriber, hash)
         key = _filing_key(place)
         # Progress: a round that does not return found that another thread has changed this subscriber's filters.
@@ -526,7 +526,7 @@ class Changeable(Matchable):
     def _withdraw_all(self) -> None:
         """Withdraw every filing whose subscription is not in the trie. The subscribers are those that the filings are
         stored under, so the `__eq__` of others, which may raise, is not called."""
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         raised: Exception | None = None
         before: list[Any] = [freeze_root(index._root)]
         for subscriber, hash, key in filed_in(before[0]):
@@ -550,14 +550,14 @@ class Changeable(Matchable):
                 raise
 
     def _catch_up(self) -> None:
-        """Settle and strike the filings that earlier changes have left: there was no memory, or a user's
+        """Confirm and strike the filings that earlier changes have left: there was no memory, or a user's
         `__eq__` had raised."""
         left = self._index.left  # type: ignore[union-attr]
         if left.is_any():
             left.do_all(self._finish)
 
     def _finish(self, duty: Duty | None) -> None:
-        index: Index | None = self._index
+        index: ReverseIndex | None = self._index
         if duty is None or index is None:
             raise TypeError("there is no such duty without an index")
         if duty.what is None:
@@ -566,7 +566,7 @@ class Changeable(Matchable):
         place, owner, hash = duty.what
         filing: Filing = duty.detail
         if filing is not None:
-            index.settle(owner, hash, filing)
+            index.confirm(owner, hash, filing)
         self._withdraw(place, owner, hash, None)
 
     def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
@@ -588,7 +588,7 @@ class Changeable(Matchable):
 
     def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
         """Return a read-only root, and the filters with their queue groups that were filed at its instant."""
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         # Progress: a round that does not return found that another thread has changed this subscriber's filters.
         while True:
             pair = index.pair_of(subscriber, hash)
@@ -628,7 +628,7 @@ class Changeable(Matchable):
         check_value(subscribers_of(branch))
 
     def _check_index(self) -> None:
-        index: Index = self._index  # type: ignore[assignment]
+        index: ReverseIndex = self._index  # type: ignore[assignment]
         self._catch_up()
         index.check()
         filed = {(hash, key) for _, hash, key in index.everything()}

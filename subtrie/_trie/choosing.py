@@ -15,7 +15,7 @@ change are in turn. Half of the groups, by their stamps, have their turns in the
 
 Whoever sees who is served knows who is next, and a change just then takes the turn away from it. Workers that leave
 when they have got a message do that without wanting to: one that stays would get half of its share, or twice of it. So
-members that have changed before they had ENOUGH rounds in turn are followed by members that are not `settled`: among
+members that have changed before they had ENOUGH rounds in turn are followed by members that have not `lasted`: among
 these, every message is drawn by lot, which nobody foresees, for about as many messages as those rounds have. Then a
 member can lose, or win, one turn of ENOUGH. Where changes are rarer, all is in turn. A member that cannot take the
 message, because it is dead or is the sender, is passed over: in turn, the next one gets it, and the turns go on after
@@ -172,7 +172,7 @@ def choose_among(groups: list[Group], asker: int, take_turn: bool, choice: Choic
 
 def _is_by_lot(group: Any, turn: int, key: int) -> bool:
     """Return whether the next message is drawn by lot, although `key` may have taken the last turn."""
-    if cython.cast(Group, group).settled:
+    if cython.cast(Group, group).lasted:
         return False
     return turn >> 32 != key or rounds_in(turn) < ENOUGH
 

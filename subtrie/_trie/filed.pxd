@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._machine cimport inserted, removed, replaced, settle
+from ctrie._machine cimport inserted, removed, replaced, untrack_constant
 from ctrie._native cimport Slot
 from ctrie._nodes cimport mix
 

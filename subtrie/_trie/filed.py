@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import inserted, removed, replaced, settle
+    from ctrie._machine import inserted, removed, replaced, untrack_constant
     from ctrie._nodes import mix
     from ctrie._slot import Slot
 
@@ -38,7 +38,7 @@ class Filing:
     __slots__ = ("key", "others", "state")
     key: Any
     state: Slot
-    others: tuple[Filing, ...]  # those that other threads had not settled when this one took their place
+    others: tuple[Filing, ...]  # those that other threads had not confirmed when this one took their place
 
 
 class Wide:
@@ -53,7 +53,7 @@ def _new_wide(parts: tuple[Any, ...], size: int) -> Wide:
     wide: Wide = Wide.__new__(Wide)
     wide.parts = parts
     wide.size = size
-    settle(wide)
+    untrack_constant(wide)
     return wide
 
 
@@ -79,7 +79,7 @@ def _set_of(members: tuple[Any, ...]) -> Any:
     """Return the set of a few members."""
     if len(members) == 1 and not isinstance(members[0], tuple):
         return members[0]
-    settle(members)
+    untrack_constant(members)
     return members if members else None
 
 

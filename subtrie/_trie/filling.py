@@ -188,7 +188,7 @@ def fill(filling: Filling) -> int:
     return OVERTAKEN
 
 
-class OneByOne(Exception):
+class WordsCollide(Exception):
     """Different words have the same hash."""
 
 
@@ -267,7 +267,7 @@ class Filling:
         """Return the level for the words number `depth` of rows number `start` to `end`."""
         check_stack()
         if depth >= DEEP:
-            raise OneByOne
+            raise WordsCollide
         order(self, start, end, depth)
         return self._inode(start, end, depth, 0)
 
@@ -343,7 +343,7 @@ class Filling:
                 check_signals()
             row = row_at(ordered, number)
             if not agree(first, row, end):
-                raise OneByOne
+                raise WordsCollide
             if row.size > end:
                 put_row(ordered, longer, row)
                 longer += 1

@@ -22,7 +22,7 @@ cdef class Group(Keyed):
     cdef object members
     cdef slot_number turn
     cdef uint64_t stamp
-    cdef bint settled
+    cdef bint lasted
     cdef bint excepting
     cdef bint weighted
     cdef object wheel
@@ -82,7 +82,7 @@ cdef Shared _new_shared(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(group=Group)
 cdef Group _new_group(object name, object members, Group present, Entry newest)
 @cython.locals(turn=uint64_t)
-cdef bint _settles(Group group) except -1
+cdef bint _lasts(Group group) except -1
 cdef uint64_t rounds_in(uint64_t turn) noexcept
 @cython.locals(slot=Slot)
 cdef Slot _new_slot(object value)

@@ -52,11 +52,11 @@ class Shared:
 class Group(Keyed):
     """A group of one filter. Its key is its name."""
 
-    __slots__ = ("excepting", "members", "settled", "stamp", "turn", "weighted", "wheel")
+    __slots__ = ("excepting", "lasted", "members", "stamp", "turn", "weighted", "wheel")
     members: Any
     turn: Slot  # choosing.py; in the compiled twin, the number itself
     stamp: int  # drawn at random: no other group has it, nor this one with other members
-    settled: bool  # the members before these had ENOUGH rounds, or there were none who had a turn
+    lasted: bool  # the members before these had ENOUGH rounds, or there were none who had a turn
     excepting: bool  # a member has, or had, exclusions
     weighted: bool  # a member has, or had, a weight other than 1
     wheel: Any  # if so, a slot with their weights, or with None until they are first needed
@@ -183,16 +183,16 @@ def _new_group(name: str, members: Any, present: Group | None, newest: Entry | N
     group.members = members
     group.stamp = draw_word()
     begin_turn(group)
-    group.settled = present is None or _settles(present)
+    group.lasted = present is None or _lasts(present)
     group.excepting = (present is not None and present.excepting) or isinstance(newest, Excepting)
     group.weighted = (present is not None and present.weighted) or (newest is not None and weight_of(newest) != 1)
     group.wheel = _new_slot(None) if group.weighted else None
     return group
 
 
-def _settles(group: Group) -> bool:
+def _lasts(group: Group) -> bool:
     turn = turn_of(borrow(group))
-    return group.settled if turn == 0 else rounds_in(turn) >= ENOUGH
+    return group.lasted if turn == 0 else rounds_in(turn) >= ENOUGH
 
 
 def rounds_in(turn: int) -> int:

@@ -3,7 +3,7 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._machine cimport EVERY, check_signals, check_stack, inserted, popcount, removed, replaced, settle
+from ctrie._machine cimport EVERY, check_signals, check_stack, inserted, popcount, removed, replaced, untrack_constant
 from ctrie._native cimport CTRIE_IS, PyTuple_GET_SIZE_PTR
 from ctrie._nodes cimport Edit
 

@@ -28,7 +28,16 @@ from typing import Any
 from ctrie._machine import groups_of
 
 if not cython.compiled:
-    from ctrie._machine import EVERY, check_signals, check_stack, inserted, popcount, removed, replaced, settle
+    from ctrie._machine import (
+        EVERY,
+        check_signals,
+        check_stack,
+        inserted,
+        popcount,
+        removed,
+        replaced,
+        untrack_constant,
+    )
     from ctrie._nodes import Edit
 
 INLINE = 8
@@ -69,7 +78,7 @@ def _new_node(bitmap: int, array: tuple[Any, ...], size: int) -> SetNode:
     node.bitmap = bitmap
     node.array = array
     node.size = size
-    settle(node)
+    untrack_constant(node)
     return node
 
 

@@ -56,7 +56,7 @@ if not cython.compiled:
     from subtrie._trie.taking import is_single, numbers_of, take_rows
     from subtrie._trie.warming import warm_rows
 
-from subtrie._trie.filling import OneByOne
+from subtrie._trie.filling import WordsCollide
 
 
 def change_rows(
@@ -114,7 +114,7 @@ def _each_once(numbers: list[int], count: int) -> list[int]:
 def _filled(f: Filling) -> int:
     try:
         return fill(f)
-    except OneByOne:
+    except WordsCollide:
         f.count = 0
         return OVERTAKEN
 
@@ -200,7 +200,7 @@ def _with_rows(
                 return cn
         else:
             changed = f.new_below(start, stop, depth, lev + W)
-    except OneByOne:
+    except WordsCollide:
         f.refused = True
     if f.refused:
         f.count = count

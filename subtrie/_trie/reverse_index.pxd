@@ -10,7 +10,7 @@ from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, empty_root, freeze_ro
 from subtrie._trie.duties cimport Duties
 from subtrie._trie.filed cimport Filing, find_filed, with_filed, without_filed
 
-cdef object PENDING, TOUCHED, SETTLED
+cdef object PENDING, TOUCHED, CONFIRMED
 
 
 @cython.no_gc
@@ -35,7 +35,7 @@ cdef class File(IndexEdit):
 
 
 @cython.no_gc
-cdef class Settle(IndexEdit):
+cdef class Confirm(IndexEdit):
     @cython.locals(pair=Pair, filings=tuple)
     cdef SNode change(self, SNode sn)
 
@@ -48,7 +48,7 @@ cdef class Strike(IndexEdit):
     cdef SNode change(self, SNode sn)
 
 
-cdef class Index(Rooted):
+cdef class ReverseIndex(Rooted):
     cdef readonly Duties left
 
     cpdef object owner_of(self, object subscriber, uint64_t hash)
@@ -58,8 +58,8 @@ cdef class Index(Rooted):
     cpdef object find_member(self, object owner, uint64_t hash, object key)
     cdef Pair pair_of(self, object subscriber, uint64_t hash)
     @cython.locals(untouched=bint)
-    cdef bint settle(self, object subscriber, uint64_t hash, Filing filing) except -1
-    @cython.locals(edit=Settle)
+    cdef bint confirm(self, object subscriber, uint64_t hash, Filing filing) except -1
+    @cython.locals(edit=Confirm)
     cdef bint _put_key(self, object owner, uint64_t hash, object key) except -1
     @cython.locals(filing=Filing)
     cdef Pair to_strike(self, object owner, uint64_t hash, object key)
@@ -68,10 +68,10 @@ cdef class Index(Rooted):
     cdef object _edit(self, IndexEdit edit, object subscriber, uint64_t hash, object key, object equal)
 
 
-@cython.locals(index=Index)
-cdef Index new_index()
+@cython.locals(index=ReverseIndex)
+cdef ReverseIndex new_index()
 @cython.locals(filing=Filing, state=Slot)
 cdef Filing new_filing(object key)
 @cython.locals(filing=Filing)
 cdef tuple filings_of(object member)
-cdef bint _is_settled(Filing filing) except -1
+cdef bint _is_confirmed(Filing filing) except -1

@@ -7,14 +7,14 @@ The trie decides which subscriptions exist. The index must contain every filter 
 contain one too many; a look at the trie shows that. No compare-and-set changes both, so they are kept consistent like
 this:
 
-* To subscribe: file (a fresh Filing, PENDING, takes the place of the filter), change the trie, and settle: mark the
-  filing SETTLED, and put the filter itself in its place again, if it is still there and no other thread needs it.
+* To subscribe: file (a fresh Filing, PENDING, takes the place of the filter), change the trie, and confirm: mark the
+  filing CONFIRMED, and put the filter itself in its place again, if it is still there and no other thread needs it.
 * To unsubscribe: change the trie, then strike the filter: find the pair that holds it, look at the trie, and, if the
   subscription is not there, take the filter out of exactly this pair. If the pair has changed meanwhile, start over.
 
 PENDING means that the thread that filed it, its owner, may not have changed the trie yet. No thread strikes a filter
 with such a filing. A thread that would do so marks the filing TOUCHED instead, and the owner will look at the trie
-after it has settled. If several threads file the same filter, the filing in the index names the PENDING ones of the
+after it has confirmed. If several threads file the same filter, the filing in the index names the PENDING ones of the
 others.
 
 Invariants
@@ -54,7 +54,7 @@ from subtrie._trie.filed import check_filed, iter_filed, key_filed
 
 PENDING = "pending"
 TOUCHED = "touched"
-SETTLED = "settled"
+CONFIRMED = "confirmed"
 
 
 class IndexEdit(Edit):
@@ -90,13 +90,13 @@ class File(IndexEdit):
     def change(self, sn: SNode) -> SNode | None:
         pair: Pair = sn  # type: ignore[assignment]
         self.filing.others = tuple(
-            [one for one in filings_of(find_filed(pair.value, self.key)) if not _is_settled(one)]
+            [one for one in filings_of(find_filed(pair.value, self.key)) if not _is_confirmed(one)]
         )
         return new_pair(pair.key, self.hash, with_filed(pair.value, self.filing))
 
 
-class Settle(IndexEdit):
-    """Put the key in the place of filings that are all settled."""
+class Confirm(IndexEdit):
+    """Put the key in the place of filings that are all confirmed."""
 
     __slots__ = ()
 
@@ -104,7 +104,7 @@ class Settle(IndexEdit):
         self.done = True
         pair: Pair = sn  # type: ignore[assignment]
         filings = filings_of(find_filed(pair.value, self.key))
-        if not filings or [one for one in filings if not _is_settled(one)]:
+        if not filings or [one for one in filings if not _is_confirmed(one)]:
             return sn
         return new_pair(pair.key, self.hash, with_filed(pair.value, self.key))
 
@@ -124,7 +124,7 @@ class Strike(IndexEdit):
         return None if left is None else new_pair(pair.key, self.hash, left)
 
 
-class Index(Rooted):
+class ReverseIndex(Rooted):
     """The filings of all subscribers. `hash` always belongs to the subscriber (subscribers.py).
 
     A subscriber's filings are stored under one object: the subscriber, or an equal one that was filed first. It is
@@ -163,23 +163,23 @@ class Index(Rooted):
         sn: Any = find(self, subscriber, hash, None)
         return sn  # type: ignore[no-any-return]
 
-    def settle(self, subscriber: Any, hash: int, filing: Filing) -> bool:
-        """Settle `filing` after the change of the trie. Return whether its owner has to look at the trie once more."""
-        # Order: it is settled before the key takes its place, as long as the index has it. Success: no thread has
+    def confirm(self, subscriber: Any, hash: int, filing: Filing) -> bool:
+        """Confirm `filing` after the change of the trie. Return whether its owner has to look at the trie once more."""
+        # Order: it is confirmed before the key takes its place, as long as the index has it. Success: no thread has
         # unsubscribed meanwhile, and from now on one that does so looks for itself.
-        untouched = compare_and_set(filing.state, PENDING, SETTLED)
+        untouched = compare_and_set(filing.state, PENDING, CONFIRMED)
         if not untouched:
             # Success: from now on other threads look for themselves, as above, and we look for the one that touched it.
-            # Failure: a call that ended early had settled it.
-            compare_and_set(filing.state, TOUCHED, SETTLED)
+            # Failure: a call that ended early had confirmed it.
+            compare_and_set(filing.state, TOUCHED, CONFIRMED)
         if not self._put_key(subscriber, hash, filing.key):
             # All of the subscriber's filters were struck, and perhaps an equal one has been filed since.
             self._put_key(self.owner_of(subscriber, hash), hash, filing.key)
         return not untouched
 
     def _put_key(self, owner: Any, hash: int, key: Any) -> bool:
-        """Put the key in the place of its filings, if all are settled; return whether anything is filed for `owner`."""
-        edit: Settle = Settle.__new__(Settle)
+        """Put the key in the place of its filings, if all are confirmed; tell whether anything is filed for `owner`."""
+        edit: Confirm = Confirm.__new__(Confirm)
         self._edit(edit, owner, hash, key, is_)
         return edit.done
 
@@ -190,7 +190,7 @@ class Index(Rooted):
         member = None if sn is None else find_filed(sn.value, key)
         for filing in filings_of(member):
             # Success: the owner will look at the trie. Failure: another thread touched it, so the owner will, too; or
-            # the owner has settled it.
+            # the owner has confirmed it.
             if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:
                 return None
         return None if member is None else sn
@@ -219,19 +219,19 @@ class Index(Rooted):
             check_filed(sn.value)
             for member in iter_filed(sn.value):
                 assert not isinstance(member, Filing), (
-                    f"the filing of {sn.key!r} for {key_filed(member)!r} was not settled"
+                    f"the filing of {sn.key!r} for {key_filed(member)!r} was not confirmed"
                 )
 
 
 def filed_in(root: Root) -> Iterator[tuple[Any, int, Any]]:
-    """Yield what `Index.everything` does, of a read-only root."""
+    """Yield what `ReverseIndex.everything` does, of a read-only root."""
     for sn in snodes(root):
         for member in iter_filed(sn.value):
             yield sn.key, sn.hash, key_filed(member)
 
 
-def new_index() -> Index:
-    index: Index = Index.__new__(Index)
+def new_index() -> ReverseIndex:
+    index: ReverseIndex = ReverseIndex.__new__(ReverseIndex)
     if not cython.compiled:
         index._root = empty_root()
     index.left = Duties()
@@ -258,5 +258,5 @@ def new_filing(key: Any) -> Filing:
     return filing
 
 
-def _is_settled(filing: Filing) -> bool:
-    return load(filing.state) is SETTLED
+def _is_confirmed(filing: Filing) -> bool:
+    return load(filing.state) is CONFIRMED

@@ -36,7 +36,7 @@ cdef class Taking:
 
 
 @cython.freelist(8)
-cdef class Step:
+cdef class BranchChange:
     cdef uint64_t flag
     cdef object was
     cdef object branch
@@ -57,7 +57,7 @@ cdef object take_rows(Filling f, Py_ssize_t count)
 cdef object _clear(Filling f, Py_ssize_t number)
 @cython.locals(
     f=Filling, root=Root, main=MainNode, old=CNode, copied=CNode, known=Py_ssize_t, own=Py_ssize_t, changes=int,
-    steps=list, step=Step, below=INode, above=bint, top=bint
+    steps=list, step=BranchChange, below=INode, above=bint, top=bint
 )
 cdef bint _take(
     Taking t, INode inode, int lev, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth, bint bare, Py_ssize_t number
@@ -65,17 +65,17 @@ cdef bint _take(
 cdef MainNode _to_publish(CNode cn, int lev, bint bare, bint top)
 @cython.locals(cn=CNode)
 cdef bint is_single(MainNode main) except -1
-@cython.locals(root=Root, step=Step, below=INode)
+@cython.locals(root=Root, step=BranchChange, below=INode)
 cdef object _look_again(Taking t, INode inode, MainNode main, list steps)
 @cython.locals(
-    f=Filling, steps=list, flag=uint64_t, stop=Py_ssize_t, below=INode, number=Py_ssize_t, step=Step
+    f=Filling, steps=list, flag=uint64_t, stop=Py_ssize_t, below=INode, number=Py_ssize_t, step=BranchChange
 )
 cdef list _steps(Taking t, CNode cn, int lev, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth)
 @cython.locals(
     f=Filling, ordered=Ordered, going=Py_ssize_t, end=Py_ssize_t, words=Py_ssize_t, place=Py_ssize_t, row=FilterRow,
     shared=Py_ssize_t, number=Py_ssize_t, below=INode, visits=bint, changed=Branch, own=bint
 )
-cdef Step _at_branch(
+cdef BranchChange _at_branch(
     Taking t, Branch branch, uint64_t flag, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth
 )
 cdef Branch _replaced(Branch branch, object audience, object left, INode below)
@@ -83,16 +83,16 @@ cdef Branch _replaced(Branch branch, object audience, object left, INode below)
 cdef object _without(Filling f, object audience, FilterRow row)
 @cython.locals(f=Filling)
 cdef INode _present(Taking t, INode inode)
-@cython.locals(step=Step)
-cdef Step _new_step(
+@cython.locals(step=BranchChange)
+cdef BranchChange _new_step(
     uint64_t flag, object was, object branch, bint own, INode below, int lev, Py_ssize_t depth, Py_ssize_t start, Py_ssize_t going,
     Py_ssize_t end, Py_ssize_t number
 )
-@cython.locals(step=Step, below=INode, branch=Branch)
+@cython.locals(step=BranchChange, below=INode, branch=Branch)
 cdef CNode _renewing(CNode cn, list steps)
-@cython.locals(changes=int, step=Step, below=INode, main=MainNode, tomb=TNode, branch=Branch)
+@cython.locals(changes=int, step=BranchChange, below=INode, main=MainNode, tomb=TNode, branch=Branch)
 cdef int _see_what_is_left(Taking t, list steps) except -1
-@cython.locals(step=Step, pos=Py_ssize_t)
+@cython.locals(step=BranchChange, pos=Py_ssize_t)
 cdef CNode _changed(CNode cn, list steps, int changes)
 @cython.locals(
     branches=Branches[1], bitmap=uint64_t, left=uint64_t, pos=Py_ssize_t, at=Py_ssize_t, flag=uint64_t

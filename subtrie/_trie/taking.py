@@ -67,7 +67,7 @@ class Taking:
     unclear: list[int]
 
 
-class Step:
+class BranchChange:
     """What rows do at a branch, `was`. `branch` takes its place, or nothing (None); `own`: it has lost subscribers.
     Rows number `start` to `going` go on at the I-node `below`, which is a level if `lev` is 0; those up to `end` end at
     the branch. A level may be there without rows: the branch that leads to it has lost its last subscriber. `number` is
@@ -223,7 +223,7 @@ def _steps(t: Taking, cn: CNode, lev: int, start: int, end: int, depth: int) -> 
     return steps
 
 
-def _at_branch(t: Taking, branch: Branch, flag: int, start: int, stop: int, depth: int) -> Step | None:
+def _at_branch(t: Taking, branch: Branch, flag: int, start: int, stop: int, depth: int) -> BranchChange | None:
     """Return what rows do at a branch, if anything. Those that go on are moved to the front, in front of those that end
     there."""
     f = t.filling
@@ -305,8 +305,8 @@ def _new_step(
     going: int,
     end: int,
     number: int,
-) -> Step:
-    step: Step = Step.__new__(Step)
+) -> BranchChange:
+    step: BranchChange = BranchChange.__new__(BranchChange)
     step.flag = flag
     step.was = was
     step.branch = branch
@@ -387,8 +387,8 @@ def _of_branches(cn: CNode, steps: list[Any]) -> CNode:
             left ^= flag
             branch = branch_at(cn, pos)
             pos += 1
-            if at < len(steps) and cython.cast(Step, steps[at]).flag == flag:
-                branch = cython.cast(Step, steps[at]).branch
+            if at < len(steps) and cython.cast(BranchChange, steps[at]).flag == flag:
+                branch = cython.cast(BranchChange, steps[at]).branch
                 at += 1
                 if branch is None:
                     continue

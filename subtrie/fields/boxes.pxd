@@ -5,7 +5,7 @@ from libc.math cimport isnan
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from ctrie._machine cimport inserted, removed, replaced, settle
+from ctrie._machine cimport inserted, removed, replaced, untrack_constant
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None
 from subtrie.fields.criteria cimport BOUNDS, BOXES, Criterion, NUMBERS, Within, exact_double, order_of
 from subtrie.fields.intervals cimport exchanged

@@ -35,7 +35,7 @@ from fractions import Fraction
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import inserted, removed, replaced, settle
+    from ctrie._machine import inserted, removed, replaced, untrack_constant
     from subtrie.fields.criteria import BOXES, NUMBERS, Criterion, Within, order_of
     from subtrie.fields.intervals import exchanged
     from subtrie.fields.maps import crowd_size
@@ -170,7 +170,7 @@ def box_among(criteria: Iterable[Any]) -> Box | None:
     chosen = sorted(best.values(), key=_ends_and_name)[:2]
     one, other = sorted(chosen, key=_name)
     box = Box(one, other)
-    settle(box)
+    untrack_constant(box)
     return box
 
 
@@ -201,7 +201,7 @@ def _node(boxes: tuple[Box, ...] | None, below: tuple[Any, ...]) -> Boxes:
     node.below = below
     node.first = _first_at(node, 0)
     note_below(node)
-    settle(node)
+    untrack_constant(node)
     return node
 
 

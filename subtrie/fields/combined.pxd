@@ -1,7 +1,7 @@
 # C types for combined.py.
 cimport cython
 
-from ctrie._machine cimport settle
+from ctrie._machine cimport untrack_constant
 from subtrie.fields.criteria cimport ANY, Criterion, LEADS
 
 

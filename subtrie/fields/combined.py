@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import settle
+    from ctrie._machine import untrack_constant
     from subtrie.fields.criteria import ANY, LEADS, Criterion
 
 from ctrie._signatures import LazySignature
@@ -48,7 +48,7 @@ class Not(Criterion):
         if criterion.name is None or isinstance(criterion, Absent):
             raise ValueError(f"Not is about the value of one field, not about {short(criterion)}")
         self.depth = _depth_above((criterion,))
-        settle(criterion)
+        untrack_constant(criterion)
         self.name = criterion.name
         self.criterion = criterion
         self.place = ANY
@@ -91,7 +91,7 @@ class AnyOf(Criterion):
             raise ValueError("AnyOf takes one alternative or more, each of one criterion or more")
         for criterion in itertools.chain(*ways):
             _check_criterion(criterion)
-            settle(criterion)
+            untrack_constant(criterion)
         self.depth = _depth_above(itertools.chain(*ways))
         names = {criterion.name for criterion in itertools.chain(*ways)}
         self.name = names.pop() if len(names) == 1 else None

@@ -4,7 +4,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.math cimport INFINITY, isinf, nextafter
-from ctrie._machine cimport check_stack, settle
+from ctrie._machine cimport check_stack, untrack_constant
 
 cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES, TOPICS
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES

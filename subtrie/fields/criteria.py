@@ -32,7 +32,7 @@ except ModuleNotFoundError:
     from ctrie import _cython as cython
 
 if not cython.compiled:
-    from ctrie._machine import check_stack, settle
+    from ctrie._machine import check_stack, untrack_constant
 
 from collections.abc import Hashable, Iterable
 from datetime import date, datetime, timedelta, timezone
@@ -585,7 +585,7 @@ class Prefix(Criterion):
 def texts_from(name: str, prefix: Any) -> Within:
     """Return the range of the texts that begin so."""
     span = Within(name, prefix, _after_prefix(prefix), False, True)
-    settle(span)
+    untrack_constant(span)
     return span
 
 

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 
-from ctrie._machine cimport settle
+from ctrie._machine cimport untrack_constant
 
 cdef object _DELIVERY, _HELD
 
@@ -98,7 +98,7 @@ cdef extern from *:
         delivery->ob_item[1] = Py_NewRef(options);
         delivery->ob_item[2] = Py_NewRef(Py_None);
     #ifdef Py_GIL_DISABLED
-        leads_nowhere = 0;  /* as settle_entry in maps.pxd */
+        leads_nowhere = 0;  /* as untrack_entry in maps.pxd */
     #endif
         if (!leads_nowhere) {
             PyObject_GC_Track(delivery);

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 if not cython.compiled:
-    from ctrie._machine import settle
+    from ctrie._machine import untrack_constant
 
 from subtrie._trie.weak_subscribers import Held
 
@@ -73,7 +73,8 @@ drop_deliveries_here(_DELIVERY)
 def delivery_for(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:
     """Return the delivery of a subscription, given its options and a view of them."""
     if type(subscriber) is tuple or type(subscriber) is frozenset:
-        settle(subscriber)  # the collector would do so, too, when it next meets the tuple, but not for the delivery
+        # The collector would do so, too, when it next meets the tuple, but not for the delivery.
+        untrack_constant(subscriber)
     return new_delivery(subscriber, view, not is_tracked(subscriber) and (options is None or not is_tracked(options)))
 
 

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._machine cimport replaced, settle
+from ctrie._machine cimport replaced, untrack_constant
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_keyed
 from subtrie.fields.criteria cimport (

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import replaced, settle
+    from ctrie._machine import replaced, untrack_constant
     from ctrie._nodes import mix
     from subtrie._trie.keyed import Keyed, SetNode, set_size, with_keyed, without_keyed
     from subtrie.fields.boxes import Box, Boxes, filed_in_box, with_box, without_box
@@ -126,7 +126,7 @@ def new_index(fields: Any, absent: Any, topics: Any = None, whole: Any = None, c
     index.topics = topics
     index.whole = whole
     index.count = count
-    settle(index)
+    untrack_constant(index)
     return index
 
 
@@ -139,7 +139,7 @@ def _new_field(
     field.any = any
     field.views = views
     field.boxes = boxes
-    settle(field)
+    untrack_constant(field)
     return field
 
 

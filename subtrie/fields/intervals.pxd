@@ -4,7 +4,7 @@ from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
 
-from ctrie._machine cimport inserted, removed, replaced, settle
+from ctrie._machine cimport inserted, removed, replaced, untrack_constant
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
 from subtrie._trie.match.walk cimport lowest_bit
 from subtrie.fields.criteria cimport BOUNDS, HEADS, NOTHING_NOTED, Within, exact_double, head_of

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import inserted, removed, replaced, settle
+    from ctrie._machine import inserted, removed, replaced, untrack_constant
     from ctrie._slot import borrow
     from subtrie._trie.match.walk import lowest_bit
     from subtrie.fields.criteria import Within
@@ -119,7 +119,7 @@ def _node(spans: tuple[Within, ...] | None, below: tuple[Any, ...], reach: Withi
     node.first = _first_at(node, 0)
     node.reach = _reach_of(node) if reach is None else reach
     note_entries(node)
-    settle(node)
+    untrack_constant(node)
     return node
 
 

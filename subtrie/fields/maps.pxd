@@ -4,22 +4,22 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch
-from ctrie._machine cimport W, flag_at, inserted, popcount, removed, replaced, settle
+from ctrie._machine cimport W, flag_at, inserted, popcount, removed, replaced, untrack_constant
 from ctrie._native cimport PyTuple_GET_ITEM_PTR
 from subtrie._trie.keyed cimport Keyed, set_size
 
 cdef extern from *:
     """
-    /* As settle, for what each subscription has. On free-threaded builds a collection visits whatever was allocated for
+    /* As untrack_constant, for what each subscription has. On free-threaded builds a collection visits whatever was allocated for
      * it, tracked or not, and comes when a quarter more has been allocated than is tracked. So what is visited anyway stays
      * tracked there: the matcher's own entries would otherwise have all of them visited for every few hundred new ones. */
     #ifdef Py_GIL_DISABLED
-    #define settle_entry(entry) ((void)(entry))
+    #define untrack_entry(entry) ((void)(entry))
     #else
-    #define settle_entry(entry) ctrie_settle(entry)
+    #define untrack_entry(entry) ctrie_untrack_constant(entry)
     #endif
     """
-    void settle_entry(object entry) noexcept
+    void untrack_entry(object entry) noexcept
 
 cdef int _HASH_BITS
 

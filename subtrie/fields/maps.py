@@ -34,9 +34,9 @@ if not cython.compiled:  # the C body is in maps.pxd
     def note_few(cell: Cell) -> None:
         """Write down in the cell the few entries that it leads to. For the compiled twin."""
 
-    def settle_entry(entry: object) -> None:
-        """Take what a subscription has off the collector's list, as `settle` does, but on builds without a GIL. For the
-        compiled twin."""
+    def untrack_entry(entry: object) -> None:
+        """Take what a subscription has off the collector's list, as `untrack_constant` does, but on builds without a
+        GIL. For the compiled twin."""
 
 
 class Crowd:
@@ -68,7 +68,7 @@ def new_cell(key: object, hash: int, value: Any) -> Cell:
     cell.hash = hash
     cell.value = value
     note_few(cell)
-    settle_entry(cell)
+    untrack_entry(cell)
     return cell
 
 

@@ -13,10 +13,10 @@ from subtrie._trie.subscribers cimport is_held, subscriber_hash
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.delivery cimport delivery_for
 from subtrie.fields.index cimport Filed
-from subtrie.fields.maps cimport settle_entry
+from subtrie.fields.maps cimport untrack_entry
 from subtrie.fields.search cimport answers_for, enter_search, entries_for
 from subtrie.fields.state cimport (
-    NOTHING, NO_ROWS, Row, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, new_draft, with_rows
+    NOTHING, NO_ROWS, CriterionRow, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, new_draft, with_rows
 )
 from subtrie.fields.turns cimport Turn, begin_turn, others_may_run
 
@@ -51,5 +51,5 @@ cpdef State state_of(FieldMatcher matcher)
 cpdef dict as_dict(object message)
 @cython.locals(turn=Turn, answers=list)
 cdef list _answers_to_many(State state, object messages, bint delivers)
-@cython.locals(clue=Filed, row=Row, counts=dict)
+@cython.locals(clue=Filed, row=CriterionRow, counts=dict)
 cdef dict _hits_of(State state, dict message)

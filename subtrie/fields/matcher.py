@@ -29,7 +29,7 @@ if not cython.compiled:
     from subtrie._trie.subscribers import is_held, subscriber_hash
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.delivery import delivery_for
-    from subtrie.fields.maps import settle_entry
+    from subtrie.fields.maps import untrack_entry
     from subtrie.fields.search import answers_for, enter_search, entries_for
     from subtrie.fields.state import (
         NO_ROWS,
@@ -480,13 +480,13 @@ class FieldMatcher:
         if not 1 <= len(checked) <= self._max_criteria:
             raise ValueError(f"a subscription has 1 to {self._max_criteria} criteria, not {len(checked)}")
         for criterion in checked:
-            settle_entry(criterion)
+            untrack_entry(criterion)
         values, ways = values_named(checked), ways_to_meet(checked)
         if values > self._max_values:
             raise ValueError(f"the criteria of a subscription name up to {self._max_values} values, not {values}")
         if ways > max(1, self._max_values):
             raise ValueError(f"the alternatives of a subscription make up to {self._max_values} ways, not {ways}")
-        settle_entry(checked)
+        untrack_entry(checked)
         return checked
 
     def _let_go(self, held: Held) -> None:

@@ -3,7 +3,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from ctrie._machine cimport check_signals, popcount, settle
+from ctrie._machine cimport check_signals, popcount, untrack_constant
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport mix
 from subtrie._trie.keyed cimport Keyed, SetNode, find_keyed, set_size, with_keyed, without_keyed
@@ -14,7 +14,7 @@ from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS
 from subtrie.fields.delivery cimport with_subscriber
 from subtrie.fields.equals cimport is_like, one_of_equals
 from subtrie.fields.index cimport Filed, Index, crowd_under, first_in, first_under, kind_of_cost, new_index, refiled
-from subtrie.fields.maps cimport settle_entry
+from subtrie.fields.maps cimport untrack_entry
 from subtrie.fields.needs cimport needs_of, pieces_needed
 
 cdef int _BITS
@@ -31,7 +31,7 @@ cdef class Owner(Keyed):
     cdef readonly object value
 
 
-cdef class Row(Keyed):
+cdef class CriterionRow(Keyed):
     cdef readonly Filed clue
     cdef readonly object value
 
@@ -77,12 +77,12 @@ cpdef tuple with_nothing(State state)
 cdef State _refiled(State state, object owners, Subscribed old, Subscribed new)
 @cython.locals(lead=Criterion)
 cdef Index _refiled_under(Index index, object access, Filed old, Filed new)
-@cython.locals(one=Subscribed, hash_=uint64_t, row=Row, clue=Filed, criterion=Criterion)
+@cython.locals(one=Subscribed, hash_=uint64_t, row=CriterionRow, clue=Filed, criterion=Criterion)
 cdef tuple _with_rows(object rows, Index clues, Subscribed old, Subscribed new)
 @cython.locals(owner=Owner)
 cdef Owner _new_owner(object subscriber, uint64_t hash, object subscriptions)
-@cython.locals(row=Row)
-cdef Row _new_row(Criterion criterion, uint64_t hash, object among, Filed clue)
+@cython.locals(row=CriterionRow)
+cdef CriterionRow _new_row(Criterion criterion, uint64_t hash, object among, Filed clue)
 @cython.locals(clue=Filed)
 cdef Filed _new_clue(Criterion criterion, uint64_t hash)
 @cython.locals(old=Subscribed, new=Subscribed)

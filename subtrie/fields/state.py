@@ -33,7 +33,7 @@ from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import check_signals, popcount, settle
+    from ctrie._machine import check_signals, popcount, untrack_constant
     from ctrie._nodes import mix
     from subtrie._trie.keyed import Keyed, SetNode, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import is_held
@@ -52,7 +52,7 @@ if not cython.compiled:
         new_index,
         refiled,
     )
-    from subtrie.fields.maps import settle_entry
+    from subtrie.fields.maps import untrack_entry
     from subtrie.fields.needs import needs_of, pieces_needed
 
 from subtrie._trie.keyed import changed_keyed, check_set, check_shape, iter_keyed
@@ -81,7 +81,7 @@ class Owner(Keyed):
     value: Any
 
 
-class Row(Keyed):
+class CriterionRow(Keyed):
     """A criterion, the subscriptions that name it, and its entry in the index of clues."""
 
     __slots__ = ("clue", "value")
@@ -117,7 +117,7 @@ def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | 
     state.count = count
     state.rows = rows
     state.clues = clues
-    settle(state)
+    untrack_constant(state)
     return state
 
 
@@ -156,7 +156,7 @@ def with_subscription(
         new.access, new.rest, new.asked = known.access, known.rest, known.asked
         new.needs, new.pieces = known.needs, known.pieces
     new.is_repeated = type(new.access) is tuple
-    settle_entry(new)
+    untrack_entry(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
     return _refiled(state, owners, old, new), old is None
 
@@ -300,7 +300,7 @@ def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed 
     one: Subscribed = new if old is None else old  # type: ignore[assignment]
     for criterion in criteria_of(one):
         hash_ = mix(hash(criterion))
-        row: Row | None = find_keyed(rows, criterion, hash_)
+        row: CriterionRow | None = find_keyed(rows, criterion, hash_)
         if row is None:
             clue = _new_clue(criterion, hash_)
             rows = with_keyed(rows, _new_row(criterion, hash_, with_keyed(None, one, None), clue), None)
@@ -320,17 +320,17 @@ def _new_owner(subscriber: object, hash: int, subscriptions: Any) -> Owner:
     owner.key = subscriber
     owner.hash = hash
     owner.value = subscriptions
-    settle_entry(owner)
+    untrack_entry(owner)
     return owner
 
 
-def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> Row:
-    row: Row = Row.__new__(Row)
+def _new_row(criterion: Criterion, hash: int, among: Any, clue: Filed) -> CriterionRow:
+    row: CriterionRow = CriterionRow.__new__(CriterionRow)
     row.key = criterion
     row.hash = hash
     row.value = among
     row.clue = clue
-    settle_entry(row)
+    untrack_entry(row)
     return row
 
 
@@ -342,7 +342,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.needs = clue.pieces = 0  # it is filed under the field that it needs
     clue.access = access_of_clue(criterion)
     clue.is_repeated = type(clue.access) is tuple
-    settle_entry(clue)
+    untrack_entry(clue)
     return clue
 
 
@@ -481,7 +481,7 @@ def _file(new: Subscribed, index: Index, criteria: frozenset[Criterion]) -> int:
                 access = found
         if type(rest) is tuple:
             rest = tuple([one_of_equals(criterion) for criterion in rest])
-            settle(rest)
+            untrack_constant(rest)
         elif rest is not None:
             rest = one_of_equals(rest)
     new.access, new.rest, new.asked = access, rest, asked
@@ -507,8 +507,8 @@ def _access(index: Index, criteria: frozenset[Criterion]) -> Any:
             return box
     found = _unrepeated(leads)
     for lead in found if type(found) is tuple else (found,):
-        settle(lead)  # one that a Topic implies, perhaps
-    settle(found)
+        untrack_constant(lead)  # one that a Topic implies, perhaps
+    untrack_constant(found)
     return found
 
 

@@ -1,7 +1,7 @@
 # C types for texts.py.
 cimport cython
 
-from ctrie._machine cimport settle
+from ctrie._machine cimport untrack_constant
 from subtrie.fields.criteria cimport (
     ADDRESSES, Criterion, FOLDED, FOLDED_REVERSED, Key, LEADS, PIECES, Prefix, RANGES, REVERSED, VALUES, Within, folded, plain, texts_from
 )

@@ -18,7 +18,7 @@ import ipaddress
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import settle
+    from ctrie._machine import untrack_constant
     from subtrie.fields.criteria import (
         ADDRESSES,
         FOLDED,
@@ -221,7 +221,7 @@ def _leads_of(name: str, parts: tuple[str, ...]) -> list[Criterion]:
 
 
 def _settled(lead: Criterion) -> Criterion:
-    settle(lead)
+    untrack_constant(lead)
     return lead
 
 
@@ -255,7 +255,7 @@ class InNetwork(Criterion):
         known = _network_of(self.network)
         first, last = _number_of(known.network_address), _number_of(known.broadcast_address)
         self._span = Within(name, first, last)
-        settle(self._span)
+        untrack_constant(self._span)
         self.place = RANGES
         self.view = ADDRESSES
 

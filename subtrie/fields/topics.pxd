@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._machine cimport settle
+from ctrie._machine cimport untrack_constant
 from ctrie._native cimport Borrowed, borrow
 from subtrie._trie.match.plan cimport word_hash
 from subtrie._trie.match.walk cimport item_of, size_of

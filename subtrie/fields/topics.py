@@ -17,7 +17,7 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import settle
+    from ctrie._machine import untrack_constant
     from ctrie._slot import borrow
     from subtrie._trie.match.plan import word_hash
     from subtrie._trie.match.walk import address, item_of, size_of
@@ -104,7 +104,7 @@ class Topic(Criterion):
         self._is_left_to_dialect = self._is_open and (type(dialect) is not Dialect or len(asked) + 1 < len(words))
         self._least = dialect.many_min if self._is_open and not self._is_left_to_dialect else 0
         self._begins_wild = len(words) > 0 and (words[0] == one or words[0] == many)
-        settle(self._asked)
+        untrack_constant(self._asked)
 
     def holds(self, value: Any) -> bool:
         """Return whether the words of a topic match."""

@@ -306,7 +306,7 @@ class Steps:
         yield
         self.trie.add(KEY)
         yield
-        if self.index.settle(SUBSCRIBER, HASH, filing):
+        if self.index.confirm(SUBSCRIBER, HASH, filing):
             yield
             yield from self.withdrawing()
 
@@ -388,21 +388,21 @@ FAULTS = [
         "the owner does not mind that it was touched", INDEX, "        return not untouched\n", "        return False\n"
     ),
     Fault(
-        "the key takes the place of a filing that is not settled",
+        "the key takes the place of a filing that is not confirmed",
         INDEX,
-        "        if not filings or [one for one in filings if not _is_settled(one)]:\n",
+        "        if not filings or [one for one in filings if not _is_confirmed(one)]:\n",
         "        if not filings:\n",
     ),
     Fault(
-        "a filing takes the place of others that are not settled",
+        "a filing takes the place of others that are not confirmed",
         INDEX,
         " for one in filings_of(find_filed(pair.value, self.key)) if ",
         " for one in () if ",
     ),
     Fault(
-        "a filing that was touched is never settled",
+        "a filing that was touched is never confirmed",
         INDEX,
-        "filing.state, TOUCHED, SETTLED",
+        "filing.state, TOUCHED, CONFIRMED",
         "filing.state, TOUCHED, TOUCHED",
     ),
     Fault(

@@ -188,15 +188,15 @@ def test_where_changes_depend_on_who_was_served(schedule: Schedule) -> None:
 GROUPS, CHOOSING = "subtrie._trie.groups", "subtrie._trie.choosing"
 MUTANTS = [
     Change(
-        "all members are settled",
+        "all members have lasted",
         GROUPS,
-        "    group.settled = present is None or _settles(present)\n",
-        "    group.settled = True\n",
+        "    group.lasted = present is None or _lasts(present)\n",
+        "    group.lasted = True\n",
     ),
     Change(
-        "members who had no turn are followed by settled ones",
+        "members who had no turn are followed by ones that have lasted",
         GROUPS,
-        "    return group.settled if turn == 0 else",
+        "    return group.lasted if turn == 0 else",
         "    return turn == 0 or",
     ),
     Change(

@@ -64,12 +64,12 @@ def test_recursion_through_a_key_ends_in_an_error_on_small_stacks_too() -> None:
 # Made by no function of ours, so their fields are what `__new__` leaves in them.
 UNMADE = """
 import subtrie
-from subtrie._trie.queries.buffers import Rows
+from subtrie._trie.queries.buffers import GrowingRows
 from subtrie._trie.queries.columns import SetColumns
-from subtrie._trie.reverse_index import Index
+from subtrie._trie.reverse_index import ReverseIndex
 from subtrie.fields import Not
 
-index, rows = Index.__new__(Index), Rows.__new__(Rows)
+index, rows = ReverseIndex.__new__(ReverseIndex), GrowingRows.__new__(GrowingRows)
 CALLS = [
     lambda: Not.__new__(Not).holds(1), lambda: SetColumns.__new__(SetColumns).fill(10, 100), lambda: index.check(None),
     lambda: list(index.everything()), lambda: index.find_member("s", 1, "k"), lambda: index.owner_of("s", 1),

@@ -11,7 +11,7 @@ from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
 from subtrie._trie.match.walk cimport (
     Ends, NOTED, OTHERS_MAY_WRITE, Traversal, after_many, after_one, as_node, begins_branch, bit, buffer_push,
     character_at, ends_of, has_room, is_one_word, is_part, is_readonly, item_of, length_of, lowest_bit, make_room,
-    note, note_above, note_both, note_found, noted, prefetch, prefetch_wanted, rewind, settle, size_of, text_in,
+    note, note_above, note_both, note_found, noted, prefetch, prefetch_wanted, rewind, count_notes, size_of, text_in,
     whole_of, word_at, word_end,
 )
 from subtrie._trie.packed_key cimport characters

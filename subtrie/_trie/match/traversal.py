@@ -49,6 +49,7 @@ if not cython.compiled:
         bit,
         buffer_push,
         character_at,
+        count_notes,
         ends_of,
         has_room,
         is_one_word,
@@ -66,7 +67,6 @@ if not cython.compiled:
         prefetch,
         prefetch_wanted,
         rewind,
-        settle,
         size_of,
         text_in,
         whole_of,
@@ -131,7 +131,7 @@ def traverse(t: Traversal, first: Any, main: Any) -> int:
     outcome = THROUGH
     while at != noted(seen, address(ends)) and outcome == THROUGH:
         if not has_room(address(ends)):
-            settle(t, address(ends))
+            count_notes(t, address(ends))
             if not make_room(t):
                 return NO_MEMORY
             ends = ends_of(t)
@@ -140,7 +140,7 @@ def traverse(t: Traversal, first: Any, main: Any) -> int:
             t.level += 1
             outcome = _level(t, address(ends), as_node(seen[at]), as_node(seen[at + 1]), seen[at + 2], at == 0)
         at += NOTED
-    settle(t, address(ends))
+    count_notes(t, address(ends))
     return outcome
 
 

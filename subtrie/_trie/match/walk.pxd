@@ -88,7 +88,7 @@ cdef inline Py_ssize_t _most_branches(Traversal *t) noexcept nogil:
     return 2 + t.size
 
 
-cdef inline void settle(Traversal *t, const Ends *ends) noexcept nogil:
+cdef inline void count_notes(Traversal *t, const Ends *ends) noexcept nogil:
     t.seen.count = ends.seen - t.seen.items
     t.found.count = ends.found - t.found.items
 

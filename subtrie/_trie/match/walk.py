@@ -120,7 +120,7 @@ def rewind(t: Traversal) -> None:
 ends_of = Ends
 
 
-def settle(t: Traversal, ends: Ends) -> None:
+def count_notes(t: Traversal, ends: Ends) -> None:
     """Write down how many notes there are. For the compiled twin."""
 
 

@@ -19,7 +19,7 @@ cdef enum:
     _OTHERS = 8
 
 
-cdef class Options:
+cdef class GrowingOptions:
     cdef object _texts
     cdef readonly dict kinds
     cdef growing _offsets
@@ -34,14 +34,14 @@ cdef class Options:
     cpdef Py_ssize_t text(self) noexcept
 
 
-cdef class Rows:
+cdef class GrowingRows:
     cdef object _dialect
     cdef object _texts
     cdef bint _ask
     cdef char _busy
     cdef readonly int kinds
     cdef readonly Py_ssize_t rows
-    cdef readonly Options options
+    cdef readonly GrowingOptions options
     cdef bytes _separator
     cdef bytes _one
     cdef bytes _many
@@ -82,4 +82,4 @@ cdef inline int _begin_texts(text_column *column) except -1
 cdef inline int _end_text(text_column *column) except -1
 cdef bytes _offsets_taken(growing *offsets)
 cdef object _texts_taken(text_column *column)
-cpdef Rows new_rows(object dialect, object texts, bint ask)
+cpdef GrowingRows new_rows(object dialect, object texts, bint ask)

@@ -22,9 +22,9 @@ if not cython.compiled:
     from subtrie._trie.queries.growing import (
         Bits,
         Growing,
-        Place,
-        Places,
-        Texts,
+        GrowingTexts,
+        WalkPlace,
+        WalkPlaces,
         add,
         add_bit,
         add_branch,
@@ -101,11 +101,11 @@ class Columns(NamedTuple):
     ungrouped: int
 
 
-def _begin_texts(column: Texts) -> None:
+def _begin_texts(column: GrowingTexts) -> None:
     add_int(address(column.offsets), 0)
 
 
-def _end_text(column: Texts) -> None:
+def _end_text(column: GrowingTexts) -> None:
     """End a text: what has been added since the last one."""
     if column.text.used > INT32_MAX:
         raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
@@ -118,20 +118,20 @@ def _offsets_taken(offsets: Growing) -> bytes:
     return ends
 
 
-def _texts_taken(column: Texts) -> TextColumn:
+def _texts_taken(column: GrowingTexts) -> TextColumn:
     return TextColumn(_offsets_taken(address(column.offsets)), bytes_taken(address(column.text)))
 
 
 # ------------------------------------------------------------------------------------------------------------- options
 
 
-class Options:
+class GrowingOptions:
     """A column of options being filled. `texts.option(name, value)` gives the text of what is no plain value; `kinds`
     tells what the values of each name have been."""
 
     def __init__(self, texts: Any) -> None:
         if not cython.compiled:
-            self._offsets, self._names, self._values = Growing(), Texts(), Texts()
+            self._offsets, self._names, self._values = Growing(), GrowingTexts(), GrowingTexts()
             self._validity, self._values_validity = Bits(), Bits()
         self._texts = texts
         self.kinds: dict[str, int] = {}
@@ -205,21 +205,21 @@ class Options:
 # ---------------------------------------------------------------------------------------------------------------- rows
 
 
-class Rows:
+class GrowingRows:
     """Rows being filled. `texts.subscriber(subscriber)` gives the text of one that is not a plain string or integer, or
     of every one if `ask`."""
 
     def __init__(self, dialect: Dialect, texts: Any, ask: bool) -> None:
         if not cython.compiled:
             self._busy, self.kinds, self.rows = [False], 0, 0
-            self._places, self._here = Places(), Place()
+            self._places, self._here = WalkPlaces(), WalkPlace()
             self._spelled, self._ends, self._word_lists, self._depths, self._wildcards = (Growing() for _ in range(5))
-            self._filters, self._words, self._subscribers, self._groups = (Texts() for _ in range(4))
+            self._filters, self._words, self._subscribers, self._groups = (GrowingTexts() for _ in range(4))
             self._grouped = Bits()
         self._dialect = dialect
         self._texts = texts
         self._ask = ask
-        self.options = Options(texts)
+        self.options = GrowingOptions(texts)
         self._separator = dialect.separator.encode()
         self._one = dialect.one_word.encode()
         self._many = (dialect.many_words or dialect.one_word).encode()
@@ -342,7 +342,7 @@ class Rows:
         self.rows += 1
         return 0
 
-    def _add_words_of_row(self, words: Texts) -> int:
+    def _add_words_of_row(self, words: GrowingTexts) -> int:
         start = 0
         step = len(self._separator)
         for at in range(self._here.depth):
@@ -394,5 +394,5 @@ class Rows:
         return columns
 
 
-def new_rows(dialect: Dialect, texts: Any, ask: bool) -> Rows:
-    return Rows(dialect, texts, ask)
+def new_rows(dialect: Dialect, texts: Any, ask: bool) -> GrowingRows:
+    return GrowingRows(dialect, texts, ask)

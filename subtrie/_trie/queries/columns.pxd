@@ -10,7 +10,7 @@ from ctrie._nodes cimport INode, Root, branches, rdcss_read_root, value_of
 from subtrie._trie.branch cimport Branch, next_of
 from subtrie._trie.groups cimport Shared, members_of
 from subtrie._trie.packed_key cimport packed_is_here, text_of
-from subtrie._trie.queries.buffers cimport Rows, new_rows
+from subtrie._trie.queries.buffers cimport GrowingRows, new_rows
 from subtrie._trie.keyed cimport branches_of, key_in
 from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, subscriber_in
 
@@ -61,9 +61,9 @@ cdef inline void prefetch_options(Borrowed branch) noexcept:
 cdef class SetColumns:
     cdef Root _root
     cdef list _nodes
-    cdef readonly Rows rows
+    cdef readonly GrowingRows rows
 
-    @cython.locals(filling=Rows, nodes=list)
+    @cython.locals(filling=GrowingRows, nodes=list)
     cpdef bint fill(self, Py_ssize_t rows, Py_ssize_t text) except -1
     @cython.locals(inodes=list, found=list, some=list, each=INode, node=list)
     cdef object _level(self, INode inode)

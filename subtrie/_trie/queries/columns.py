@@ -28,7 +28,7 @@ if not cython.compiled:
     from subtrie._trie.branch import Branch
     from subtrie._trie.groups import Shared, members_of
     from subtrie._trie.keyed import branches_of
-    from subtrie._trie.queries.buffers import Rows, new_rows
+    from subtrie._trie.queries.buffers import GrowingRows, new_rows
     from subtrie._trie.subscribers import Entry, entry_alone
 
 from subtrie._trie.groups import sets_of
@@ -58,7 +58,7 @@ class SetColumns:
     __slots__ = ("_nodes", "_root", "rows")
     _root: Root
     _nodes: list[Any]  # I-nodes, branches, and (group, set of its members)
-    rows: Rows
+    rows: GrowingRows
 
     def fill(self, rows: int, text: int) -> bool:
         """Continue until there are `rows` rows or `text` bytes of text; return whether there may be more. O(rows)."""
@@ -146,7 +146,7 @@ def _prefetch_branches(main: Any) -> None:
 
 
 def set_columns(root: Root, dialect: Dialect, texts: Any, ask: bool) -> SetColumns:
-    """Begin a walk over a read-only root. `texts` and `ask` are as for `Rows` (buffers.py)."""
+    """Begin a walk over a read-only root. `texts` and `ask` are as for `GrowingRows` (buffers.py)."""
     columns: SetColumns = SetColumns.__new__(SetColumns)
     columns._root = root
     columns._nodes = [rdcss_read_root(root)]

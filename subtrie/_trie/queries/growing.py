@@ -23,7 +23,7 @@ class Growing:
         return len(self.data)
 
 
-class Texts:
+class GrowingTexts:
     """Texts as UTF-8, one after another, and where each begins (one more than texts)."""
 
     __slots__ = ("offsets", "text")
@@ -45,7 +45,7 @@ class Bits:
         return len(self.bits)
 
 
-class Place:
+class WalkPlace:
     """Where a walk stands: how many bytes have been spelled, of how many words, and how many wildcards among these."""
 
     __slots__ = ("depth", "end", "wildcards")
@@ -54,7 +54,7 @@ class Place:
         self.end = self.depth = self.wildcards = 0
 
 
-class Places:
+class WalkPlaces:
     """Places, the last one first."""
 
     __slots__ = ("items",)
@@ -136,12 +136,12 @@ def cut_ints(g: Growing, count: int) -> None:
     del g.data[4 * count :]
 
 
-def keep_place(places: Places, here: Place) -> None:
+def keep_place(places: WalkPlaces, here: WalkPlace) -> None:
     """Keep a place."""
     places.items.append((here.end, here.depth, here.wildcards))
 
 
-def take_place(places: Places, here: Place) -> None:
+def take_place(places: WalkPlaces, here: WalkPlace) -> None:
     """Go back to the place that was kept last."""
     here.end, here.depth, here.wildcards = places.items.pop()
 
@@ -187,7 +187,7 @@ def free_bytes(g: Any) -> None:
     """Give memory back. For the compiled twin, as is the next."""
 
 
-def free_texts(column: Texts) -> None:
+def free_texts(column: GrowingTexts) -> None:
     """Give memory back."""
 
 

@@ -59,32 +59,32 @@ cdef class Given:
 
 
 @cython.freelist(8)
-cdef class Step:
+cdef class OverlapStep:
     cdef INode inode
     cdef bint is_part
     cdef object path
     cdef uint64_t fresh
     cdef uint64_t after
     cdef bint wild_before
-    cdef Step rest
+    cdef OverlapStep rest
 
 
 cdef class Overlaps:
     cdef Root root
     cdef bint exact
     cdef Given given
-    cdef Step step
-    cdef Step here
+    cdef OverlapStep step
+    cdef OverlapStep here
     cdef object nodes
     cdef Py_ssize_t count
     cdef Py_ssize_t steps
     cdef Py_ssize_t at
 
-    @cython.locals(step=Step)
+    @cython.locals(step=OverlapStep)
     cdef object put(self, INode inode, bint is_part, object path, uint64_t fresh, uint64_t after, bint wild_before)
-    @cython.locals(given=Given, step=Step, has_texts=bint)
+    @cython.locals(given=Given, step=OverlapStep, has_texts=bint)
     cdef bint _begin_step(self) except -1
-    @cython.locals(here=Step, given=Given, text=str, no_words=bint, ends=bint, starts_wild=bint, below=INode)
+    @cython.locals(here=OverlapStep, given=Given, text=str, no_words=bint, ends=bint, starts_wild=bint, below=INode)
     cdef object _goes_on(self, Branch branch)
     @cython.locals(given=Given, wild_before=bint, words=list, word=str, i=Py_ssize_t)
     cdef bint _take_words(self, Branch branch, str text) except -1

@@ -166,7 +166,7 @@ class Given:
         return self._closed((positions & fitting) << 1 | positions & self.many)
 
 
-class Step:
+class OverlapStep:
     """A level to walk, or what is below one of its I-nodes; what leads there, and how far it is in the given filter."""
 
     __slots__ = ("after", "fresh", "inode", "is_part", "path", "rest", "wild_before")
@@ -176,7 +176,7 @@ class Step:
     fresh: int
     after: int
     wild_before: bool  # the stored filters that pass here begin with a wildcard
-    rest: Step | None  # the next one to walk, after this one
+    rest: OverlapStep | None  # the next one to walk, after this one
 
 
 class Overlaps:
@@ -188,9 +188,9 @@ class Overlaps:
     root: Root
     exact: bool
     given: Given
-    step: Step | None  # the next one
+    step: OverlapStep | None  # the next one
     steps: int  # how many have begun
-    here: Step  # the present one,
+    here: OverlapStep  # the present one,
     nodes: Any  # its nodes, in a list or a tuple,
     count: int  # their number,
     at: int  # and how many of them have been looked at
@@ -213,7 +213,7 @@ class Overlaps:
                 return node, path
 
     def put(self, inode: INode, is_part: bool, path: Any, fresh: int, after: int, wild_before: bool) -> None:
-        step: Step = Step.__new__(Step)
+        step: OverlapStep = OverlapStep.__new__(OverlapStep)
         step.inode = inode
         step.is_part = is_part
         step.path = path
