@@ -71,7 +71,8 @@ class Result:
 class OneRun:
     """Hands out, one by one, the values of a measurement that yields several at once.
 
-    :param measure: returns a value for each of the contenders that share it, in their order
+    Args:
+        measure: returns a value for each of the contenders that share it, in their order.
     """
 
     def __init__(self, measure: Callable[[], list[float]]) -> None:

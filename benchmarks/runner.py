@@ -13,8 +13,9 @@ from benchmarks.model import Benchmark, Contender, Group, Result
 def run(benchmark: Benchmark, quick: bool, progress: Callable[[str], None]) -> list[Result]:
     """Measure all contenders of a benchmark.
 
-    :param quick: do the small version, once, only to see that everything works
-    :param progress: called with a text about the present step
+    Args:
+        quick: do the small version, once, only to see that everything works.
+        progress: called with a text about the present step.
     """
     warm_ups, repeats = (0, 1) if quick else (benchmark.warm_ups, benchmark.repeats)
     results = []

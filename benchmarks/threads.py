@@ -16,8 +16,9 @@ Work: TypeAlias = Callable[[], object]
 def timed_in_threads(threads: int, prepare: Callable[[int], Work]) -> float:
     """Return the seconds from the start of the first thread's work to the end of the last one's.
 
-    :param prepare: called in each thread with its number, to make what only this thread uses (strings and
-        bound methods of another thread are slower on free-threaded Python); returns the work
+    Args:
+        prepare: called in each thread with its number, to make what only this thread uses (strings and bound methods of
+            another thread are slower on free-threaded Python); returns the work.
     """
     together = Barrier(threads)
 

@@ -26,9 +26,11 @@ _ROARING = b"roaring bitmap\n"
 class IntBitmap:
     """A bitmap on an int.
 
-    :param numbers: the bits to set
-    :raises OverflowError: here and wherever a bit is set, cleared or read, if its number is negative or above
-        `HIGHEST`
+    Args:
+        numbers: the bits to set.
+
+    Raises:
+        OverflowError: here and wherever a bit is set, cleared or read, if its number is negative or above `HIGHEST`.
 
     >>> bitmap = IntBitmap([1, 5])
     >>> bitmap.add(2)
@@ -105,7 +107,8 @@ class IntBitmap:
     def complement(self, size: int) -> IntBitmap:
         """Return the first ``size`` bits inverted, the others cleared.
 
-        :raises OverflowError: ``size`` is negative or above `HIGHEST` + 1
+        Raises:
+            OverflowError: ``size`` is negative or above `HIGHEST` + 1.
         """
         return self._of(~self._bits & (1 << _size(size)) - 1)
 
@@ -173,13 +176,15 @@ else:
         class RoaringBitmap(pyroaring.BitMap):
             """A roaring bitmap with the methods of :class:`IntBitmap`.
 
-            :param numbers: the bits to set
+            Args:
+                numbers: the bits to set.
             """
 
             def complement(self, size: int) -> RoaringBitmap:
                 """Return the first ``size`` bits inverted, the others cleared.
 
-                :raises OverflowError: ``size`` is negative or above `HIGHEST` + 1
+                Raises:
+                    OverflowError: ``size`` is negative or above `HIGHEST` + 1.
                 """
                 return RoaringBitmap(range(_size(size))) - self
 
@@ -244,7 +249,8 @@ else:
 def deserialise(data: bytes) -> Bitmap:
     """Return the bitmap that ``serialise`` wrote, on either engine.
 
-    :raises ValueError: if the bytes are not such a bitmap, or need pyroaring, which is not installed
+    Raises:
+        ValueError: if the bytes are not such a bitmap, or need pyroaring, which is not installed.
 
     >>> list(deserialise(Bitmap([3, 70_000]).serialise()))
     [3, 70000]
@@ -274,7 +280,8 @@ def save(bitmap: Bitmap, path: str | Path) -> None:
 def load(path: str | Path) -> Bitmap:
     """Read a bitmap from a file that :func:`save` wrote.
 
-    :raises ValueError: if it is not such a file
+    Raises:
+        ValueError: if it is not such a file.
     """
     return deserialise(Path(path).read_bytes())
 

@@ -87,7 +87,8 @@ class _NoTexts:
 class Rows:
     """Columns that are filled row by row. For one thread at a time: RuntimeError if another thread is using it.
 
-    :param ask: whether `texts` are asked for every subscriber, including strings and integers
+    Args:
+        ask: whether `texts` are asked for every subscriber, including strings and integers.
     """
 
     def __init__(self, dialect: Dialect, texts: Texts | None = None, ask: bool = False, *, _walk: Any = None) -> None:

@@ -58,32 +58,33 @@ class Dialect:
     """The rules of one family of brokers, as data. If a derived class splits texts in its own way, its methods are
     called for every text, which takes many times as long.
 
-    :param name: its name in messages
-    :param separator: the character between two words
-    :param one_word: the word that stands for exactly one word
-    :param many_words: the word that stands for any number of words, or None if the dialect has none
-    :param many_min: the least number of words that ``many_words`` stands for: 0 or 1
-    :param many_last: whether ``many_words`` is allowed as the last word only
-    :param reserved_prefix: topics whose first word begins with this are not matched by a filter whose first
-        word is wild; or None
-    :param share_prefix: the first word of a shared subscription, ``share_prefix/group/filter``; or None
-    :param queue_groups: whether the option ``queue`` of a subscription names a group, of which one member gets each
-        message
-    :param zero_words: whether the empty text is a topic, and a filter, of zero words (otherwise it is
-        refused)
-    :param empty_words: whether a word may be empty, like the second one of ``a..b``
-    :param wildcards_in_words: whether a wildcard inside a longer word is an ordinary character (otherwise it
-        is refused)
-    :param wildcards_in_topics: whether a word of a topic that looks like a wildcard is an ordinary word
-        (otherwise it is refused)
-    :param forbidden: characters that are always refused; lone surrogates are refused in any case
-    :param max_bytes: longest topic and filter, in bytes of UTF-8
-    :param max_words: most words of a topic and of a filter
-    :param max_wildcards: most wild words of a filter
-    :param options: the options of a subscription that the dialect defines, as (name, values): a type, or a range or
-        tuple of the allowed values. None means that the option is not given. Any other value is refused, and so is a
-        name that is almost one of these; all other names are free
-    :raises ValueError: if these contradict each other, or an option is declared in another way
+    Args:
+        name: its name in messages.
+        separator: the character between two words.
+        one_word: the word that stands for exactly one word.
+        many_words: the word that stands for any number of words, or None if the dialect has none.
+        many_min: the least number of words that ``many_words`` stands for: 0 or 1.
+        many_last: whether ``many_words`` is allowed as the last word only.
+        reserved_prefix: topics whose first word begins with this are not matched by a filter whose first word is wild;
+            or None.
+        share_prefix: the first word of a shared subscription, ``share_prefix/group/filter``; or None.
+        queue_groups: whether the option ``queue`` of a subscription names a group, of which one member gets each
+            message.
+        zero_words: whether the empty text is a topic, and a filter, of zero words (otherwise it is refused).
+        empty_words: whether a word may be empty, like the second one of ``a..b``.
+        wildcards_in_words: whether a wildcard inside a longer word is an ordinary character (otherwise it is refused).
+        wildcards_in_topics: whether a word of a topic that looks like a wildcard is an ordinary word (otherwise it is
+            refused).
+        forbidden: characters that are always refused; lone surrogates are refused in any case.
+        max_bytes: longest topic and filter, in bytes of UTF-8.
+        max_words: most words of a topic and of a filter.
+        max_wildcards: most wild words of a filter.
+        options: the options of a subscription that the dialect defines, as (name, values): a type, or a range or tuple
+            of the allowed values. None means that the option is not given. Any other value is refused, and so is a name
+            that is almost one of these; all other names are free.
+
+    Raises:
+        ValueError: if these contradict each other, or an option is declared in another way.
 
     >>> AMQP.matches(AMQP.split_filter("*.stock.#"), AMQP.split_topic("eur.stock.db"))
     True
@@ -159,10 +160,15 @@ class Dialect:
 
         A shared subscription keeps its first two words, see :meth:`unshare`.
 
-        :param text: the filter
-        :returns: its words; none for the empty text if ``zero_words`` is set
-        :raises TopicError: naming the fault and its position
-        :raises TypeError: if ``text`` is not a str
+        Args:
+            text: the filter.
+
+        Returns:
+            Its words; none for the empty text if ``zero_words`` is set.
+
+        Raises:
+            TopicError: naming the fault and its position.
+            TypeError: if ``text`` is not a str.
 
         Complexity: O(len(text)).
 
@@ -184,10 +190,15 @@ class Dialect:
     def split_topic(self, text: str) -> Words:
         """Split a topic into words. A text that is not a topic is refused.
 
-        :param text: the topic
-        :returns: its words; none for the empty text if ``zero_words`` is set
-        :raises TopicError: naming the fault and its position
-        :raises TypeError: if ``text`` is not a str
+        Args:
+            text: the topic.
+
+        Returns:
+            Its words; none for the empty text if ``zero_words`` is set.
+
+        Raises:
+            TopicError: naming the fault and its position.
+            TypeError: if ``text`` is not a str.
 
         Complexity: O(len(text)).
 
@@ -259,8 +270,9 @@ class Dialect:
         """Refuse a text that is not the name of a queue group. A name has the characters and the length of a topic;
         separators and wildcards are ordinary characters in it.
 
-        :raises TopicError: naming the fault and its position
-        :raises TypeError: if ``name`` is not a str, or the dialect has no queue groups
+        Raises:
+            TopicError: naming the fault and its position.
+            TypeError: if ``name`` is not a str, or the dialect has no queue groups.
 
         >>> NATS.check_queue("two words")
         Traceback (most recent call last):
@@ -277,8 +289,9 @@ class Dialect:
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Refuse options of a subscription that are a mistake in this dialect: with a wrong value, or misspelt.
 
-        :raises TypeError: if a value is of the wrong type, or a name is almost one that the dialect defines
-        :raises ValueError: if a value is not one of those allowed
+        Raises:
+            TypeError: if a value is of the wrong type, or a name is almost one that the dialect defines.
+            ValueError: if a value is not one of those allowed.
 
         Complexity: O(number of options).
 

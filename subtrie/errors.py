@@ -9,9 +9,10 @@ _EXCERPT = 60
 class TopicError(ValueError):
     """A topic or a topic filter that its dialect refuses.
 
-    :param text: the whole offending text
-    :param position: index into ``text``, in characters, where the fault begins (``len(text)`` if something is missing)
-    :param reason: what is wrong, as a phrase
+    Args:
+        text: the whole offending text.
+        position: index into ``text``, in characters, where the fault begins (``len(text)`` if something is missing).
+        reason: what is wrong, as a phrase.
 
     All three are attributes with the same names. The message and the error's own ``repr`` show the text as ``repr``
     does, so that control characters and lone surrogates can be printed and logged anywhere. Of a long text they show

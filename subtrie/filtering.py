@@ -31,7 +31,8 @@ class FilteringMatcher:
     writer builds another state and puts it in place by compare-and-set; it starts again if another writer was faster
     (lock-free). A read takes effect when it loads the state, a change when its compare-and-set succeeds.
 
-    :param dialect: how filters and topics are written
+    Args:
+        dialect: how filters and topics are written.
 
     >>> matcher = FilteringMatcher()
     >>> matcher.subscribe("forex.eur", "ann"), matcher.subscribe("forex.*", "bob")

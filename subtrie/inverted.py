@@ -21,8 +21,9 @@ class InvertedMatcher:
     Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
     must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
-    :param dialect: how filters and topics are written
-    :param max_topics: how many topics are kept; a new topic beyond that replaces the oldest one
+    Args:
+        dialect: how filters and topics are written.
+        max_topics: how many topics are kept; a new topic beyond that replaces the oldest one.
 
     >>> matcher = InvertedMatcher()
     >>> matcher.subscribe("forex.*", "ann")

@@ -32,7 +32,8 @@ class LockedTrie:
     Thread-safe by that lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it
     and must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
-    :param dialect: how filters and topics are written
+    Args:
+        dialect: how filters and topics are written.
 
     >>> trie = LockedTrie()
     >>> trie.subscribe("*.stock.#", "ann")

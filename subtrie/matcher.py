@@ -37,34 +37,42 @@ class Matcher(Protocol):
     def subscribe(self, filter: str, subscriber: Any, /) -> bool:
         """Add a subscription.
 
-        :returns: whether it was not there before
-        :raises TopicError: if the filter is bad
-        :raises TypeError: if the filter is not a str or the subscriber is not hashable
+        Returns:
+            Whether it was not there before.
+
+        Raises:
+            TopicError: if the filter is bad.
+            TypeError: if the filter is not a str or the subscriber is not hashable.
         """
         ...
 
     def unsubscribe(self, filter: str, subscriber: Any, /) -> bool:
         """Remove a subscription.
 
-        :returns: whether it was there
-        :raises TopicError: if the filter is bad
-        :raises TypeError: if the filter is not a str or the subscriber is not hashable
+        Returns:
+            Whether it was there.
+
+        Raises:
+            TopicError: if the filter is bad.
+            TypeError: if the filter is not a str or the subscriber is not hashable.
         """
         ...
 
     def match(self, topic: str, /) -> tuple[Any, ...]:
         """Return the subscribers with a filter that matches the topic, each of them once, in no particular order.
 
-        :raises TopicError: if the topic is bad
-        :raises TypeError: if the topic is not a str
+        Raises:
+            TopicError: if the topic is bad.
+            TypeError: if the topic is not a str.
         """
         ...
 
     def has_match(self, topic: str, /) -> bool:
         """Return whether any subscriber wants the topic.
 
-        :raises TopicError: if the topic is bad
-        :raises TypeError: if the topic is not a str
+        Raises:
+            TopicError: if the topic is bad.
+            TypeError: if the topic is not a str.
         """
         ...
 
@@ -75,7 +83,8 @@ class Matcher(Protocol):
     def check(self) -> None:
         """Check every invariant, at rest only.
 
-        :raises AssertionError: naming the broken one
+        Raises:
+            AssertionError: naming the broken one.
         """
         ...
 
@@ -83,9 +92,10 @@ class Matcher(Protocol):
 def checked_filter(dialect: Dialect, filter: str, subscriber: Hashable) -> Words:
     """Check a filter and a subscriber; return the words of the filter.
 
-    :raises TopicError: if the filter is bad, or is that of a shared subscription: only
-        :class:`subtrie.SubscriptionTrie` gives each message to one member of a group
-    :raises TypeError: if the filter is not a str or the subscriber is not hashable
+    Raises:
+        TopicError: if the filter is bad, or is that of a shared subscription: only :class:`subtrie.SubscriptionTrie`
+            gives each message to one member of a group.
+        TypeError: if the filter is not a str or the subscriber is not hashable.
     """
     words = dialect.split_filter(filter)
     if dialect.unshare(words)[0] is not None:

@@ -18,7 +18,8 @@ class NaiveMatcher:
     Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
     must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
-    :param dialect: how filters and topics are written
+    Args:
+        dialect: how filters and topics are written.
 
     >>> matcher = NaiveMatcher()
     >>> matcher.subscribe("*.stock.#", "ann"), matcher.subscribe("*.stock.#", "ann")

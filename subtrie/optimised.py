@@ -51,7 +51,8 @@ class OptimisedMatcher:
     Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
     must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
 
-    :param dialect: how filters and topics are written
+    Args:
+        dialect: how filters and topics are written.
 
     >>> matcher = OptimisedMatcher()
     >>> matcher.subscribe("*.stock.#", "ann"), matcher.subscribe("eur.*.db", "bob")

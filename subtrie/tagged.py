@@ -37,8 +37,9 @@ MARK: Final = "~"
 def tagged(value: object) -> str:
     """The tagged text of a value.
 
-    :raises TypeError: a type has no form
-    :raises ValueError: it contains itself, or is nested too deeply
+    Raises:
+        TypeError: a type has no form.
+        ValueError: it contains itself, or is nested too deeply.
 
     >>> tagged((1, b"x")), untagged(tagged((1, b"x")))
     ('{"~tuple": [1, {"~bytes": "78"}]}', (1, b'x'))
@@ -52,7 +53,8 @@ def tagged(value: object) -> str:
 def untagged(text: str) -> Any:
     """The value of a tagged text.
 
-    :raises ValueError: it is none
+    Raises:
+        ValueError: it is none.
     """
     try:
         return _value(json.loads(text))
@@ -64,8 +66,9 @@ def form_of(value: object) -> str:
     """The tagged text of a value; or, if its type has none, of the equal value without a type of its own: the string of
     a subclass of ``str``, and what JSON gives back of an ``IntEnum``, say.
 
-    :raises TypeError: there is neither
-    :raises ValueError: it contains itself, or is nested too deeply
+    Raises:
+        TypeError: there is neither.
+        ValueError: it contains itself, or is nested too deeply.
     """
     try:
         return tagged(value)
@@ -116,8 +119,9 @@ def rebuilds(value: object) -> bool:
 def require_storable(filter: object, subscriber: Hashable, options: Mapping[str, Any]) -> None:
     """Require that a subscription can be stored as texts, and rebuilt from them.
 
-    :raises TypeError: the subscriber or an option has no form
-    :raises ValueError: the filter cannot be encoded as UTF-8; or a value contains itself, or is nested too deeply
+    Raises:
+        TypeError: the subscriber or an option has no form.
+        ValueError: the filter cannot be encoded as UTF-8; or a value contains itself, or is nested too deeply.
     """
     if isinstance(filter, str) and has_surrogates(filter):
         raise ValueError(f"the filter cannot be stored, since it cannot be encoded as UTF-8: {filter!r}")

@@ -47,7 +47,8 @@ def snippets(page: str) -> Iterator[Snippet]:
 def run_page(path: Path, names: dict[str, Any] | None = None, plain: bool = False) -> int:
     """Run the blocks of a page, with `names` defined; return how many ran. If `plain`, omit those that need an extra.
 
-    :raises AssertionError: a session does not show what the page says
+    Raises:
+        AssertionError: a session does not show what the page says.
     """
     names = {"__name__": path.stem, **(names or {})}
     said: list[str] = []

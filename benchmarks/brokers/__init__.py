@@ -25,7 +25,8 @@ class Session(Protocol):
     def subscribe(self, filter: str, subscriber: int) -> None:
         """Subscribe, and return when this has taken effect.
 
-        :raises Refused: the broker refused the filter; the session is unusable then
+        Raises:
+            Refused: the broker refused the filter; the session is unusable then.
         """
         ...
 
@@ -36,7 +37,8 @@ class Session(Protocol):
     def deliveries(self, topics: Sequence[str]) -> list[list[int]]:
         """Publish a message under each topic; return the receivers of each, once for each copy.
 
-        :raises Refused: the broker refused a topic; the session is unusable then
+        Raises:
+            Refused: the broker refused a topic; the session is unusable then.
         """
         ...
 

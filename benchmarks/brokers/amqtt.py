@@ -32,7 +32,8 @@ def missing() -> str | None:
 class Clients:
     """A publisher, and a client for each subscriber.
 
-    :param filters: each with the subscriber that wants it
+    Args:
+        filters: each with the subscriber that wants it.
     """
 
     def __init__(self, connections: ExitStack, port: int, filters: Sequence[tuple[str, int]]) -> None:

@@ -56,7 +56,8 @@ def running(
 def wait_until(is_ready: Callable[[], bool], is_alive: Callable[[], bool], log: Path) -> None:
     """Return when a server is ready.
 
-    :raises RuntimeError: it ended or took too long; the message has its output
+    Raises:
+        RuntimeError: it ended or took too long; the message has its output.
     """
     deadline = time.monotonic() + START_LIMIT
     while not is_ready():

@@ -27,10 +27,11 @@ def missing() -> str | None:
 def seconds(operation: str, size: int, uses: int, threads: int, rounds: int, warm_up: int) -> float:
     """Run a loop, warmed up, and return the time from the first thread's start to the last one's end.
 
-    :param operation: get, miss, set, insert, delete or mixed
-    :param size: keys in the map
-    :param uses: operations of each thread in a round
-    :param warm_up: operations before them
+    Args:
+        operation: get, miss, set, insert, delete or mixed.
+        size: keys in the map.
+        uses: operations of each thread in a round.
+        warm_up: operations before them.
     """
     warm_ups = warm_up // (uses * threads)
     numbers = map(str, (size, uses, threads, rounds, warm_ups))

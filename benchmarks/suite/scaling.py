@@ -45,8 +45,9 @@ def _groups(quick: bool) -> Iterator[Group]:
 def in_threads(series: str, prepare: Callable[[int], Work], operations: int, threads: Iterable[int]) -> Group:
     """Return a contender for each number of threads.
 
-    :param prepare: makes the work of a thread, given its number
-    :param operations: the number that each thread does
+    Args:
+        prepare: makes the work of a thread, given its number.
+        operations: the number that each thread does.
     """
     return [Contender(series, partial(timed_in_threads, t, prepare), t * operations, t) for t in threads]
 

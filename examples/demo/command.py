@@ -32,9 +32,14 @@ FILTERS, MESSAGES, THREADS, SEED = 2_000, 1_000_000, 4, 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demonstration.
 
-    :param arguments: the words after the program's name; by default those of this process
-    :returns: the exit status
-    :raises SystemExit: the arguments are invalid, or help was requested
+    Args:
+        arguments: the words after the program's name; by default those of this process.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        SystemExit: the arguments are invalid, or help was requested.
     """
     parser = _parser()
     options = parser.parse_args(arguments)

@@ -16,8 +16,10 @@ from subtrie import SubscriptionTrie
 class Crew:
     """Writers, publishers and the exporter at work on one trie.
 
-    :param halfway: the number of matched messages at which the exporter takes its snapshot
-    :param on_stop: also called, from any thread, when all threads are to stop
+    Args:
+        halfway: the number of matched messages at which the exporter takes its snapshot.
+        on_stop: also called, from any thread, when all threads are to stop.
+
     :ivar writers, publishers, exporter: the work of each thread
     :ivar fill_seconds: how long the writers took to fill their slots
     :ivar churn_seconds: how long they renewed them
@@ -47,8 +49,11 @@ class Crew:
     def work(self, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Run all threads to the end, when the messages are matched and the cut is judged.
 
-        :param meanwhile: the work of this thread while the others run
-        :raises Exception: the first exception of any thread; the others were stopped
+        Args:
+            meanwhile: the work of this thread while the others run.
+
+        Raises:
+            Exception: the first exception of any thread; the others were stopped.
         """
         with ThreadPoolExecutor(len(self.writers) + len(self.publishers) + 1) as pool:
             try:

@@ -32,11 +32,12 @@ def step_key(subscriber: Step | str) -> str:
 class Holding(NamedTuple):
     """The rows of one writer in a cut.
 
-    :param rows: how many subscriptions there are
-    :param distinct: how many different steps they belong to
-    :param first: the lowest step
-    :param last: the highest step
-    :param misplaced: how many are on a filter that is not that of their step
+    Args:
+        rows: how many subscriptions there are.
+        distinct: how many different steps they belong to.
+        first: the lowest step.
+        last: the highest step.
+        misplaced: how many are on a filter that is not that of their step.
     """
 
     rows: int
@@ -59,10 +60,11 @@ def faults(
 ) -> list[str]:
     """The reasons why a cut is not consistent; an empty list if it is.
 
-    :param holdings: for each writer in the cut, its rows there
-    :param slots: each writer's number of slots
-    :param before: the operations that each writer had completed before the snapshot was requested
-    :param after: the same, once the snapshot was returned
+    Args:
+        holdings: for each writer in the cut, its rows there.
+        slots: each writer's number of slots.
+        before: the operations that each writer had completed before the snapshot was requested.
+        after: the same, once the snapshot was returned.
     """
     found = [f"there is no writer {writer}" for writer in holdings if not 0 <= writer < len(slots)]
     for writer, bounds in enumerate(zip(slots, before, after, strict=True)):
@@ -107,8 +109,9 @@ def holdings_in_spark(frame: DataFrame, writers: Sequence[Writer]) -> dict[int, 
 def standing_faults(frame: DataFrame, standing: DataFrame) -> list[str]:
     """Check the subscriptions that no writer touches: the cut must contain all of them and no others.
 
-    :param frame: the exported set
-    :param standing: the subscriptions expected, with columns ``filter`` and ``subscriber``
+    Args:
+        frame: the exported set.
+        standing: the subscriptions expected, with columns ``filter`` and ``subscriber``.
     """
     from pyspark.sql import functions as F
 

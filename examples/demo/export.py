@@ -22,9 +22,11 @@ TOP = 5
 class Exporter:
     """Takes, exports and judges one cut. When the other threads are done, it can query the cut.
 
-    :param spark: the session to export to
-    :param standing: a snapshot of the subscriptions that no writer touches
-    :param topics: returns the topics about which Spark is asked
+    Args:
+        spark: the session to export to.
+        standing: a snapshot of the subscriptions that no writer touches.
+        topics: returns the topics about which Spark is asked.
+
     :ivar rows: rows of the exported set, as Spark counts them
     :ivar faults: the reasons why the cut is not consistent
     :ivar snapshot_us: how long the snapshot call took, in microseconds

@@ -13,8 +13,9 @@ Portion = list[tuple[int, str]]
 class Feed:
     """One thread offers portions of topics, the others take them and put their answers.
 
-    :param out: receives the answers
-    :param limit: the most offered portions that may wait to be taken
+    Args:
+        out: receives the answers.
+        limit: the most offered portions that may wait to be taken.
     """
 
     def __init__(self, out: BinaryIO, limit: int) -> None:

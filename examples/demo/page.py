@@ -33,7 +33,8 @@ td svg { width: 8rem; margin-top: .4rem; } @media (max-width: 40rem) { svg text 
 def require_place(path: Path) -> None:
     """See that a page can be written there, before anything is done that takes time.
 
-    :raises OSError: it cannot
+    Raises:
+        OSError: it cannot.
     """
     existed = path.exists()
     with path.open("ab"):
@@ -45,7 +46,8 @@ def require_place(path: Path) -> None:
 def write_page(path: Path, outcome: Outcome, about: str) -> None:
     """Write the page of a finished demonstration, completely or not at all.
 
-    :param about: what was demonstrated, in a sentence
+    Args:
+        about: what was demonstrated, in a sentence.
     """
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:

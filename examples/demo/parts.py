@@ -62,13 +62,14 @@ def run_workload(
 ) -> Outcome:
     """Demonstrate the OpenAMQ matching test.
 
-    :param spark: the session to which the cut is exported
-    :param show: shows the progress
-    :param threads: writers and publishers together, at least 2
-    :param messages: messages that all publishers together match
-    :param until_judged: continue to match after that, until Spark has judged the cut
-    :param filters: subscriptions held at a time
-    :param seed: determines the workload and the messages; the interleaving of the threads is up to the machine
+    Args:
+        spark: the session to which the cut is exported.
+        show: shows the progress.
+        threads: writers and publishers together, at least 2.
+        messages: messages that all publishers together match.
+        until_judged: continue to match after that, until Spark has judged the cut.
+        filters: subscriptions held at a time.
+        seed: determines the workload and the messages; the interleaving of the threads is up to the machine.
     """
     trie = SubscriptionTrie()
     workload = openamq(filters, seed)
@@ -99,12 +100,13 @@ def run_files(
     The subscriptions stay as they are. The writers add their own to the same filters and remove them again. The
     publishers match every topic once. The user's subscribers of each topic are written in the order of the topics.
 
-    :param spark: the session to which the cut is exported
-    :param show: shows the progress
-    :param threads: writers and publishers together, at least 2
-    :param trie: the user's subscriptions, all subscribers being strings
-    :param topics: the topics; bad ones are reported
-    :param out: receives a line ``topic<TAB>subscriber`` for each match
+    Args:
+        spark: the session to which the cut is exported.
+        show: shows the progress.
+        threads: writers and publishers together, at least 2.
+        trie: the user's subscriptions, all subscribers being strings.
+        topics: the topics; bad ones are reported.
+        out: receives a line ``topic<TAB>subscriber`` for each match.
     """
     standing = trie.snapshot()
     writers = writers_for([held.filter for held in standing.subscriptions()], threads // 2)

@@ -48,9 +48,10 @@ class MessagePublisher(Publisher):
     Each writer renews its subscriptions one at a time, and adds the new one before it removes the old one. So at every
     instant a topic has the workload's number of matches, or up to one more for each writer.
 
-    :param messages: how many to match
-    :param until: if given, continue after that until it is set, at a slow pace: with a GIL, the thread that waits for
-        Spark's answers has to wait for its turn at each of them
+    Args:
+        messages: how many to match.
+        until: if given, continue after that until it is set, at a slow pace: with a GIL, the thread that waits for
+            Spark's answers has to wait for its turn at each of them.
     """
 
     def __init__(self, workload: Workload, messages: int, writers: int, seed: str, until: Event | None = None) -> None:

@@ -39,8 +39,11 @@ LOG_TAIL = 2_000
 def local_spark(threads: int = 2) -> Iterator[SparkSession]:
     """A Spark session on this machine, without network, stopped at the end.
 
-    :param threads: how many tasks run at a time
-    :raises CannotStart: Java or pyspark is missing, or Spark did not start
+    Args:
+        threads: how many tasks run at a time.
+
+    Raises:
+        CannotStart: Java or pyspark is missing, or Spark did not start.
     """
     require_java()
     with tempfile.TemporaryFile("w+", errors="replace") as log:
@@ -120,7 +123,8 @@ def _interrupt_held_back() -> Iterator[None]:
 def require_java() -> None:
     """Find Java in the way that Spark does.
 
-    :raises CannotStart: there is none, or it is too old
+    Raises:
+        CannotStart: there is none, or it is too old.
     """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")

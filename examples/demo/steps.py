@@ -63,7 +63,8 @@ class Writer:
     def run(self, trie: SubscriptionTrie, ready: Barrier, filled: Barrier) -> None:
         """Fill the slots once all are ``ready``. Once all are ``filled``, renew them until stopped.
 
-        :raises RuntimeError: the trie refused a subscription or an unsubscription that must succeed
+        Raises:
+            RuntimeError: the trie refused a subscription or an unsubscription that must succeed.
         """
         ready.wait()
         for step in range(self.slots):

@@ -21,7 +21,8 @@ _REFRESHES = 8
 def terminal_view(watch: Watch, *, shown: bool = True) -> Iterator[None]:
     """Draw the watch on standard error until the context ends, which removes the drawing.
 
-    :param shown: False if it would be drawn over other output
+    Args:
+        shown: False if it would be drawn over other output.
     """
     console = _terminal() if shown else None
     if console is None:

@@ -38,7 +38,9 @@ class Rates(NamedTuple):
 class Watch:
     """Samples of a crew at work, for as long as the context lasts.
 
-    :param total: the number of messages, if that is known
+    Args:
+        total: the number of messages, if that is known.
+
     :ivar samples: the samples so far, which another thread may read
     """
 

@@ -34,9 +34,14 @@ DIALECTS = {dialect.name.lower(): dialect for dialect in (AMQP, MQTT, NATS)}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    :param arguments: the words after the program's name; by default those of this process
-    :returns: the exit status
-    :raises SystemExit: the arguments are invalid, or help was requested
+    Args:
+        arguments: the words after the program's name; by default those of this process.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        SystemExit: the arguments are invalid, or help was requested.
     """
     parser = _parser()
     options = parser.parse_args(arguments)

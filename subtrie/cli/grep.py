@@ -26,8 +26,9 @@ def grep(dialect: Dialect, filter: str, paths: Sequence[str], shown: Shown, out:
 
     A line that is not a topic is reported and counts as trouble, but the others are still searched.
 
-    :raises TopicError: `filter` is not a filter
-    :raises OSError: a file cannot be read
+    Raises:
+        TopicError: `filter` is not a filter.
+        OSError: a file cannot be read.
     """
     words = dialect.unshare(dialect.split_filter(filter))[1]
     bad = BadLines()

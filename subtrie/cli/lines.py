@@ -71,7 +71,8 @@ class LineFile:
 def open_lines(path: str, bad: BadLines) -> Iterator[LineFile]:
     """Open ``path``, or standard input for ``-``.
 
-    :raises OSError: the file cannot be opened, or standard input is closed
+    Raises:
+        OSError: the file cannot be opened, or standard input is closed.
     """
     if path == STANDARD_INPUT:
         name = "<standard input>"
@@ -84,7 +85,8 @@ def open_lines(path: str, bad: BadLines) -> Iterator[LineFile]:
 def standard_output() -> BinaryIO:
     """The stream for the matches, as bytes.
 
-    :raises OSError: it is closed
+    Raises:
+        OSError: it is closed.
     """
     return _bytes_of(sys.stdout, "<standard output>")
 

@@ -15,7 +15,8 @@ AddBar = Callable[[str, int | None], Advance]
 def progress_bars(*, shown: bool = True) -> Iterator[AddBar]:
     """Show bars on standard error for as long as the context lasts; any thread may advance them.
 
-    :param shown: False if they would be drawn over other output
+    Args:
+        shown: False if they would be drawn over other output.
     """
     try:
         from rich.console import Console

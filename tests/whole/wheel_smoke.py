@@ -13,7 +13,8 @@ import subtrie
 def main() -> None:
     """Use each structure once, from two threads.
 
-    :raises AssertionError: an answer is wrong
+    Raises:
+        AssertionError: an answer is wrong.
     """
     assert ctrie.twin == (sys.argv[1] if len(sys.argv) > 1 else "compiled")
     numbers, routes, store = ctrie.Ctrie[int, int](), subtrie.SubscriptionTrie(), subtrie.TopicStore()
