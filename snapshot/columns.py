@@ -26,9 +26,10 @@ Rows of changes have three more columns:
 In these rows `options` are the new options, or the old ones of a subscription that was removed. `snapshot_id` and
 `taken_at` belong to the newer snapshot.
 
-The trie writes the columns' buffers itself (`subtrie.columns`), so no row becomes a Python object. A batch has
-`BATCH_ROWS` rows, so the memory used besides the finished batches does not grow with the set. It has fewer rows if
-their texts are long, since a string column of a batch holds at most 2 GiB.
+Of a whole set, the trie writes the columns' buffers itself (`subtrie.columns`), so no row becomes a Python object. Rows
+that are objects, such as changes, become columns by Arrow (`batches_of`). A batch has `BATCH_ROWS` rows, so the memory
+used besides the finished batches does not grow with the set. It has fewer rows if their texts are long, since a string
+column of a batch holds at most 2 GiB.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ import itertools
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapshot._extras import extra
 from snapshot.cut import Cut
-from snapshot.texts import SubscriberKeys
-from subtrie import Dialect, Subscription, SubscriptionTrie
-from subtrie.columns import Changed, Columns, MapColumn, OptionColumn, Rows, TextColumn, changed, walk
+from snapshot.texts import SubscriberKeys, option_texts
+from subtrie import Dialect, SubscriptionTrie
+from subtrie.columns import Changed, Columns, MapColumn, Rows, TextColumn, changed, walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +67,9 @@ third that would be its share."""
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 Item = TypeVar("Item")
+
+Row = tuple[Any, ...]
+"""A subscription as texts: its filter, its subscriber, its options by name; and what the caller keeps beside them."""
 
 
 def schema() -> pa.Schema:
@@ -106,12 +110,14 @@ def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     :raises ValueError: two subscribers have the same key, or a text cannot be encoded as UTF-8
     """
     rows = walk(cut.trie, keys, keys.is_given)
-    constants = _Constants(cut)
+    constants = _constants(cut, 0)  # all batches share their memory
     more = True
     while more:
         more = _filled(rows)
         keys.note(rows, cut.trie)
         columns = rows.taken()
+        if columns.rows > len(constants[0]):
+            constants = _constants(cut, columns.rows)
         if columns.rows:
             yield _batch(columns, constants)
 
@@ -131,64 +137,77 @@ def _filled(rows: Rows) -> bool:
 def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     """The changes from ``older`` to ``newer``, which have the same dialect, as batches of `change_schema`."""
     pa = extra("pyarrow")
-    for changes in in_batches(changed(newer.trie, older)):
-        held = [Subscription(change.filter, change.subscriber, _latest(change)) for change in changes]
-        done = 0
-        for batch in encode(held, newer, keys, older):
-            some = changes[done : done + len(batch)]
-            old = _options([change.before for change in some], keys)
-            new = _options([change.after for change in some], keys)
-            kinds = pa.array(map(_kind, some), pa.string())
-            yield pa.record_batch([*batch.columns, old, new, kinds], schema=change_schema())
-            done += len(batch)
+    changes = (_texts_of_change(change, keys) for change in changed(newer.trie, older))
+    for rows, _, batch in batches_of(changes, newer):
+        old, new = _maps_of([row[3] for row in rows]), _maps_of([row[4] for row in rows])
+        kinds = pa.array([row[5] for row in rows], pa.string())
+        yield pa.record_batch([*batch.columns, old, new, kinds], schema=change_schema())
 
 
-def _latest(change: Changed) -> Mapping[str, Any]:
-    options = change.before if change.after is None else change.after
-    assert options is not None
-    return options
+def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
+    old = None if change.before is None else option_texts(change.before)
+    new = None if change.after is None else option_texts(change.after)
+    kind = "added" if old is None else "removed" if new is None else "updated"
+    return change.filter, keys.of(change.subscriber), old if new is None else new, old, new, kind
 
 
-def _kind(change: Changed) -> str:
-    return "added" if change.before is None else "removed" if change.after is None else "updated"
+def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], int, pa.RecordBatch]]:
+    """``rows`` as batches of `schema`, in their order: each batch with its rows and how many bytes of text they have.
 
-
-def _options(mappings: Iterable[Mapping[str, Any] | None], keys: SubscriberKeys) -> pa.MapArray:
-    column = OptionColumn(keys)
-    for options in mappings:
-        column.add(options)
-    taken = column.taken()
-    return _maps(len(taken.offsets) // 4 - 1, taken)
-
-
-def encode(
-    subscriptions: Sequence[Subscription], cut: Cut, keys: SubscriberKeys, *others: SubscriptionTrie
-) -> Iterator[pa.RecordBatch]:
-    """``subscriptions`` as batches of `schema`, in their order: one batch, or several if the texts are long.
-
-    They come from ``cut`` or ``others``. Subscribers that differ must have different keys in all of these.
+    :raises ValueError: a text cannot be encoded as UTF-8
     """
-    rows = Rows(cut.trie.dialect, keys, keys.is_given)
-    constants = _Constants(cut)
-    for held in subscriptions:
-        rows.add(held.filter, group_of(held, cut.trie.dialect), held.subscriber, held.options)
-        if rows.text >= BATCH_TEXT:
-            keys.note(rows, cut.trie, *others)
-            yield _batch(rows.taken(), constants)
-    keys.note(rows, cut.trie, *others)
-    columns = rows.taken()
-    if columns.rows:
-        yield _batch(columns, constants)
+    some: list[Row] = []
+    text = 0
+    for row in rows:
+        topic_filter, subscriber, options, *_ = row
+        text += len("".join((topic_filter, subscriber, *options, *filter(None, options.values()))).encode())
+        some.append(row)
+        if len(some) == BATCH_ROWS or text >= BATCH_TEXT:
+            yield some, text, _batch_of(some, cut)
+            some, text = [], 0
+    if some:
+        yield some, text, _batch_of(some, cut)
 
 
-def group_of(held: Subscription, dialect: Dialect) -> str | None:
+def _batch_of(rows: list[Row], cut: Cut) -> pa.RecordBatch:
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    dialect = cut.trie.dialect
+    name, snapshot_id, taken_at = _constants(cut, len(rows))
+    filters = pa.array([row[0] for row in rows], pa.string())
+    words = pc.split_pattern(filters, dialect.separator)
+    if dialect.zero_words:  # then an empty filter has none
+        words = pc.if_else(pc.equal(filters, ""), pa.scalar([], words.type), words)
+    wild = pa.array([dialect.one_word, dialect.many_words or dialect.one_word], pa.string())
+    return pa.record_batch(
+        [
+            filters,
+            words,
+            pc.list_value_length(words),
+            sums(pc.is_in(words.values, wild).cast(pa.int32()), words.offsets),
+            pa.array([row[1] for row in rows], pa.string()),
+            _maps_of([row[2] for row in rows]),
+            name,
+            pa.array([_group_of(row[0], row[2], dialect) for row in rows], pa.string()),
+            snapshot_id,
+            taken_at,
+        ],
+        schema=schema(),
+    )
+
+
+def _maps_of(mappings: list[Mapping[str, str | None] | None]) -> pa.MapArray:
+    pa = extra("pyarrow")
+    pairs = [None if each is None else list(each.items()) for each in mappings]
+    return pa.array(pairs, pa.map_(pa.string(), pa.string()))
+
+
+def _group_of(filter: str, options: Mapping[str, str | None], dialect: Dialect) -> str | None:
     """The group that a subscription is in, if any."""
     if dialect.queue_groups:
-        queue = held.options.get("queue")
-        return None if queue is None else str.__str__(queue)
-    if dialect.share_prefix is None or not held.filter.startswith(dialect.share_prefix):
+        return options.get("queue")
+    if dialect.share_prefix is None or not filter.startswith(dialect.share_prefix):
         return None
-    return dialect.unshare(dialect.split_filter(held.filter))[0]
+    return dialect.unshare(dialect.split_filter(filter))[0]
 
 
 def in_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -215,29 +234,20 @@ def sums(numbers: pa.Array, offsets: pa.Int32Array) -> pa.Array:
 # ------------------------------------------------------------------------------------------------ buffers to arrays
 
 
-class _Constants:
-    """The columns that have one value in all rows. All batches share their memory."""
-
-    def __init__(self, cut: Cut) -> None:
-        pa = extra("pyarrow")
-        self._values = {
-            "dialect": pa.scalar(cut.trie.dialect.name, pa.string()),
-            "snapshot_id": pa.scalar(cut.snapshot_id, pa.string()),
-            "taken_at": pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")),
-        }
-        self._columns: dict[str, Any] = {}
-
-    def of(self, name: str, rows: int) -> pa.Array:
-        """The first ``rows`` rows of a column."""
-        column = self._columns.get(name)
-        if column is None or len(column) < rows:
-            self._columns[name] = column = extra("pyarrow").repeat(self._values[name], rows)
-        return column[:rows]
+def _constants(cut: Cut, rows: int) -> list[pa.Array]:
+    """The columns that have one value in all rows: ``dialect``, ``snapshot_id`` and ``taken_at``."""
+    pa = extra("pyarrow")
+    return [
+        pa.repeat(pa.scalar(cut.trie.dialect.name, pa.string()), rows),
+        pa.repeat(pa.scalar(cut.snapshot_id, pa.string()), rows),
+        pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), rows),
+    ]
 
 
-def _batch(columns: Columns, constants: _Constants) -> pa.RecordBatch:
+def _batch(columns: Columns, constants: list[pa.Array]) -> pa.RecordBatch:
     pa = extra("pyarrow")
     rows = columns.rows
+    name, snapshot_id, taken_at = (column[:rows] for column in constants)
     words = _texts(len(columns.words.offsets) // 4 - 1, columns.words)
     lists = [None, pa.py_buffer(columns.word_lists)]
     return pa.record_batch(
@@ -248,10 +258,10 @@ def _batch(columns: Columns, constants: _Constants) -> pa.RecordBatch:
             _integers(rows, columns.wildcards),
             _texts(rows, columns.subscribers),
             _maps(rows, columns.options),
-            constants.of("dialect", rows),
+            name,
             _texts(rows, columns.groups, columns.group_validity, columns.ungrouped),
-            constants.of("snapshot_id", rows),
-            constants.of("taken_at", rows),
+            snapshot_id,
+            taken_at,
         ],
         schema=schema(),
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from snapshot._extras import extra
 from snapshot.build import USED, Building, Meaning, from_arrow
 from snapshot.collection import staying_objects
-from snapshot.columns import BATCH_ROWS, encode, in_batches, schema, set_batches
+from snapshot.columns import BATCH_ROWS, Row, batches_of, in_batches, schema, set_batches
 from snapshot.cut import Cut, cut_of
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
@@ -25,7 +25,7 @@ from snapshot.storing import Kinds, Storing
 from snapshot.text_columns import TEXTS, pieces, text_in
 from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import Limits, of_kind, topics_of
-from subtrie import Dialect, Subscription, SubscriptionTrie, TopicError, TopicStore
+from subtrie import Dialect, SubscriptionTrie, TopicError, TopicStore
 from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
@@ -79,27 +79,24 @@ def write_plain(cut: Cut, path: Path, key: Key | None) -> int:
     return out.text
 
 
-def write_stored(
-    cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Subscription]], kinds: Kinds | None = None
-) -> int:
+def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]], kinds: Kinds | None = None) -> int:
     """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type.
     Return how many bytes of text they have."""
     storing = Storing(kinds or Kinds(), tags=True)
     with _written(path) as out:
-        for some in in_batches(rows(storing)):
-            for batch in encode(some, cut, SubscriberKeys()):
-                out.add(batch)
+        for _, _, batch in batches_of(rows(storing), cut):
+            out.add(batch)
         out.finish(metadata_from(cut, storing.kinds(), out.rows, tags=True))
     return out.text
 
 
-def _stored(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Subscription]:
+def _stored(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
     for some in in_batches(cut.trie.subscriptions()):
         storing.decide(some)
         for held in some:
             try:
                 subscriber = held.subscriber if key is None else key(held.subscriber)
-                yield Subscription(held.filter, storing.subscriber(subscriber), storing.options(held.options))
+                yield held.filter, storing.subscriber(subscriber), storing.options(held.options)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{error}, in {held!r}") from error
 

@@ -18,7 +18,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from snapshot.texts import option_value
+from snapshot.texts import option_text, option_value
 from subtrie import Subscription
 from subtrie.tagged import MARK, form_of, has_surrogates, rebuilds, require_storable, untagged
 
@@ -107,18 +107,15 @@ class Storing:
             return f"there are subscribers that are {ours}, and {subscriber!r}: {others} could not be told apart{_CURE}"
         return f"the subscriber could not be rebuilt, since JSON cannot express it: {subscriber!r}{_CURE}"
 
-    def options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options with values that have the texts to be stored: strings, or what JSON gives back.
+    def options(self, options: Mapping[str, Any]) -> dict[str, str | None]:
+        """The texts of options, by the names under which they are stored.
 
         :raises TypeError: one of them has no form
         """
-        plain = {_plain(name): _plain(value) for name, value in options.items()}
-        if all(self._fits(name, value) for name, value in plain.items()):
-            return plain
-        stored: dict[str, Any] = {}
-        for name, value in plain.items():
+        stored: dict[str, str | None] = {}
+        for name, value in ((_plain(name), _plain(value)) for name, value in options.items()):
             if self._fits(name, value):
-                stored[name] = value
+                stored[name] = option_text(name, value)
             elif not self._tags:
                 raise TypeError(self._option_refusal(name, value))
             elif self._is_apart(name):

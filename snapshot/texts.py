@@ -10,7 +10,7 @@ An option value that is a string is its own text, and ``None`` becomes a null. A
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from subtrie import SubscriptionTrie
@@ -60,10 +60,10 @@ class SubscriberKeys:
         """The same as `option_text`."""
         return option_text(name, value)
 
-    def note(self, rows: Rows, *tries: SubscriptionTrie) -> None:
-        """Add the kinds of subscribers and options in ``rows``, which come from ``tries``.
+    def note(self, rows: Rows, trie: SubscriptionTrie) -> None:
+        """Add the kinds of subscribers and options in ``rows``, which come from ``trie``.
 
-        If two of their subscribers could have the same key, the keys of all subscribers of these tries are compared.
+        If two of their subscribers could have the same key, the keys of all its subscribers are compared.
 
         :raises ValueError: two subscribers have the same key
         """
@@ -74,15 +74,14 @@ class SubscriberKeys:
             return
         both = INTEGER_TEXTS | INTEGERS
         if self.kinds & OTHERS or self.kinds & both == both:
-            for trie in tries:
-                for held in trie.subscriptions():
-                    self.of(held.subscriber)
+            for held in trie.subscriptions():
+                self.of(held.subscriber)
 
     def _give(self, subscriber: Hashable) -> str:
         key = self._key(subscriber)
         if not isinstance(key, str):
             raise TypeError(f"the key of subscriber {subscriber!r} must be a string, not {type(key).__name__}")
-        _require_utf8(key, f"the key of subscriber {subscriber!r}")
+        _require_utf8(key, "the key of subscriber", subscriber)
         if key in self._owners:
             owner = self._owners[key]
             raise ValueError(
@@ -113,12 +112,17 @@ def option_text(name: str, value: object) -> str | None:
     >>> option_text("note", "x"), option_text("qos", 1), option_text("durable", True)
     ('x', '1', 'true')
     """
-    _require_utf8(name, f"the name of option {name!r}")
+    _require_utf8(name, "the name of option", name)
     if value is None:
         return None
     text = str.__str__(value) if isinstance(value, str) else json_or_str(value)
-    _require_utf8(text, f"option {name!r}")
+    _require_utf8(text, "option", name)
     return text
+
+
+def option_texts(options: Mapping[str, Any]) -> dict[str, str | None]:
+    """The texts of options by their names. Errors as `option_text`."""
+    return {name: option_text(name, value) for name, value in options.items()}
 
 
 def option_value(name: str, text: str | None, json_options: frozenset[str]) -> Any:
@@ -138,10 +142,10 @@ def option_value(name: str, text: str | None, json_options: frozenset[str]) -> A
         raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
-def _require_utf8(text: str, what: str) -> None:
+def _require_utf8(text: str, what: str, of: object) -> None:
     try:
         str.encode(text)  # a subclass may have another encode
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{what} cannot be encoded as UTF-8: {error.reason} at character {error.start} of {text!r}"
+            f"{what} {of!r} cannot be encoded as UTF-8: {error.reason} at character {error.start} of {text!r}"
         ) from None

@@ -1,7 +1,7 @@
 """Sets of subscriptions, and their differences, as the data of columns.
 
-`walk` fills columns with all subscriptions of one instant; `Rows` holds those that are added to it. The results are
-buffers in Arrow's layout, which any Arrow library can wrap.
+`walk` fills columns with all subscriptions of one instant. The results are buffers in Arrow's layout, which any Arrow
+library can wrap.
 
 >>> from subtrie import SubscriptionTrie
 >>> t = SubscriptionTrie()
@@ -22,7 +22,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from subtrie._trie.exclusions import BUT
-from subtrie._trie.queries import buffers
 from subtrie._trie.queries.buffers import (
     INTEGER_TEXTS,
     INTEGERS,
@@ -51,7 +50,6 @@ __all__ = [
     "Changed",
     "Columns",
     "MapColumn",
-    "OptionColumn",
     "RowError",
     "Rows",
     "TextColumn",
@@ -85,29 +83,17 @@ class _NoTexts:
 
 
 class Rows:
-    """Columns that are filled row by row. For one thread at a time: RuntimeError if another thread is using it.
+    """Columns that `walk` fills. For one thread at a time: RuntimeError if another thread is using it."""
 
-    Args:
-        ask: whether `texts` are asked for every subscriber, including strings and integers.
-    """
-
-    def __init__(self, dialect: Dialect, texts: Texts | None = None, ask: bool = False, *, _walk: Any = None) -> None:
-        self._walk = _walk
-        self._rows = buffers.new_rows(dialect, texts or _NoTexts(), ask) if _walk is None else _walk.rows
-
-    def add(self, filter: str, group: str | None, subscriber: Any, options: Mapping[str, Any]) -> None:
-        """Add a subscription. `filter` is as it was subscribed; that of a shared subscription includes the group."""
-        self._rows.begin()
-        self._rows.spell_text(filter)
-        self._rows.row(group, False, subscriber, dict(options) if options else None)
-        self._rows.done()
+    def __init__(self, walked: Any) -> None:
+        self._walk, self._rows = walked, walked.rows
 
     def fill(self, rows: int, text: int) -> bool:
         """Continue the walk until there are this many rows or bytes of text; tell whether there may be more.
 
         O(rows). Threads that change the trie do not wait for it, nor does it wait for them.
         """
-        return False if self._walk is None else bool(self._walk.fill(rows, text))
+        return bool(self._walk.fill(rows, text))
 
     @property
     def text(self) -> int:
@@ -127,28 +113,17 @@ class Rows:
 
     def taken(self) -> Columns:
         """Return the columns of the rows added since the last call."""
-        return self._rows.taken()
+        columns: Columns = self._rows.taken()
+        return columns
 
 
 def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
-    """Begin to fill columns with all subscriptions as of the instant of this call. As `Rows`."""
+    """Begin to fill columns with all subscriptions as of the instant of this call.
+
+    :param ask: whether `texts` are asked for every subscriber, including strings and integers
+    """
     walked: Any = trie
-    return Rows(trie.dialect, texts, ask, _walk=walked._columns(texts or _NoTexts(), ask))
-
-
-class OptionColumn:
-    """A column of options that is filled map by map."""
-
-    def __init__(self, texts: Texts | None = None) -> None:
-        self._options = buffers.GrowingOptions(texts or _NoTexts())
-
-    def add(self, options: Mapping[str, Any] | None) -> None:
-        """Add a map, or a null."""
-        self._options.add(dict(options) if options else {}, options is not None)
-
-    def taken(self) -> MapColumn:
-        """Return the column of the maps added since the last call."""
-        return self._options.taken()
+    return Rows(walked._columns(texts or _NoTexts(), ask))
 
 
 class Bulk:

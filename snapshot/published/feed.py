@@ -6,20 +6,19 @@ the rows that inserts and updates add. Removed rows are not rebuilt: they only s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.columns import BATCH_ROWS, encode, in_batches, schema
+from snapshot.columns import BATCH_ROWS, Row, batches_of, schema
 from snapshot.cut import Cut
 from snapshot.file_metadata import FileMetadata
 from snapshot.published.contents import read_whole
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, Version
-from snapshot.text_columns import text_in
-from snapshot.texts import SubscriberKeys
-from subtrie import Subscription, SubscriptionTrie
+from subtrie import SubscriptionTrie
 from subtrie.columns import Changed
 from subtrie.tagged import MARK
 
@@ -60,53 +59,32 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
 
     :param changes: changes of texts, as a `snapshot.published.sieve` makes them
     """
-    pq = extra("pyarrow.parquet")
-    tally = _Tally()
-    with pq.ParquetWriter(path, feed_schema(), compression="zstd", write_page_checksum=True) as writer:
-        for rows in in_batches(_rows(changes, tally)):
-            kinds = [kind for kind, _ in rows]
-            for batch in encode([held for _, held in rows], cut, SubscriberKeys()):
-                tally.text += text_in(batch)
-                writer.write_batch(_with_commit(batch, kinds[: len(batch)], version, cut))
-                kinds = kinds[len(batch) :]
-    return tally.written()
-
-
-def _with_commit(batch: pa.RecordBatch, kinds: list[str], version: int, cut: Cut) -> pa.RecordBatch:
     pa = extra("pyarrow")
-    commit = [
-        pa.array(kinds, pa.string()),
-        pa.repeat(pa.scalar(version, pa.int64()), len(batch)),
-        pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(batch)),
-    ]
-    return pa.record_batch([*batch.columns, *commit], schema=feed_schema())
+    counts: Counter[str] = Counter()
+    bytes_of_text = 0
+    with extra("pyarrow.parquet").ParquetWriter(
+        path, feed_schema(), compression="zstd", write_page_checksum=True
+    ) as writer:
+        for some, text, batch in batches_of(_rows(changes), cut):
+            kinds = [kind for *_, kind in some]
+            commit = [
+                pa.array(kinds, pa.string()),
+                pa.repeat(pa.scalar(version, pa.int64()), len(some)),
+                pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(some)),
+            ]
+            writer.write_batch(pa.record_batch([*batch.columns, *commit], schema=feed_schema()))
+            counts.update(kinds)
+            bytes_of_text += text
+    rows = counts.total()
+    return Written(rows, rows - counts[BEFORE], counts[INSERT] - counts[DELETE], bytes_of_text)
 
 
-def _rows(changes: Iterable[Changed], tally: _Tally) -> Iterator[tuple[str, Subscription]]:
+def _rows(changes: Iterable[Changed]) -> Iterator[Row]:
     for filter, _, subscriber, before, after in changes:
-        if after is None:
-            tally.deletes += 1
-            yield DELETE, Subscription(filter, subscriber, before or {})
-            continue
-        held = Subscription(filter, subscriber, after)
-        if before is None:
-            tally.inserts += 1
-            yield INSERT, held
-        else:
-            tally.updates += 1
-            yield BEFORE, Subscription(filter, subscriber, before)
-            yield AFTER, held
-
-
-class _Tally:
-    """Counts the changes."""
-
-    def __init__(self) -> None:
-        self.inserts = self.updates = self.deletes = self.text = 0
-
-    def written(self) -> Written:
-        changes = self.inserts + self.updates + self.deletes
-        return Written(changes + self.updates, changes, self.inserts - self.deletes, self.text)
+        if before is not None:
+            yield filter, subscriber, before, DELETE if after is None else BEFORE
+        if after is not None:
+            yield filter, subscriber, after, INSERT if before is None else AFTER
 
 
 # -------------------------------------------------------------------------------------------------------- and back

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from snapshot.columns import Row
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.storing import Storing
 from subtrie import Subscription, SubscriptionTrie
@@ -105,7 +106,7 @@ class Sieve:
         yield from self._sifted((change for change in self._effective() if change.after is None), storing)
         yield from self._sifted((change for change in self._effective() if change.after is not None), storing)
 
-    def rows(self, trie: SubscriptionTrie, storing: Storing) -> Iterator[Subscription]:
+    def rows(self, trie: SubscriptionTrie, storing: Storing) -> Iterator[Row]:
         """All subscriptions of a trie that can be stored, as texts."""
         undecided = True
         for held in trie.subscriptions():
@@ -116,9 +117,9 @@ class Sieve:
             place = (held.filter, queue, held.subscriber)
             if place in self.refused:
                 continue
-            row = self._row(storing, place, held.subscriber, held.options)
-            if row is not None:
-                yield row
+            texts = self._texts(storing, place, held.subscriber, held.options)
+            if texts is not None:
+                yield held.filter, *texts
 
     def _effective(self) -> Iterator[Changed]:
         """The changes from what was published: of subscriptions that were set aside, nothing was. Those that could not
@@ -147,27 +148,25 @@ class Sieve:
 
     def _sifted(self, changes: Iterator[Changed], storing: Storing) -> Iterator[Changed]:
         for change in changes:
-            place, row = self._place(change), None
-            if change.after is None:
+            place, texts = self._place(change), None
+            if change.after is not None:
+                texts = self._texts(storing, place, change.subscriber, change.after)
+            if texts is not None or change.after is None:
                 self.refused.pop(place, None)
-            else:
-                row = self._row(storing, place, change.subscriber, change.after)
-            if row is not None:
-                self.refused.pop(place, None)
-            elif change.before is None:
+            if texts is None and change.before is None:
                 continue
-            text = self._text(storing, change.subscriber) if row is None else row.subscriber
+            subscriber, after = texts or (self._subscriber(storing, change.subscriber), None)
             before = None if change.before is None else _as_before(storing, change.before)
-            yield Changed(change.filter, change.group, text, before, None if row is None else row.options)
+            yield Changed(change.filter, change.group, subscriber, before, after)
 
-    def _row(
+    def _texts(
         self, storing: Storing, place: Place, subscriber: Hashable, options: Mapping[str, Any]
-    ) -> Subscription | None:
-        """The row of a subscription; None if it cannot be stored."""
+    ) -> tuple[str, dict[str, str | None]] | None:
+        """The texts of a subscriber and of options; None if the subscription cannot be stored."""
         try:
             if has_surrogates(place[0]):
                 raise ValueError("the filter cannot be encoded as UTF-8")
-            return Subscription(place[0], self._text(storing, subscriber), storing.options(options))
+            return self._subscriber(storing, subscriber), storing.options(options)
         except MemoryError:
             raise
         except Exception as error:  # whatever a value or a key function does must not stop the others
@@ -176,13 +175,13 @@ class Sieve:
             self._refuse(place, options, error)
             return None
 
-    def _text(self, storing: Storing, subscriber: Hashable) -> str:
+    def _subscriber(self, storing: Storing, subscriber: Hashable) -> str:
         if self._ledger is not None and self.trial is not None and self._owners is None:
             subscriber = self._ledger.of(self.trial, subscriber)
         return storing.subscriber(subscriber)
 
 
-def _as_before(storing: Storing, options: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_before(storing: Storing, options: Mapping[str, Any]) -> Mapping[str, str | None]:
     """The options that a subscription had. They only serve other programs, so a value may have changed its type."""
     try:
         return storing.options(options)
