@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
-from snapshot.columns import change_batches, change_schema, schema, set_batches, table_of
-from snapshot.cut import cut_of, pair_of
+from snapshot.columns import change_batches, change_schema, cut_of, pair_of, schema, set_batches, table_of
 from snapshot.texts import Key, SubscriberKeys
 from subtrie import SubscriptionTrie, TopicStore
 

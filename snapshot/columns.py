@@ -34,17 +34,18 @@ column of a batch holds at most 2 GiB.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from snapshot._extras import extra
-from snapshot.cut import Cut
 from snapshot.texts import SubscriberKeys, option_texts
-from subtrie import Dialect, SubscriptionTrie
+from snapshot.topics import Limits, limits_of, mirrored
+from subtrie import Dialect, SubscriptionTrie, TopicStore
 from subtrie.columns import Changed, Columns, MapColumn, Rows, TextColumn, changed, walk
 
 if TYPE_CHECKING:
@@ -66,10 +67,55 @@ third that would be its share."""
 
 HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
 Item = TypeVar("Item")
 
 Row = tuple[Any, ...]
 """A subscription as texts: its filter, its subscriber, its options by name; and what the caller keeps beside them."""
+
+
+class Cut(NamedTuple):
+    """A read-only snapshot, its name, when it was taken (UTC), and the limits of the topic store that it mirrors."""
+
+    trie: SubscriptionTrie
+    snapshot_id: str
+    taken_at: datetime.datetime
+    limits: Limits | None = None
+
+
+def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
+    """Freeze ``source``. All exports of one snapshot have its name and time. It raises what `frozen` raises."""
+    trie = frozen(source)
+    name, taken_at = trie.snapshot_id, trie.taken_at
+    assert name is not None
+    assert taken_at is not None
+    return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000), limits_of(source))
+
+
+def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:
+    """Freeze two tries that are to be compared.
+
+    :raises TypeError: one of them is not a subscription trie
+    :raises ValueError: they have different dialects
+    """
+    base, cut = frozen(older), cut_of(newer)
+    if cut.trie.dialect != base.dialect:
+        raise ValueError(
+            f"snapshots of different dialects have no difference: {cut.trie.dialect.name}, {base.dialect.name}"
+        )
+    return cut, base
+
+
+def frozen(source: SubscriptionTrie | TopicStore[Any]) -> SubscriptionTrie:
+    """Return a snapshot of ``source``, or ``source`` if it is one. O(1); writers do not wait.
+
+    :raises TypeError: ``source`` is not a subscription trie
+    """
+    source = mirrored(source)
+    if not isinstance(source, SubscriptionTrie):
+        raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(source).__name__}")
+    return source.snapshot()
 
 
 def schema() -> pa.Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from snapshot.cut import Cut
+from snapshot.columns import Cut
 from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.storing import Kinds, Storing, options_of, subscriber_of
 from snapshot.texts import SubscriberKeys

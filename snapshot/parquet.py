@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from snapshot._extras import extra
 from snapshot.build import USED, Building, Meaning, from_arrow
 from snapshot.collection import staying_objects
-from snapshot.columns import BATCH_ROWS, Row, batches_of, in_batches, schema, set_batches
-from snapshot.cut import Cut, cut_of
+from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
 from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
@@ -132,6 +131,21 @@ def _written(path: Path) -> Iterator[_Written]:
         pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
         yield _Written(writer)
+
+
+def kinds_in(path: str) -> tuple[int, Kinds]:
+    """How many rows a file has that was written here, and the types of its columns."""
+    pc = extra("pyarrow.compute")
+    file = extra("pyarrow.parquet").ParquetFile(path)
+    metadata = FileMetadata.from_json(file.metadata.metadata[METADATA_KEY])
+    names: set[str] = set()
+    for batch in file.iter_batches(BATCH_ROWS, columns=["options"]):
+        options = batch.column("options")
+        names.update(pc.unique(options.keys.filter(pc.is_valid(options.items))).to_pylist())
+    if metadata.tags:
+        names = {name for name in names if not name.startswith(MARK)}
+    integers = metadata.integer_subscribers if metadata.rows else None
+    return metadata.rows, Kinds(integers, metadata.json_options, frozenset(names - metadata.json_options))
 
 
 def require_text(file: pa.NativeFile, most: int) -> None:

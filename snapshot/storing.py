@@ -45,6 +45,12 @@ class Kinds(NamedTuple):
         """The names of the options that have columns of their own."""
         return self.json_options | self.string_options
 
+    def agree(self, other: Kinds) -> bool:
+        """Whether no column has two types."""
+        if self.json_options & other.string_options or self.string_options & other.json_options:
+            return False
+        return self.integers is None or other.integers is None or self.integers is other.integers
+
     def are_few(self) -> bool:
         """Whether a manifest may list these names, and more."""
         names = self.names()

@@ -10,11 +10,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import os
-import socket
 import uuid
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError, FencedError
@@ -27,6 +25,7 @@ from snapshot.published.manifest import (
     Version,
     desk_name,
     manifest_name,
+    process,
     scratch_name,
     sealed,
     trial_name,
@@ -100,11 +99,6 @@ def fenced_by(store: Files, who: str) -> FencedError:
     return FencedError(
         f"{store.place}: {who} has taken over, so this one publishes nothing any more; if it should, use take_over"
     )
-
-
-def process() -> dict[str, Any]:
-    """The fields of a manifest that name its writer."""
-    return {"writer": uuid.uuid4().hex, "host": socket.gethostname(), "process": os.getpid()}
 
 
 def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | None:

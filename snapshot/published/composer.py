@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import uuid
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from snapshot.columns import in_batches
-from snapshot.cut import Cut
-from snapshot.parquet import write_plain, write_stored
+from snapshot.columns import Cut, in_batches
+from snapshot.parquet import kinds_in, write_plain, write_stored
 from snapshot.published.directory import Directory
 from snapshot.published.feed import Written, write_feed
 from snapshot.published.ledger import Ledger, Trial
@@ -18,7 +16,6 @@ from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_n
 from snapshot.published.restoring import lost, rebuild
 from snapshot.published.sieve import Place, Refused, Sieve
 from snapshot.published.store import Store
-from snapshot.published.textual import agree, fields_of, kinds_in, kinds_of
 from snapshot.storing import Kinds, Storing
 from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
@@ -85,11 +82,21 @@ class Composer:
         :raises TypeError: strict, and a subscription could not be rebuilt
         :raises ValueError: strict, and two subscribers have the same key
         """
+        instant = None if last is None else last.instant
+        sieve = Sieve(
+            lambda: all_added(cut.trie) if instant is None else changed(cut.trie, instant),
+            {} if instant is None else refused,
+            ledger,
+            queues=cut.trie.dialect.queue_groups,
+            strict=self._strict,
+        )
         written: list[DataFile] = []
         try:
             if last is None:
-                return self._first(cut, number, ledger, written)
-            return self._next(cut, number, last, self._sieve(cut, last, ledger, refused), written)
+                return self._first(cut, number, sieve, written)
+            if instant is None:
+                self._compare_with_another(cut, last.version, sieve)
+            return self._next(cut, number, last, sieve, written)
         except BaseException:
             self.discard(written)
             raise
@@ -100,40 +107,37 @@ class Composer:
             with contextlib.suppress(OSError):  # the next publisher will remove it
                 self._store.remove(file.path)
 
-    def _first(self, cut: Cut, number: int, ledger: Ledger | None, written: list[DataFile]) -> Composition:
-        sieve = Sieve(lambda: all_added(cut.trie), {}, cut.trie.dialect.queue_groups, strict=self._strict)
-        if ledger is not None:
-            sieve.with_keys(ledger)
-        full, kinds = self._full(cut, number, sieve, ledger, written)
+    def _first(self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile]) -> Composition:
+        full, kinds = self._full(cut, number, sieve, written)
         counts = {"subscriptions": full.rows, "changes": full.rows, "refused": len(sieve.refused)}
-        fields = {"kind": "full", "full": full, "feed": None, **counts, **fields_of(kinds), "base": number}
+        fields = {"kind": "full", "full": full, "feed": None, **counts, **_fields_of(kinds), "base": number}
         return Composition(fields, sieve.trial, sieve.refused)
 
-    def _next(
-        self, cut: Cut, number: int, last: Published, sieved: tuple[Sieve, Ledger | None], written: list[DataFile]
-    ) -> Composition:
-        sieve, ledger = sieved
-        storing = Storing(kinds_of(last.version), tags=not self._strict)
+    def _next(self, cut: Cut, number: int, last: Published, sieve: Sieve, written: list[DataFile]) -> Composition:
+        version = last.version
+        integers = None if version.subscriptions == 0 else version.integers  # a set without rows has no types to keep
+        before = Kinds(integers, frozenset(version.json_options), frozenset(version.string_options))
+        storing = Storing(before, tags=not self._strict)
         full: DataFile | None = None
         try:
             changes = sieve.stored(storing)
-            if next(changes, None) is None and not _outweighs(last.manifests, 0, last.version.subscriptions):
+            if next(changes, None) is None and not _outweighs(last.manifests, 0, version.subscriptions):
                 return Composition(None, sieve.trial, sieve.refused)
             feed, content = self._feed(cut, number, sieve.stored(storing), written)
             kinds = storing.kinds()
         except TypeError:
             if not self._strict:
                 raise
-            full, kinds = self._full(cut, number, sieve, ledger, written)  # perhaps an option has got another type
+            full, kinds = self._full(cut, number, sieve, written)  # perhaps an option has got another type
             feed, content = self._feed(cut, number, sieve.stored(Storing(kinds, tags=False)), written)
-        subscriptions = last.version.subscriptions + content.growth
+        subscriptions = version.subscriptions + content.growth
         if full is None and _outweighs(last.manifests + 1, last.rows + content.changes, subscriptions):
-            full, kinds = self._full(cut, number, sieve, ledger, written)
+            full, kinds = self._full(cut, number, sieve, written)
             # The same text must name the same subscriber as in the feeds before, and the same options have columns as
             # in this version's own feed.
-            if not agree(kinds, storing.kinds()) or not (self._strict or kinds.are_few()):
+            if not kinds.agree(storing.kinds()) or not (self._strict or kinds.are_few()):
                 self.discard([written.pop(written.index(full))])
-                full, kinds = self._full(cut, number, sieve, ledger, written, storing.kinds())
+                full, kinds = self._full(cut, number, sieve, written, storing.kinds())
         fields = {
             "kind": "changes" if full is None else "full",
             "full": full,
@@ -141,36 +145,18 @@ class Composer:
             "subscriptions": subscriptions,
             "changes": content.changes,
             "refused": len(sieve.refused),
-            "base": last.version.base if full is None else number,
-            **fields_of(kinds),
+            "base": version.base if full is None else number,
+            **_fields_of(kinds),
         }
         return Composition(fields, sieve.trial, sieve.refused)
 
-    # ------------------------------------------------------------------------------------------------- what has changed
-
-    def _sieve(
-        self, cut: Cut, last: Published, ledger: Ledger | None, refused: Mapping[Place, Refused]
-    ) -> tuple[Sieve, Ledger | None]:
-        """The changes since the last version, and the keys."""
-        instant, queues = last.instant, cut.trie.dialect.queue_groups
-        if instant is None:
-            sieve = Sieve(lambda: all_added(cut.trie), {}, queues, strict=self._strict)
-            if ledger is not None:
-                sieve.with_keys(ledger)
-            self._compare_with_another(cut, last.version, sieve, ledger)
-            return sieve, ledger
-        sieve = Sieve(lambda: changed(cut.trie, instant), refused, queues, strict=self._strict)
-        if ledger is not None:
-            sieve.with_keys(ledger)
-        return sieve, ledger
-
-    def _compare_with_another(self, cut: Cut, version: Version, sieve: Sieve, ledger: Ledger | None) -> None:
+    def _compare_with_another(self, cut: Cut, version: Version, sieve: Sieve) -> None:
         """Find the changes if another process published the last version, so that there are only its files. O(n)."""
         try:
             older = rebuild(self._directory, version)
         except FileNotFoundError as missing:
             raise lost(version, missing, self._directory) from missing
-        if ledger is None:
+        if sieve.key is None:
             with contextlib.suppress(ValueError):  # the trie was made with exact=True
                 cut.trie.diff(older)
                 sieve.from_trie(lambda: changed(cut.trie, older))
@@ -179,7 +165,7 @@ class Composer:
         owners: dict[str, Hashable] = {}
         for some in in_batches(sieve.keyed(cut.trie, owners)):
             plain.subscribe_many(some)
-        sieve.from_trie(lambda: changed(plain, older), None if ledger is None else owners)
+        sieve.from_trie(lambda: changed(plain, older), None if sieve.key is None else owners)
 
     # ---------------------------------------------------------------------------------------------------------- files
 
@@ -187,7 +173,7 @@ class Composer:
         self, cut: Cut, number: int, changes: Iterator[Changed], written: list[DataFile]
     ) -> tuple[DataFile, Written]:
         found: list[Written] = []
-        name = self._name(CHANGES, number)
+        name = data_name(CHANGES, number, self._epoch)
         size, digest = self._store.produce(name, lambda path: found.append(write_feed(path, changes, cut, number)))
         file = DataFile(name, found[0].rows, size, digest, found[0].text)
         written.append(file)
@@ -198,7 +184,6 @@ class Composer:
         cut: Cut,
         number: int,
         sieve: Sieve,
-        ledger: Ledger | None,
         written: list[DataFile],
         kinds: Kinds | None = None,
     ) -> tuple[DataFile, Kinds]:
@@ -206,39 +191,35 @@ class Composer:
 
         :param kinds: the types of columns that are given; None: those that suit the set
         """
-        found: list[tuple[int, Kinds]] = []
-        texts: list[int] = []
-        trial = sieve.trial
-        key = None if ledger is None or trial is None else functools.partial(ledger.of, trial)
+        written_text = 0
+        types: tuple[int, Kinds]
 
         def make(path: str) -> None:
+            nonlocal written_text, types
             rows = functools.partial(sieve.rows, cut.trie)
             if kinds is not None:
-                texts.append(write_stored(cut, path, rows, kinds))
-                found.append((kinds_in(path)[0], kinds))
+                written_text = write_stored(cut, path, rows, kinds)
+                types = kinds_in(path)[0], kinds
                 return
             try:
-                texts.append(write_plain(cut, path, key))
-                found.append(kinds_in(path))
-                if found[0][1].are_few() or self._strict:
+                written_text = write_plain(cut, path, sieve.key)
+                types = kinds_in(path)
+                if types[1].are_few() or self._strict:
                     return
             except (OSError, MemoryError):
                 raise
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-            texts[:], found[:] = [write_stored(cut, path, rows)], []
-            found.append(kinds_in(path))
+            written_text = write_stored(cut, path, rows)
+            types = kinds_in(path)
 
-        name = self._name(FULL, number)
+        name = data_name(FULL, number, self._epoch)
         size, digest = self._store.produce(name, make)
-        count, types = found[0]
-        file = DataFile(name, count, size, digest, texts[0])
+        count, found = types
+        file = DataFile(name, count, size, digest, written_text)
         written.append(file)
-        return file, types
-
-    def _name(self, folder: str, number: int) -> str:
-        return data_name(folder, number, self._epoch, uuid.uuid4().hex[:8])
+        return file, found
 
 
 def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:
@@ -249,3 +230,12 @@ def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:
 def _outweighs(manifests: int, rows: int, subscriptions: int) -> bool:
     """Whether the changes since a full instant cost more to read than a new full instant would."""
     return rows > max(subscriptions, FEWEST_ROWS) or manifests > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)
+
+
+def _fields_of(kinds: Kinds) -> dict[str, Any]:
+    """The types of columns as fields of a manifest."""
+    return {
+        "integers": kinds.integers,
+        "json_options": tuple(sorted(kinds.json_options)),
+        "string_options": tuple(sorted(kinds.string_options)),
+    }

@@ -21,6 +21,7 @@ from snapshot.published.manifest import (
     DataFile,
     Mark,
     Version,
+    digest_of,
     from_json,
     hinted,
     manifest_name,
@@ -129,13 +130,18 @@ class Directory:
             "there; or, if this is the right one, start anew from it"
         )
 
-    def get(self, number: int) -> Version | None:
-        """One version, which may be a claim; None if it does not exist."""
+    def get(self, number: int, known: Version | None = None) -> Version | None:
+        """One version, which may be a claim; None if it does not exist.
+
+        :param known: what is probably there, which is then not parsed again
+        """
         name = manifest_name(number)
         try:
             text = self.store.read(name, MOST_BYTES)
         except FileNotFoundError:
             return None
+        if known is not None and digest_of(text) == known.digest:
+            return known
         return from_json(text, number, self.store.locate(name))
 
     def versions(self) -> list[Version]:

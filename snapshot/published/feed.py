@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.columns import BATCH_ROWS, Row, batches_of, schema
-from snapshot.cut import Cut
+from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, schema
 from snapshot.file_metadata import FileMetadata
 from snapshot.published.contents import read_whole
 from snapshot.published.directory import Directory

@@ -15,8 +15,7 @@ from snapshot.columns import in_batches
 from snapshot.published.directory import open_directory
 from snapshot.published.errors import DamagedError, HistoryError
 from snapshot.published.feed import apply_feed
-from snapshot.published.manifest import Version
-from snapshot.published.origin import note_origin
+from snapshot.published.manifest import Version, note_origin
 from snapshot.published.restoring import lost, restored
 from snapshot.published.seconds import seconds_of
 from snapshot.topics import mirror_of, topics_of

@@ -11,15 +11,19 @@ import dataclasses
 import datetime
 import hashlib
 import json
+import os
 import re
+import socket
+import uuid
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from snapshot.dialect_fields import dialect_of, fields_of
 from snapshot.paths import PUBLISHED
 from snapshot.published.errors import DamagedError
 from snapshot.topics import Limits
-from subtrie import Dialect
+from subtrie import Dialect, SubscriptionTrie
 
 FORMAT: Final = 2
 """The version of the format that docs/published-format.md describes."""
@@ -197,6 +201,11 @@ def digest_of(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
+def process() -> dict[str, Any]:
+    """The fields of a manifest that name its writer."""
+    return {"writer": uuid.uuid4().hex, "host": socket.gethostname(), "process": os.getpid()}
+
+
 def sealed(version: Version) -> tuple[bytes, Version]:
     """The text of a manifest to be written, and the version with its digest.
 
@@ -310,6 +319,20 @@ def _check(version: Version, number: int) -> None:
             raise TypeError(f"it describes a file as {file!r}")
 
 
+_origins: WeakKeyDictionary[SubscriptionTrie, Mark] = WeakKeyDictionary()
+
+
+def note_origin(trie: SubscriptionTrie, version: Version) -> None:
+    """Note that a trie contains everything up to a version."""
+    _origins[trie] = version.marked()
+
+
+def origin_of(trie: SubscriptionTrie) -> Mark | None:
+    """The version of which a trie has the content, or with which it began, in this process; None if there is none, as
+    for a fork or a snapshot of such a trie."""
+    return _origins.get(trie)
+
+
 # ------------------------------------------------------------------------------------------------------------- names
 
 # Only the ten digits of ASCII: a name in other digits would be read as a number, and never be found under it.
@@ -342,9 +365,9 @@ def hinted(content: bytes) -> int | None:
     return int(content) if _HINT.fullmatch(content) else None
 
 
-def data_name(folder: str, version: int, epoch: int, token: str) -> str:
-    """The name of a Parquet file that the publisher with `epoch` writes for a version in one attempt."""
-    return f"{folder}/{version:020}.{epoch}.{token}.parquet"
+def data_name(folder: str, version: int, epoch: int) -> str:
+    """A new name for a Parquet file that the publisher with `epoch` writes for a version in one attempt."""
+    return f"{folder}/{version:020}.{epoch}.{uuid.uuid4().hex[:8]}.parquet"
 
 
 def trial_name(folder: str, epoch: int, token: str) -> str:

@@ -19,8 +19,7 @@ from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
 from snapshot.published.directory import Directory
 from snapshot.published.errors import FencedError, OutdatedError
-from snapshot.published.manifest import Version
-from snapshot.published.origin import origin_of
+from snapshot.published.manifest import Version, origin_of
 from snapshot.published.restoring import verify
 from snapshot.published.retention import Keep
 from snapshot.published.seconds import seconds_of
@@ -28,7 +27,7 @@ from snapshot.published.sieve import Refused
 from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
-from snapshot.topics import limits_of, mirrored
+from snapshot.topics import mirrored
 from subtrie import SubscriptionTrie, TopicStore
 
 LOOK: Final = 0.05
@@ -157,7 +156,7 @@ class Publisher:
         strict: bool = False,
         _taken: Taken | None = None,
     ) -> None:
-        self._source = trie  # whose mirror goes with it
+        self._source = trie
         self._trie: SubscriptionTrie = mirrored(trie)
         require_trie(self._trie)
         require_arguments(key, every, changes, keep, strict)
@@ -171,8 +170,7 @@ class Publisher:
         if _taken is None:
             _taken = Taken(_claimed(self._trie, store), None)
         claim, instant = _taken
-        limits = limits_of(trie)
-        self._writer = Writer(self._trie, store, claim, key, keep, instant, strict=strict, limits=limits)
+        self._writer = Writer(trie, store, claim, key, keep, instant, strict=strict)
         self._thread: threading.Thread | None = None
         if self._every is not None or self._changes is not None:
             self._thread = threading.Thread(target=self._publish_by_itself, name="snapshot.Publisher", daemon=True)
@@ -207,7 +205,6 @@ class Publisher:
         """Publish, while no other call does."""
         if os.getpid() != self._process:
             raise RuntimeError("this Publisher is the parent's; a child of fork opens its own")
-        mirrored(self._source)
         return self._writer.publish()
 
     @property

@@ -13,8 +13,7 @@ from snapshot.published.contents import require_bytes, require_whole
 from snapshot.published.directory import Directory, open_directory
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
-from snapshot.published.manifest import DataFile, Version
-from snapshot.published.origin import note_origin
+from snapshot.published.manifest import DataFile, Version, note_origin
 from snapshot.topics import of_kind, topics_of
 from subtrie import SubscriptionTrie, TopicStore
 

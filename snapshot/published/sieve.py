@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import functools
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from snapshot.columns import Row
-from snapshot.published.ledger import Ledger, Trial
+from snapshot.published.ledger import Ledger
 from snapshot.storing import Storing
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
@@ -36,29 +38,33 @@ class Sieve:
 
     :param raw: the changes of the trie since the last version; called for each pass
     :param before: the subscriptions that the last version lacks
+    :param ledger: the keys of subscribers, if they have keys
+    :param queues: whether a subscription is named by its queue group, too
     :param strict: whether one that cannot be stored is an error instead
+    :raises ValueError: strict, and two subscribers have the same key
+
+    `trial` is the effect of the changes on the ledger, and `key` gives a subscriber its key.
     """
 
     def __init__(
-        self, raw: Callable[[], Iterator[Changed]], before: Mapping[Place, Refused], queues: bool, *, strict: bool
+        self,
+        raw: Callable[[], Iterator[Changed]],
+        before: Mapping[Place, Refused],
+        ledger: Ledger | None,
+        *,
+        queues: bool,
+        strict: bool,
     ) -> None:
         self._raw = raw
         self._before = before
+        self._ledger = ledger
         self._queues = queues
-        self._ledger: Ledger | None = None
         self._owners: Mapping[str, Hashable] | None = None
-        self.trial: Trial | None = None
         self._uncounted: set[Place] = set()
         self.strict = strict
         self.refused = dict(before)
-
-    def with_keys(self, ledger: Ledger) -> None:
-        """Give subscribers their keys.
-
-        :raises ValueError: strict, and two subscribers have the same key
-        """
-        self._ledger = ledger
-        self.trial = ledger.trial(self._effective(), strict=self.strict)
+        self.trial = None if ledger is None else ledger.trial(self._effective(), strict=strict)
+        self.key = None if ledger is None or self.trial is None else functools.partial(ledger.of, self.trial)
 
     def from_trie(self, raw: Callable[[], Iterator[Changed]], owners: Mapping[str, Hashable] | None = None) -> None:
         """Take other changes.
@@ -72,13 +78,13 @@ class Sieve:
 
         :param owners: gets the subscriber of each key
         """
-        if self._ledger is None or self.trial is None:
+        if self.key is None:
             yield from trie.subscriptions()
             return
         for held in trie.subscriptions():
             queue = held.options.get("queue") if self._queues else None
             try:
-                key = self._ledger.of(self.trial, held.subscriber)
+                key = self.key(held.subscriber)
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever the key function raised)
@@ -100,11 +106,21 @@ class Sieve:
 
         :raises TypeError: strict, and a subscription cannot be rebuilt
         """
-        if self._ledger is None or self._owners is not None:
-            yield from self._sifted(self._effective(), storing)
-            return
-        yield from self._sifted((change for change in self._effective() if change.after is None), storing)
-        yield from self._sifted((change for change in self._effective() if change.after is not None), storing)
+        passes: list[Iterable[Changed]] = [self._effective()]
+        if self.key is not None and self._owners is None:
+            deletes = (change for change in self._effective() if change.after is None)
+            passes = [deletes, (change for change in self._effective() if change.after is not None)]
+        for change in itertools.chain.from_iterable(passes):
+            place, texts = self._place(change), None
+            if change.after is not None:
+                texts = self._texts(storing, place, change.subscriber, change.after)
+            if texts is not None or change.after is None:
+                self.refused.pop(place, None)
+            if texts is None and change.before is None:
+                continue
+            subscriber, after = texts or (self._subscriber(storing, change.subscriber), None)
+            before = None if change.before is None else _as_before(storing, change.before)
+            yield Changed(change.filter, change.group, subscriber, before, after)
 
     def rows(self, trie: SubscriptionTrie, storing: Storing) -> Iterator[Row]:
         """All subscriptions of a trie that can be stored, as texts."""
@@ -146,19 +162,6 @@ class Sieve:
             subscriber = self._owners.get(subscriber, subscriber)
         return change.filter, change.group if self._queues else None, subscriber
 
-    def _sifted(self, changes: Iterator[Changed], storing: Storing) -> Iterator[Changed]:
-        for change in changes:
-            place, texts = self._place(change), None
-            if change.after is not None:
-                texts = self._texts(storing, place, change.subscriber, change.after)
-            if texts is not None or change.after is None:
-                self.refused.pop(place, None)
-            if texts is None and change.before is None:
-                continue
-            subscriber, after = texts or (self._subscriber(storing, change.subscriber), None)
-            before = None if change.before is None else _as_before(storing, change.before)
-            yield Changed(change.filter, change.group, subscriber, before, after)
-
     def _texts(
         self, storing: Storing, place: Place, subscriber: Hashable, options: Mapping[str, Any]
     ) -> tuple[str, dict[str, str | None]] | None:
@@ -176,8 +179,8 @@ class Sieve:
             return None
 
     def _subscriber(self, storing: Storing, subscriber: Hashable) -> str:
-        if self._ledger is not None and self.trial is not None and self._owners is None:
-            subscriber = self._ledger.of(self.trial, subscriber)
+        if self.key is not None and self._owners is None:
+            subscriber = self.key(subscriber)
         return storing.subscriber(subscriber)
 
 

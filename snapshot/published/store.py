@@ -152,7 +152,7 @@ class LocalStore:
                 raise
         finally:
             unfinished.unlink(missing_ok=True)
-        self.settle(name.rpartition("/")[0])
+        _sync((self._path / name).parent)
 
     def overwrite(self, name: str, content: bytes) -> None:
         """Overwrite in place: renaming a new file over an old one makes some file systems flush it to the disk.

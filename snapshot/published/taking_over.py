@@ -12,8 +12,7 @@ from snapshot.published.claim import Claimed, claimed, fenced
 from snapshot.published.directory import Directory
 from snapshot.published.errors import NotPublishedError
 from snapshot.published.feed import apply_feed
-from snapshot.published.manifest import Version
-from snapshot.published.origin import note_origin
+from snapshot.published.manifest import Version, note_origin
 from snapshot.published.publisher import Publisher, Taken, require_arguments, require_trie
 from snapshot.published.restoring import lost, rebuild, restored
 from snapshot.published.retention import Keep

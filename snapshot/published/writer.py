@@ -23,10 +23,10 @@ import dataclasses
 import errno
 import logging
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from snapshot.cut import Cut, cut_of
-from snapshot.published.claim import TICK, Claimed, fenced, fenced_by, process
+from snapshot.columns import Cut, cut_of
+from snapshot.published.claim import TICK, Claimed, fenced, fenced_by
 from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError, FencedError, HistoryError
@@ -38,16 +38,17 @@ from snapshot.published.manifest import (
     desk_epoch,
     hint_of,
     manifest_name,
+    note_origin,
+    process,
     scratch_name,
     sealed,
 )
-from snapshot.published.origin import note_origin
 from snapshot.published.retention import Keep, Retention
 from snapshot.published.sieve import Place, Refused
 from snapshot.published.store import Store
 from snapshot.texts import Key
-from snapshot.topics import Limits
-from subtrie import SubscriptionTrie
+from snapshot.topics import mirrored
+from subtrie import SubscriptionTrie, TopicStore
 
 MOST_LOGGED: Final = 10
 """How many subscriptions of one version are logged when they are set aside."""
@@ -70,23 +71,21 @@ class Writer:
 
     :param claimed: the directory, which belongs to this writer
     :param instant: the content of the last version, if this process knows it
-    :param limits: those of the topic store, if the trie mirrors one
     """
 
     def __init__(
         self,
-        trie: SubscriptionTrie,
+        source: SubscriptionTrie | TopicStore[Any],
         store: Store,
         claimed: Claimed,
         key: Key | None,
         keep: Keep,
-        instant: SubscriptionTrie | None = None,
+        instant: SubscriptionTrie | None,
         *,
-        strict: bool = False,
-        limits: Limits | None = None,
+        strict: bool,
     ) -> None:
-        self._trie = trie
-        self._limits = limits
+        self._source = source  # whose mirror goes with it
+        self._trie: SubscriptionTrie = mirrored(source)
         self._store = store
         self._directory = Directory(store)
         self._claim, self._desk = claimed.claim, claimed.desk
@@ -120,15 +119,19 @@ class Writer:
         :raises FencedError: another publisher has taken over
         """
         self._settle()
-        cut = cut_of(self._trie)
-        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK), limits=self._limits)
+        cut = cut_of(self._source)
+        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
+        last, number = self._published, self._previous.version + 1
+        ledger = None if self._key is None else self._restored_ledger(self._key)
         try:
-            attempt = self._composed(cut)
+            fields, trial, refused = self._composer.compose(cut, number, last, ledger, self.refused)
         except (OSError, DamagedError):
             self._settle()  # the files of a publisher that has been fenced may have been removed
             raise
-        if attempt is not None:
-            self._commit(attempt)
+        if fields is not None:
+            self._commit(self._attempted(cut, number, fields, trial, refused))
+        elif last is not None:
+            self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial, refused))
         assert self._published is not None
         return self._published.version
 
@@ -139,52 +142,46 @@ class Writer:
 
     # ------------------------------------------------------------------------------------------------------- a version
 
-    def _composed(self, cut: Cut) -> _Attempt | None:
-        """Write the files of the next version; None if nothing has changed."""
-        last, number = self._published, self._previous.version + 1
-        fields, trial, refused = self._composer.compose(cut, number, last, self._restored_ledger(), self.refused)
-        if fields is None:
-            assert last is not None
-            self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial, refused))
-            return None
-        oldest = self._retention.oldest_with(number, cut.taken_at)
-        version = dataclasses.replace(
-            self._claim,
-            version=number,
-            time=cut.taken_at,
-            content=number,
-            oldest=oldest,
-            snapshot_id=cut.snapshot_id,
-            previous=self._previous.digest,
-            stays=False,
-            limits=self._limits,
-            **fields,
-            **process(),
+    def _attempted(
+        self, cut: Cut, number: int, fields: dict[str, Any], trial: Trial | None, refused: Mapping[Place, Refused]
+    ) -> _Attempt:
+        """The next version, whose files are written."""
+        text, version = sealed(
+            dataclasses.replace(
+                self._claim,
+                version=number,
+                time=cut.taken_at,
+                content=number,
+                oldest=self._retention.oldest_with(number, cut.taken_at),
+                snapshot_id=cut.snapshot_id,
+                previous=self._previous.digest,
+                stays=False,
+                limits=cut.limits,
+                **fields,
+                **process(),
+            )
         )
-        text, version = sealed(version)
-        full = version.full is not None
-        manifests, changes = (0, 0) if full or last is None else (last.manifests + 1, last.rows + version.changes)
+        last = self._published if version.full is None else None
+        manifests, changes = (0, 0) if last is None else (last.manifests + 1, last.rows + version.changes)
         return _Attempt(version, text, Published(version, cut.trie, manifests, changes), trial, refused)
 
     def _commit(self, attempt: _Attempt) -> None:
         self._attempt = attempt
+        number = attempt.version.version
+        name, scratch = manifest_name(number), scratch_name(self._desk, attempt.version)
         try:
-            self._create(attempt.version, attempt.text)
+            try:
+                self._store.create(name, attempt.text, scratch)
+            except FileExistsError:
+                if not self._clear(number):
+                    raise
+                self._store.create(name, attempt.text, scratch)
         except (FileExistsError, FileNotFoundError):  # its number may be taken, and its desk or its files removed
             self._settle()
             if not self._has_desk():
                 raise self._fenced(self._previous) from None
             raise
         self._committed(attempt)
-
-    def _create(self, version: Version, text: bytes) -> None:
-        name, scratch = manifest_name(version.version), scratch_name(self._desk, version)
-        try:
-            self._store.create(name, text, scratch)
-        except FileExistsError:
-            if not self._clear(version.version):
-                raise
-            self._store.create(name, text, scratch)
 
     def _settle(self) -> None:
         """Find out whether the last attempt was committed, and whether this writer still owns the directory.
@@ -221,7 +218,7 @@ class Writer:
         """The last manifest that this writer wrote. If it is damaged, it is written again, since its text is known."""
         number = self._previous.version
         try:
-            return self._directory.get(number)
+            return self._directory.get(number, self._previous)
         except DamagedError:
             if not self._clear(number):
                 raise
@@ -284,7 +281,9 @@ class Writer:
         self._published = attempt.published
         self._previous = attempt.version
         note_origin(self._trie, attempt.published.version)
-        self._report(attempt.refused)
+        if attempt.refused:
+            self._report(attempt.refused)
+        self.refused = attempt.refused
         if ledger is not None and attempt.trial is not None:
             ledger.book(attempt.trial)
         self._ledger = ledger
@@ -292,7 +291,6 @@ class Writer:
     def _report(self, refused: Mapping[Place, Refused]) -> None:
         """Log the subscriptions that were set aside in this version."""
         new = [one for place, one in refused.items() if place not in self.refused]
-        self.refused = refused
         for one in new[:MOST_LOGGED]:
             _log.warning(
                 "%s: a subscription was set aside, since it cannot be stored: filter %.200r, subscriber %.200s: %.300s",
@@ -304,10 +302,10 @@ class Writer:
         if len(new) > MOST_LOGGED:
             _log.warning("%s: %d more were set aside: see Publisher.refused", self._store.place, len(new) - MOST_LOGGED)
 
-    def _restored_ledger(self) -> Ledger | None:
+    def _restored_ledger(self, key: Key) -> Ledger:
         """The keys of what is published. They are made anew if an interrupt came while they were booked."""
-        if self._key is not None and self._ledger is None:
-            ledger = Ledger(self._key)
+        if self._ledger is None:
+            ledger = Ledger(key)
             instant = self.instant
             if instant is not None:
                 ledger.book(ledger.trial(all_added(instant)))
