@@ -11,18 +11,15 @@ column         type                    content
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapshot._extras import extra
-from snapshot.texts import Key, SubscriberKeys, option_text
+from snapshot.columns import in_batches
+from snapshot.texts import Key, SubscriberKeys, option_texts
 from subtrie.fields import FieldMatcher, pattern_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-BATCH_ROWS = 64 * 1024
 
 
 def fields_to_arrow(source: FieldMatcher, *, key: Key | None = None) -> pa.Table:
@@ -47,20 +44,12 @@ def fields_to_arrow(source: FieldMatcher, *, key: Key | None = None) -> pa.Table
     """
     if not isinstance(source, FieldMatcher):
         raise TypeError(f"the source must be a FieldMatcher or a snapshot of one, not {type(source).__name__}")
-    pa = extra("pyarrow")
+    pa, keys = extra("pyarrow"), SubscriberKeys(key)
     schema = pa.schema(
         [("pattern", pa.string()), ("subscriber", pa.string()), ("options", pa.map_(pa.string(), pa.string()))]
     )
-    return pa.Table.from_batches(_batches(source, SubscriberKeys(key), schema), schema)
-
-
-def _batches(source: FieldMatcher, keys: SubscriberKeys, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    pa = extra("pyarrow")
-    rows = (_row(pattern, keys.of(subscriber), options) for pattern, subscriber, options in pattern_rows(source))
-    while batch := list(itertools.islice(rows, BATCH_ROWS)):
-        yield pa.RecordBatch.from_pylist(batch, schema)
-
-
-def _row(pattern: str, subscriber: str, options: dict[str, Any]) -> dict[str, Any]:
-    texts = [(name, option_text(name, value)) for name, value in options.items()]
-    return {"pattern": pattern, "subscriber": subscriber, "options": texts}
+    rows = (
+        {"pattern": pattern, "subscriber": keys.of(subscriber), "options": list(option_texts(options).items())}
+        for pattern, subscriber, options in pattern_rows(source)
+    )
+    return pa.Table.from_batches((pa.RecordBatch.from_pylist(some, schema) for some in in_batches(rows)), schema)

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from snapshot._extras import extra
-from snapshot.build import USED, Building, Meaning, from_arrow
-from snapshot.collection import staying_objects
+from snapshot.build import USED, Building, Meaning, from_arrow, staying_objects
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of

@@ -16,7 +16,7 @@ from snapshot.arrow import to_arrow
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
-from snapshot.published.contents import read_whole, require_bytes
+from snapshot.published.directory import read_whole, require_bytes
 from snapshot.published.manifest import Mark
 from snapshot.signatures import Signature
 from snapshot.sparks import frame_of, table_from
@@ -74,9 +74,16 @@ class SetSource(ABC):
     def rows(self, spark: SparkSession) -> DataFrame:
         """The set, with the columns of `JOINED`."""
 
-    @abstractmethod
     def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
         """The set with its keys (`signatures.keyed`), and its signatures."""
+        keyed = signatures.keyed(self.rows(spark), self.dialect)
+        if self.subscriptions > MOST_COLLECTED:
+            found = [row["signature"] for row in keyed.select("signature").distinct().collect()]
+        else:
+            table = table_from(keyed)
+            found = table.column("signature").unique().to_pylist()
+            keyed = frame_of(spark, table)
+        return keyed, [Signature.parse(text) for text in found]
 
 
 def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) -> SetSource:
@@ -148,9 +155,6 @@ class _TrieSet(SetSource):
             filters = filters.take(sorted(random.Random(0).sample(range(self.subscriptions), size)))
         return frame_of(spark, filters)
 
-    def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
-        return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
-
     def rows(self, spark: SparkSession) -> DataFrame:
         frame = frame_of(spark, self._table)
         # Spark's optimizer would evaluate any expression over local rows itself, in the driver. The hint prevents that.
@@ -163,16 +167,6 @@ def _to_ipc(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(table)
     return bytes(sink.getvalue())
-
-
-def _collected(spark: SparkSession, keyed: DataFrame, subscriptions: int) -> tuple[DataFrame, list[Signature]]:
-    if subscriptions > MOST_COLLECTED:
-        found = [row["signature"] for row in keyed.select("signature").distinct().collect()]
-    else:
-        table = table_from(keyed)
-        found = table.column("signature").unique().to_pylist()
-        keyed = frame_of(spark, table)
-    return keyed, [Signature.parse(text) for text in found]
 
 
 # A published directory ------------------------------------------------------------------------------------------------
@@ -253,9 +247,6 @@ class _PublishedSet(SetSource):
 
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
         return self.rows(spark).select("filter").limit(size)
-
-    def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
-        return _collected(spark, signatures.keyed(self.rows(spark), self.dialect), self.subscriptions)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The version as Spark reads it: the full instant without the rows that feeds remove, plus those they add."""

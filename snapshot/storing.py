@@ -93,9 +93,11 @@ class Storing:
         :raises TypeError: it has none
         """
         is_string = isinstance(subscriber, str)
-        if is_string and self.integers is not True and self._is_plain(str.__str__(subscriber)):
-            self.integers = False
-            return str.__str__(subscriber)
+        if is_string and self.integers is not True and not has_surrogates(subscriber):
+            text = str.__str__(subscriber)
+            if not (self._tags and text.startswith(MARK)):
+                self.integers = False
+                return text
         is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
         if is_integer and self.integers is not False and int.__abs__(subscriber) < 2**63:
             self.integers = True
@@ -157,9 +159,6 @@ class Storing:
         if isinstance(value, str):
             return f"option {name!r} cannot be encoded as UTF-8: {value!r}"
         return f"option {name!r} could not be rebuilt, since JSON cannot express it: {value!r}"
-
-    def _is_plain(self, text: str) -> bool:
-        return not has_surrogates(text) and not (self._tags and text.startswith(MARK))
 
 
 _CURE = "; give a key= function that turns a subscriber into a string"

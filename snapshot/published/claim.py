@@ -31,7 +31,7 @@ from snapshot.published.manifest import (
     trial_name,
 )
 from snapshot.published.retention import sweep
-from snapshot.published.store import Files, Store
+from snapshot.published.store import Files, LocalStore
 from subtrie import Dialect
 
 TICK: Final = datetime.timedelta(microseconds=1)
@@ -53,7 +53,9 @@ class Claimed(NamedTuple):
     alone: bool
 
 
-def claimed(directory: Directory, store: Store, dialect: Dialect, require: Callable[[Version | None], None]) -> Claimed:
+def claimed(
+    directory: Directory, store: LocalStore, dialect: Dialect, require: Callable[[Version | None], None]
+) -> Claimed:
     """Claim a directory with the next number.
 
     :param require: called with the newest version before each attempt; raises an error if it must not be followed
@@ -101,7 +103,7 @@ def fenced_by(store: Files, who: str) -> FencedError:
     )
 
 
-def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | None:
+def _newest(directory: Directory, store: LocalStore, dialect: Dialect) -> Version | None:
     newest = directory.newest()
     if newest is None:
         _require_unused(store)
@@ -115,7 +117,7 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
     return newest
 
 
-def _require_newest(directory: Directory, store: Store, newest: Version) -> None:
+def _require_newest(directory: Directory, store: LocalStore, newest: Version) -> None:
     """Require that no manifest has a higher number, except those that were added since."""
     highest = directory.numbers()[-1]
     if highest > newest.version:
@@ -130,7 +132,7 @@ def _require_newest(directory: Directory, store: Store, newest: Version) -> None
             )
 
 
-def _require_unused(store: Store) -> None:
+def _require_unused(store: LocalStore) -> None:
     others = set(store.names("")).difference(FOLDERS)
     others.update(name for folder in (FULL, CHANGES) for name in store.names(folder) if not name.startswith("."))
     if others:
@@ -140,7 +142,7 @@ def _require_unused(store: Store) -> None:
         )
 
 
-def _attempt_to_write(store: Store, newest: Version | None) -> None:
+def _attempt_to_write(store: LocalStore, newest: Version | None) -> None:
     epoch, token = 0 if newest is None else newest.version + 1, uuid.uuid4().hex
     for folder in FOLDERS:
         store.attempt(trial_name(folder, epoch, token))
@@ -162,7 +164,7 @@ def _is_free(directory: Directory, number: int) -> bool:
     return not numbers or numbers[-1] < number
 
 
-def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:
+def _made(directory: Directory, store: LocalStore, claim: Version, desk: str) -> Version | None:
     """Create the manifest of a claim; None if another publisher has taken its number."""
     text, claim = sealed(claim)
     name = manifest_name(claim.version)

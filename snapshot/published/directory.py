@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import datetime
 import errno
+import hashlib
+import io
 import itertools
 import os
 from typing import NamedTuple
 
+from snapshot.parquet import require_text
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
     MOST_BYTES,
@@ -96,21 +99,18 @@ class Directory:
                 "to a new directory"
             )
 
-    def require_known(self, mark: str | None) -> None:
-        """The same as `require`, for the text of a mark; None asks for nothing.
-
-        :raises ValueError: the text is no mark
-        """
-        if mark is not None:
-            self.require(Mark.parse(mark))
-
-    def require(self, known: Mark) -> None:
-        """Require that a version that was seen is here, or was before what is here.
+    def require(self, known: Mark | str | None) -> None:
+        """Require that a version that was seen is here, or was before what is here. None asks for nothing.
 
         If neither it nor the one after it is kept any more, only its number tells. Reads two to four small files.
 
+        :raises ValueError: the text is no mark
         :raises HistoryError: it was not: the directory is older than that version, or has another history
         """
+        if known is None:
+            return
+        if not isinstance(known, Mark):
+            known = Mark.parse(known)
         newest = self.newest()
         if newest is None or newest.directory != known.directory:
             raise self._other_than(known, "it is another directory" if newest else "nothing is published there")
@@ -206,9 +206,10 @@ class Directory:
             raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
         return Parts(full, [each for each in after if each.feed is not None])
 
-    def changes(self, after: int, until: int) -> list[Version]:
+    def changes(self, after: int, until: int, *, first: bool = False) -> list[Version]:
         """The versions with feeds that lead from version `after` to version `until`, in order.
 
+        :param first: whether the first version, which has no feed, is one of them; otherwise it is an error
         :raises NotPublishedError: not all of them are kept any more
         :raises HistoryError: they belong to different histories
         """
@@ -221,13 +222,14 @@ class Directory:
             if before is not None:
                 self.require_order(before, version)
             before = version
-            if version.kind != "claim" and version.feed is None:
+            if version.kind == "claim":
+                continue
+            if version.feed is None and not first:
                 raise NotPublishedError(
                     f"{self.store.place}: version {number} is the first one, and has no changes from another; "
                     "read it whole"
                 )
-            if version.feed is not None:
-                found.append(version)
+            found.append(version)
         return found
 
     def hint(self) -> int | None:
@@ -295,6 +297,66 @@ class Directory:
 
     def _manifest(self, number: int) -> str:
         return self.store.locate(manifest_name(number))
+
+
+# A file is read only if its bytes are those that the manifest names. It also unpacks to no more text than the manifest
+# says, so whoever reads it knows what memory that takes.
+
+
+def read_whole(store: Files, file: DataFile) -> io.BytesIO:
+    """The bytes of a file.
+
+    :raises DamagedError: they are not those that were written
+    :raises FileNotFoundError: there is no such file
+    """
+    content = store.read(file.path, file.bytes)
+    if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
+        raise _damaged(store, file)
+    found = io.BytesIO(content)
+    _require_promised(store, file, found)
+    return found
+
+
+def require_whole(store: Files, file: DataFile) -> None:
+    """Require the same of a file that is too large to be kept in memory.
+
+    :raises DamagedError: its bytes are not those that were written
+    :raises FileNotFoundError: there is no such file
+    """
+    require_bytes(store, file)
+    with store.open(file.path) as content:
+        _require_promised(store, file, content)
+
+
+def require_bytes(store: Files, file: DataFile) -> None:
+    """Require that a file has the bytes that were written, whatever they unpack to.
+
+    :raises DamagedError: it has others
+    :raises FileNotFoundError: there is no such file
+    """
+    with store.open(file.path) as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(0)
+        digest = hashlib.file_digest(content, "sha256").hexdigest() if size == file.bytes else ""
+    if digest != file.sha256:
+        raise _damaged(store, file)
+
+
+def _require_promised(store: Files, file: DataFile, content: io.BufferedIOBase) -> None:
+    if file.text is None:  # format 1
+        return
+    try:
+        require_text(content, file.text)
+    except ValueError as error:
+        raise DamagedError(f"{store.locate(file.path)}: {error}") from error
+    content.seek(0)
+
+
+def _damaged(store: Files, file: DataFile) -> DamagedError:
+    return DamagedError(
+        f"{store.locate(file.path)} is damaged: it has other bytes than the {file.bytes} that were written; restore it "
+        "from a copy, or restore an older version"
+    )
 
 
 def open_directory(where: str | os.PathLike[str]) -> Directory:

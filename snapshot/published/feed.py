@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, schema
 from snapshot.file_metadata import FileMetadata
-from snapshot.published.contents import read_whole
-from snapshot.published.directory import Directory
+from snapshot.published.directory import Directory, read_whole
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, Version
 from subtrie import SubscriptionTrie

@@ -40,7 +40,7 @@ class Follower:
     ) -> None:
         seconds = None if every is None else seconds_of(every)
         self._directory = open_directory(where)
-        self._directory.require_known(known)
+        self._directory.require(known)
         self._one_at_a_time = threading.Lock()
         self._stop = threading.Event()
         self._trie, self._version = restored(self._directory)

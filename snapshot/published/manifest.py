@@ -16,7 +16,8 @@ import re
 import socket
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from types import UnionType
+from typing import Any, Final, Literal, NamedTuple, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
 from snapshot.dialect_fields import dialect_of, fields_of
@@ -279,23 +280,9 @@ def _file(fields: dict[str, Any] | None) -> DataFile | None:
 
 
 _TYPES: Final[dict[str, Any]] = {
-    "kind": str,
-    "subscriptions": int,
-    "changes": int,
-    "base": (int, type(None)),
-    "content": (int, type(None)),
-    "oldest": (int, type(None)),
-    "integers": (bool, type(None)),
-    "snapshot_id": str,
-    "directory": str,
-    "epoch": int,
-    "writer": str,
-    "host": str,
-    "process": int,
-    "previous": (str, type(None)),
-    "refused": int,
-    "stays": bool,
+    name: hint for name, hint in get_type_hints(Version).items() if get_origin(hint) in (None, UnionType)
 }
+"""The types of fields, but for those that have parts."""
 
 
 def _check(version: Version, number: int) -> None:
@@ -303,7 +290,7 @@ def _check(version: Version, number: int) -> None:
         raise ValueError(f"it says that it is version {version.version!r}")
     if version.time.tzinfo is None:
         raise ValueError("its time has no zone")
-    for name, kind in _TYPES.items():
+    for name, kind in {**_TYPES, "kind": str}.items():
         if not isinstance(getattr(version, name), kind):
             raise TypeError(f"its {name} is {getattr(version, name)!r}")
     for other in (version.base, version.content, version.oldest):

@@ -24,7 +24,7 @@ from snapshot.published.restoring import verify
 from snapshot.published.retention import Keep
 from snapshot.published.seconds import seconds_of
 from snapshot.published.sieve import Refused
-from snapshot.published.store import Store, store_of
+from snapshot.published.store import LocalStore, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
 from snapshot.topics import mirrored
@@ -291,7 +291,7 @@ class Publisher:
         return 0.0
 
 
-def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
+def _claimed(trie: SubscriptionTrie, store: LocalStore) -> Claimed:
     """Claim a directory for a trie, unless that would undo a version that the trie does not contain."""
     directory = Directory(store)
     verify(directory)

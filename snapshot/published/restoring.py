@@ -9,8 +9,7 @@ from typing import Any, TypeVar, overload
 
 from snapshot._extras import extra
 from snapshot.parquet import load_set
-from snapshot.published.contents import require_bytes, require_whole
-from snapshot.published.directory import Directory, open_directory
+from snapshot.published.directory import Directory, open_directory, require_bytes, require_whole
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import DataFile, Version, note_origin
@@ -72,7 +71,7 @@ def restore(
     publisher. The version is chosen at the start. If it is removed meanwhile, a newer one is taken if ``at`` allows it.
     """
     directory = open_directory(where)
-    directory.require_known(known)
+    directory.require(known)
     trie, version = restored(directory, at)
     note_origin(trie, version)
     return of_kind(kind, topics_of(trie, version.limits), directory.store.place)  # type: ignore[no-any-return]

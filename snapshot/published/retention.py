@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, desk_epoch, epoch_of, is_trial, manifest_name
-from snapshot.published.store import Store
+from snapshot.published.store import LocalStore
 
 Keep = int | datetime.timedelta | None
 
@@ -73,7 +73,7 @@ class Retention:
         self._kept.append(_kept(version))
         self._there.append(version.version)
 
-    def remove_some(self, directory: Directory, store: Store) -> None:
+    def remove_some(self, directory: Directory, store: LocalStore) -> None:
         """Remove the oldest manifests that are not needed any more, each before the files that it names."""
         needed = self._kept[0].base
         for _ in range(REMOVALS):
@@ -113,7 +113,7 @@ def _found(directory: Directory, number: int) -> Version | None:
         return None
 
 
-def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> bool:
+def sweep(store: LocalStore, present: Iterable[Version], epoch: int, own: str) -> bool:
     """Remove what publishers of earlier epochs left: their desks, files that no manifest names, and unfinished files.
     Also the desks of those that wanted this epoch and did not get it.
 
@@ -135,7 +135,7 @@ def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> boo
     return cleared
 
 
-def _clear_desks(store: Store, epoch: int, own: str) -> bool:
+def _clear_desks(store: LocalStore, epoch: int, own: str) -> bool:
     cleared = True
     for name in store.names(VERSIONS):
         of = desk_epoch(name)

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from snapshot._extras import extra
+from snapshot.paths import place_of
 from snapshot.published.errors import DamagedError
-from snapshot.published.remote import RemoteFiles
 
 TRIAL_BYTES = 64 * 1024
 """How many bytes a publisher must be able to write into each folder before it claims a directory."""
@@ -47,49 +48,8 @@ class Files(Protocol):
         """The names of the files in a folder, without the folder's own; empty if there is no such folder."""
 
 
-class Store(Files, Protocol):
-    """Files under one place, for reading and publishing."""
-
-    def create(self, name: str, content: bytes, scratch: str) -> None:
-        """Create a file, whole and durable. FileExistsError if it exists already; then it stays as it is.
-
-        A reader that sees the file also finds all files produced before it, even after a loss of power. After any other
-        error, the file may exist or not. `scratch` is a name in the same place that nothing else uses.
-        """
-
-    def overwrite(self, name: str, content: bytes) -> None:
-        """Create a small file, or overwrite one of the same length. Readers may see part of it, and it may be lost."""
-
-    def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
-        """Let `make` write a local file, and store it under a name that nothing else uses.
-
-        Returns its size and the SHA-256 digest of its bytes. After an error, no file is left.
-        """
-
-    def settle(self, folder: str) -> None:
-        """Make the files created in a folder durable."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file if it exists."""
-
-    def prepare(self, folders: tuple[str, ...]) -> None:
-        """Create the place and its folders, durably."""
-
-    def add_folder(self, name: str) -> None:
-        """Create a folder."""
-
-    def clear_folder(self, name: str) -> None:
-        """Remove a folder of files if it exists. From one instant on, nothing can be created in it."""
-
-    def set_aside(self, name: str) -> bool:
-        """Give another name to whatever has this one, if anything has."""
-
-    def attempt(self, name: str) -> None:
-        """Write a file and remove it again. OSError if it cannot be written, or the files beside it not be listed."""
-
-
 class LocalStore:
-    """A directory in a local or mounted file system that has hard links."""
+    """A directory in a local or mounted file system that has hard links: files for reading, and for publishing."""
 
     is_local = True
 
@@ -136,7 +96,12 @@ class LocalStore:
             return []
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
-        """Create a file by link(2): a rename would overwrite, and with O_EXCL readers would see an incomplete file."""
+        """Create a file, whole and durable. FileExistsError if it exists already; then it stays as it is.
+
+        A reader that sees the file also finds all files produced before it, even after a loss of power. After any other
+        error, the file may exist or not. `scratch` is a name in the same place that nothing else uses. It becomes the
+        file by link(2): a rename would overwrite, and with O_EXCL readers would see an incomplete file.
+        """
         unfinished = self._path / scratch
         try:
             with unfinished.open("xb") as file:
@@ -155,8 +120,9 @@ class LocalStore:
         _sync((self._path / name).parent)
 
     def overwrite(self, name: str, content: bytes) -> None:
-        """Overwrite in place: renaming a new file over an old one makes some file systems flush it to the disk.
+        """Create a small file, or overwrite one of the same length. Readers may see part of it, and it may be lost.
 
+        It is overwritten in place: renaming a new file over an old one makes some file systems flush it to the disk.
         Only a file that has no other name is overwritten: behind a link there would be somebody else's.
         """
         path = self._path / name
@@ -172,7 +138,10 @@ class LocalStore:
             os.close(file)
 
     def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
-        """Write a file under its final name, since no reader looks for it before a manifest names it."""
+        """Let `make` write a file under a name that nothing else uses. No reader looks for it before a manifest does.
+
+        Returns its size and the SHA-256 digest of its bytes. After an error, no file is left.
+        """
         path = self._path / name
         try:
             make(str(path))
@@ -195,7 +164,7 @@ class LocalStore:
         (self._path / name).unlink(missing_ok=True)
 
     def prepare(self, folders: tuple[str, ...]) -> None:
-        """Create the directory and its folders."""
+        """Create the directory and its folders, durably."""
         for folder in folders:
             (self._path / folder).mkdir(parents=True, exist_ok=True)
         _sync(self._path)
@@ -206,7 +175,7 @@ class LocalStore:
         (self._path / name).mkdir()
 
     def clear_folder(self, name: str) -> None:
-        """Rename the folder first: from then on, whoever writes into it by its name fails."""
+        """Remove a folder of files if it exists. It is renamed first: from then on, whoever writes into it fails."""
         cleared = f"{name}.cleared"
         with contextlib.suppress(FileNotFoundError):  # another publisher is clearing it, too
             if not name.endswith(".cleared"):
@@ -215,7 +184,7 @@ class LocalStore:
             shutil.rmtree(self._path / name)
 
     def set_aside(self, name: str) -> bool:
-        """Rename whatever has this name."""
+        """Rename whatever has this name. Return False if nothing has."""
         folder, _, file = name.rpartition("/")
         try:
             os.rename(self._path / name, self._path / f"{folder}/.stray.{os.urandom(4).hex()}.{file}")
@@ -224,7 +193,10 @@ class LocalStore:
         return True
 
     def attempt(self, name: str) -> None:
-        """Write more than a file system has left over at the end of a file, and flush it."""
+        """Write a file and remove it again: more than a file system has left over at the end of a file, and flushed.
+
+        :raises OSError: it cannot be written, or the files beside it not be listed
+        """
         path = self._path / name
         os.listdir(path.parent)
         try:
@@ -239,8 +211,15 @@ class LocalStore:
         """Make a file and all produced files durable, in parallel: flushing takes longer than writing."""
         produced = list(self._to_sync)
         folders = {each.rpartition("/")[0] for each in produced}
-        others = [self._submitted(each) for each in (*produced, *folders)]
+        others: list[Future[None]] = []
         try:
+            for each in (*produced, *folders):
+                try:
+                    if self._threads is None:
+                        self._threads = ThreadPoolExecutor(4, thread_name_prefix="snapshot.flush")
+                    others.append(self._threads.submit(_sync, self._path / each))
+                except RuntimeError:  # the interpreter ends, and starts no thread
+                    _sync(self._path / each)
             _sync(self._path / name)
         finally:
             wait(others)
@@ -248,17 +227,50 @@ class LocalStore:
             other.result()
         self._to_sync.clear()
 
-    def _submitted(self, name: str) -> Future[None]:
-        """Make a file or a folder durable in another thread, or in this one if the interpreter ends and starts none."""
+
+class RemoteFiles:
+    """Files under a URI: in an object store, or in any other file system that pyarrow or fsspec knows.
+
+    They can be read like local ones: there, too, a manifest appears as a whole or not at all, and the copy of a
+    directory gets the manifests after the files that they name. They cannot be published: a publisher must create a
+    file only if it does not exist, and none of pyarrow's file systems can do that. (For S3 they silently drop the
+    header ``If-None-Match`` and overwrite.)
+    """
+
+    is_local = False
+
+    def __init__(self, uri: str) -> None:
+        base, mark, query = uri.partition("?")
+        self._base = base.rstrip("/")
+        self._query = mark + query
+        self.place = self._base + self._query
+        self._files, path, _ = place_of(self.place)
+        self._path = path.rstrip("/")
+
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """The content of a file."""
+        with self.open(name) as file:
+            if most is not None and file.size() > most:
+                raise DamagedError(f"{self.locate(name)} is damaged: it has more than {most} bytes")
+            content: bytes = file.read()
+        return content
+
+    def open(self, name: str) -> Any:
+        """Open a file for random access."""
         try:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(4, thread_name_prefix="snapshot.flush")
-            return self._threads.submit(_sync, self._path / name)
-        except RuntimeError:
-            _sync(self._path / name)
-            done: Future[None] = Future()
-            done.set_result(None)
-            return done
+            return self._files.open_input_file(f"{self._path}/{name}")
+        except FileNotFoundError as error:  # which does not name it by its URI
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.locate(name)) from error
+
+    def locate(self, name: str) -> str:
+        """The URI of a file, for other programs."""
+        return f"{self._base}/{name}{self._query}"
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder."""
+        fs = extra("pyarrow.fs")
+        selector = fs.FileSelector(f"{self._path}/{folder}".rstrip("/"), allow_not_found=True)
+        return [each.base_name for each in self._files.get_file_info(selector)]
 
 
 def files_of(where: str | os.PathLike[str]) -> Files:
@@ -270,7 +282,7 @@ def files_of(where: str | os.PathLike[str]) -> Files:
     return RemoteFiles(os.fspath(where)) if path is None else LocalStore(path)
 
 
-def store_of(where: str | os.PathLike[str]) -> Store:
+def store_of(where: str | os.PathLike[str]) -> LocalStore:
     """The store at a path or a ``file:`` URI.
 
     :raises ValueError: the URI has another scheme

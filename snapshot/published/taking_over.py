@@ -117,7 +117,7 @@ def take_over(
         raise ValueError(f"into= is of the dialect {into.dialect.name}, not {dialect.name}")
     store = store_of(where)
     directory = Directory(store)
-    directory.require_known(known)
+    directory.require(known)
     try:
         trie, version = _content(directory, given, dialect)
         taken = claimed(directory, store, trie.dialect, lambda newest: None)

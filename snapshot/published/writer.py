@@ -45,7 +45,7 @@ from snapshot.published.manifest import (
 )
 from snapshot.published.retention import Keep, Retention
 from snapshot.published.sieve import Place, Refused
-from snapshot.published.store import Store
+from snapshot.published.store import LocalStore
 from snapshot.texts import Key
 from snapshot.topics import mirrored
 from subtrie import SubscriptionTrie, TopicStore
@@ -76,7 +76,7 @@ class Writer:
     def __init__(
         self,
         source: SubscriptionTrie | TopicStore[Any],
-        store: Store,
+        store: LocalStore,
         claimed: Claimed,
         key: Key | None,
         keep: Keep,

@@ -11,13 +11,24 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
 from snapshot.published import DataFile, Version
-from snapshot.published.contents import require_whole
-from snapshot.published.manifest import Mark
-from snapshot.source.files import feed_file, parquet_file, shaped
-from snapshot.source.instants import Instant
-from snapshot.source.limits import HAS_LIMITS, Limited, at_most, most_of
+from snapshot.published.directory import require_whole
+from snapshot.source.instants import Instant, feed_file, parquet_file, shaped
 from snapshot.source.options import Options
 from snapshot.sparks import UnsupportedError
+
+try:
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles, SupportsTriggerAvailableNow
+except ImportError:  # Spark 4.0 and 4.1 read all that there is
+    HAS_LIMITS = False
+
+    class Limited:
+        """A stream without limits."""
+else:
+    HAS_LIMITS = True
+
+    class Limited(SupportsTriggerAvailableNow):  # type: ignore[no-redef]
+        """A stream with limits. Otherwise ``availableNow`` with a limit would stop after the first batch."""
+
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,20 +69,7 @@ class _ChangeReader:
 
     def _between(self, after: int, until: int) -> list[InputPartition]:
         """Partitions of the changes from one version to another."""
-        directory = self._options.directory()
-        versions: list[Version] = []
-        before: Version | None = None
-        for number in range(after + 1, until + 1):
-            version = directory.get(number)
-            if version is None or (version.kind != "claim" and version.feed is None and version.base != number):
-                directory.version_at(number)  # raises an error that says which versions are kept
-                raise AssertionError(f"version {number} appeared while it was looked for")
-            if before is not None:
-                directory.require_order(before, version)
-            before = version
-            if version.kind != "claim":
-                versions.append(version)
-        files = [_file(version) for version in versions]
+        files = [_file(version) for version in self._options.directory().changes(after, until, first=True)]
         if not files:
             return [_Files([])]  # for no partitions, Spark calls the reader without one
         size = max(1, -(-len(files) // MOST_PARTITIONS))
@@ -142,7 +140,8 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
 
     def getDefaultReadLimit(self) -> Any:
         """How many versions go into a batch. Spark's limit for files stands for versions."""
-        return at_most(self._options.most)
+        most = self._options.most
+        return ReadAllAvailable() if most is None else ReadMaxFiles(most)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember which version is the newest: the stream ends with it."""
@@ -159,7 +158,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
             newest = min(newest, self._options.end)
         if start is None:
             return self._offset(max(newest, (self._options.start or 0) - 1))
-        most = most_of(limit)
+        most = limit.max_files if HAS_LIMITS and isinstance(limit, ReadMaxFiles) else None
         if start["version"] != NOTHING_YET and most is not None:
             newest = min(newest, start["version"] + most)
         return start if newest <= start["version"] else self._offset(newest)
@@ -189,9 +188,8 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
 
     def _require(self, offset: Offset | None) -> None:
         """Require that the directory continues the history that an offset was taken from."""
-        mark = None if offset is None else offset.get("mark")
-        if mark is not None:
-            self._options.directory().require(Mark.parse(mark))
+        if offset is not None:
+            self._options.directory().require(offset.get("mark"))
 
     def _newest(self) -> int:
         return self._options.directory().version_at(None).version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -11,9 +12,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
 from snapshot.published import DataFile, Version
-from snapshot.published.contents import require_whole
+from snapshot.published.directory import read_whole, require_whole
 from snapshot.published.store import Files
-from snapshot.source.files import feed_file, parquet_file, shaped
 from snapshot.source.options import Options
 
 if TYPE_CHECKING:
@@ -26,6 +26,36 @@ PARTITION_ROWS = 250_000
 NOT_PUSHED = ("words", "options", "snapshot_id", "taken_at")
 """Columns by which files are not filtered. Arrow cannot compare the first two; the others may be those of another
 version in the files."""
+
+
+# A feed is read by the task that needs it, and compared with its digest. A full instant is compared as a whole when a
+# query is planned; then tasks read parts of it, whose pages have checksums of their own.
+
+
+@contextmanager
+def parquet_file(store: Files, name: str) -> Iterator[Any]:
+    """Open a Parquet file that was compared with its digest before."""
+    with store.open(name) as opened:
+        yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
+
+
+def feed_file(store: Files, file: DataFile) -> Any:
+    """A Parquet file that fits into memory, compared with its digest.
+
+    :raises DamagedError: it has other bytes than were written
+    """
+    return extra("pyarrow.parquet").ParquetFile(read_whole(store, file))
+
+
+def shaped(rows: pa.Table | pa.RecordBatch, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """The columns of these names. A column that a file of an earlier version lacks is null."""
+    pa = extra("pyarrow")
+    kinds = {field.name: field.type for field in schema()}
+    has = set(rows.schema.names)
+    columns = [
+        rows.column(name) if name in has else pa.nulls(rows.num_rows, kinds.get(name, pa.string())) for name in names
+    ]
+    yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
 
 
 class _Rows(InputPartition):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot import columns, text_columns
-from snapshot.collection import HAS_GENERATIONS
+from snapshot.build import HAS_GENERATIONS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie import columns as plain
 

@@ -19,7 +19,7 @@ pytest.importorskip("pyspark.sql.datasource", reason="Spark 3.5 has no Python da
 from pyspark.sql.types import IntegerType, StringType, StructType  # noqa: E402
 
 from snapshot.source import Subscriptions  # noqa: E402
-from snapshot.source.limits import HAS_LIMITS  # noqa: E402
+from snapshot.source.changes import HAS_LIMITS  # noqa: E402
 from snapshot.source.options import TABLE, Options, Reader  # noqa: E402
 
 GOOD = {
