@@ -34,7 +34,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 
 from __future__ import annotations
 
-from snapshot.arrow import diff_to_arrow, to_arrow, to_pandas, to_reader
+from snapshot.arrow import diff_to_arrow, diff_to_spark, to_arrow, to_pandas, to_reader, to_spark
 from snapshot.build import from_arrow, from_spark
 from snapshot.environment import WorkersError
 from snapshot.matching import explain, match_spark
@@ -56,7 +56,6 @@ from snapshot.published import (
     versions,
 )
 from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, topics_per_subscriber
-from snapshot.spark import diff_to_spark, to_spark
 from snapshot.sparks import UnsupportedError
 from snapshot.sql import register
 from snapshot.storing import check_storable

@@ -10,15 +10,17 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ctrie._bulk import collector_paused
 from snapshot._extras import extra
+from snapshot.dialect_fields import KNOWN
+from snapshot.file_metadata import FileMetadata
 from snapshot.option_maps import OptionReader
 from snapshot.sparks import table_from
 from snapshot.storing import subscriber_of
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, strings_in, text_column
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS, RowError, build
 
 if TYPE_CHECKING:
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
 
 USED = ("filter", "subscriber", "options", "group", "dialect")
 """The columns that a trie is built from."""
-
-KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
-"""The dialects that a column may name."""
-
 
 HAS_GENERATIONS = getattr(sys, "_is_gil_enabled", lambda: True)()
 """The collector of a free-threaded interpreter has none."""
@@ -83,12 +81,12 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     with staying_objects():
         for batch in _reader(data):
             if len(batch):
-                building = building or Building(dialect or _named_in(batch), exact=exact)
+                building = building or Building(_of_texts(dialect or _named_in(batch)), exact=exact)
                 building.add(batch)
         if building is None:
             if dialect is None:
                 raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
-            building = Building(dialect, exact=exact)
+            building = Building(_of_texts(dialect), exact=exact)
         return building.finished()
 
 
@@ -131,24 +129,11 @@ def _named_in(batch: pa.RecordBatch) -> Dialect:
     return KNOWN[name]
 
 
-class Meaning(NamedTuple):
-    """What the texts in the rows stand for.
-
-    :param integer_subscribers: whether the subscribers are integers (else strings)
-    :param json_options: names of the options whose texts are JSON (all others are strings)
-    :param tags: whether there may be tagged texts (`snapshot.storing`)
-    """
-
-    integer_subscribers: bool = False
-    json_options: frozenset[str] = frozenset()
-    tags: bool = False
-
-
-def _meaning_of_texts(dialect: Dialect) -> Meaning:
+def _of_texts(dialect: Dialect) -> FileMetadata:
     """The meaning of texts that come without one: strings, except exclusions, and options to which the dialect gives
     another type."""
     typed = (name for name, allowed in dialect.options if not _is_text(allowed))
-    return Meaning(json_options=frozenset([EXCLUSIONS, *typed]))
+    return FileMetadata(dialect, False, frozenset([EXCLUSIONS, *typed]), rows=0)
 
 
 def _is_text(allowed: Any) -> bool:
@@ -158,18 +143,16 @@ def _is_text(allowed: Any) -> bool:
 class Building:
     """A trie being built from batches of rows.
 
-    :param meaning: what their texts stand for; None: strings, except options to which the dialect gives another type
+    :param meaning: what their texts stand for
     :param own: whether the rows come from a file that an export made: options are never null, and columns are sound
     """
 
-    def __init__(
-        self, dialect: Dialect, meaning: Meaning | None = None, *, own: bool = False, exact: bool = False
-    ) -> None:
-        self._dialect = dialect
+    def __init__(self, meaning: FileMetadata, *, own: bool = False, exact: bool = False) -> None:
+        self._dialect = meaning.dialect
         self._own = own
-        self._meaning = meaning or _meaning_of_texts(dialect)
-        self._option_reader = OptionReader(self._meaning.json_options, own=own, tags=self._meaning.tags)
-        self._bulk = build(dialect, exact=exact)
+        self._meaning = meaning
+        self._option_reader = OptionReader(meaning.json_options, own=own, tags=meaning.tags)
+        self._bulk = build(meaning.dialect, exact=exact)
 
     @property
     def rows(self) -> int:

@@ -12,9 +12,8 @@ import re
 from typing import NamedTuple
 
 from snapshot.sparks import as_utf8, is_utf8
-from subtrie import AMQP, MQTT, NATS, Dialect
+from subtrie import Dialect
 
-DIALECTS = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 NO_WORDS = "cast(array() as array<string>)"
 _EXCERPT = 60
 """How many characters of a bad topic are shown on each side of the fault, as in `TopicError`."""

@@ -85,8 +85,16 @@ class Cut(NamedTuple):
 
 
 def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
-    """Freeze ``source``. All exports of one snapshot have its name and time. It raises what `frozen` raises."""
-    trie = frozen(source)
+    """Freeze ``source``, or take it, if it is a snapshot. All exports of one snapshot have its name and time.
+
+    :raises TypeError: ``source`` is not a subscription trie
+
+    O(1), and writers do not wait; of a `TopicStore`, O(what changed in it).
+    """
+    live = mirrored(source)
+    if not isinstance(live, SubscriptionTrie):
+        raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(live).__name__}")
+    trie = live.snapshot()
     name, taken_at = trie.snapshot_id, trie.taken_at
     assert name is not None
     assert taken_at is not None
@@ -99,23 +107,12 @@ def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, Subs
     :raises TypeError: one of them is not a subscription trie
     :raises ValueError: they have different dialects
     """
-    base, cut = frozen(older), cut_of(newer)
+    base, cut = cut_of(older).trie, cut_of(newer)
     if cut.trie.dialect != base.dialect:
         raise ValueError(
             f"snapshots of different dialects have no difference: {cut.trie.dialect.name}, {base.dialect.name}"
         )
     return cut, base
-
-
-def frozen(source: SubscriptionTrie | TopicStore[Any]) -> SubscriptionTrie:
-    """Return a snapshot of ``source``, or ``source`` if it is one. O(1); writers do not wait.
-
-    :raises TypeError: ``source`` is not a subscription trie
-    """
-    source = mirrored(source)
-    if not isinstance(source, SubscriptionTrie):
-        raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(source).__name__}")
-    return source.snapshot()
 
 
 def schema() -> pa.Schema:

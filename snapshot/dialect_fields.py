@@ -1,4 +1,4 @@
-"""A dialect as fields that JSON can express, and back."""
+"""A dialect as fields that JSON can express, and back; and the dialects that have names everywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import dataclasses
 import functools
 from typing import Any, Final, get_type_hints
 
-from subtrie import Dialect
+from subtrie import AMQP, MQTT, NATS, Dialect
+
+KNOWN: Final = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
+"""The dialects that a column, a query or a mirror of topics may name."""
 
 _TYPES: Final = {kind.__name__: kind for kind in (bool, bytes, dict, float, int, list, str, tuple)}
 
@@ -22,8 +25,20 @@ def fields_of(dialect: Dialect) -> dict[str, Any]:
     >>> all(dialect_of(fields_of(dialect)) == dialect for dialect in (MQTT, NATS))
     True
     """
+    options: list[list[Any]] = []
+    for name, allowed in dialect.options:
+        if isinstance(allowed, range):
+            options.append([name, {"range": [allowed.start, allowed.stop, allowed.step]}])
+        elif isinstance(allowed, tuple):
+            options.append([name, {"values": list(allowed)}])
+        elif _TYPES.get(allowed.__name__) is allowed:
+            options.append([name, {"type": allowed.__name__}])
+        else:
+            raise TypeError(
+                f"the option {name} of the dialect is of the type {allowed!r}, which cannot be written down"
+            )
     fields = {field.name: getattr(dialect, field.name) for field in dataclasses.fields(dialect)}
-    return {**fields, "options": [[name, _allowed(name, allowed)] for name, allowed in dialect.options]}
+    return {**fields, "options": options}
 
 
 def dialect_of(fields: Any) -> Dialect:
@@ -43,16 +58,6 @@ def dialect_of(fields: Any) -> Dialect:
 def _hints() -> dict[str, Any]:
     """The types of a dialect's fields. Finding them takes longer than reading the rest of a manifest."""
     return get_type_hints(Dialect)
-
-
-def _allowed(name: str, allowed: type | range | tuple[Any, ...]) -> dict[str, Any]:
-    if isinstance(allowed, range):
-        return {"range": [allowed.start, allowed.stop, allowed.step]}
-    if isinstance(allowed, tuple):
-        return {"values": list(allowed)}
-    if _TYPES.get(allowed.__name__) is not allowed:
-        raise TypeError(f"the option {name} of the dialect is of the type {allowed!r}, which cannot be written down")
-    return {"type": allowed.__name__}
 
 
 def _read(allowed: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
+from snapshot.sparks import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,11 +27,6 @@ class WorkersError(RuntimeError):
 
 _asked: dict[str, str | None] = {}
 """Applications whose workers were asked, with what they lack."""
-
-
-def is_remote(spark: SparkSession) -> bool:
-    """Whether this is a session of Spark Connect, whose driver is another process."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def require_workers(spark: SparkSession) -> None:

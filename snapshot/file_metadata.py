@@ -59,23 +59,20 @@ class FileMetadata(NamedTuple):
         :raises ValueError: the text is not that, or has another version
         """
         try:
-            return cls._from_fields(json.loads(text))
+            fields = json.loads(text)
+            if fields["format"] not in (FORMAT, TAGGED_FORMAT):
+                raise ValueError(f"format {fields['format']!r}")
+            json_options = _typed("json_options", fields["json_options"], list)
+            return cls(
+                dialect_of(_typed("dialect", fields["dialect"], dict)),
+                _typed("integer_subscribers", fields["integer_subscribers"], bool),
+                frozenset(_typed("json_options", name, str) for name in json_options),
+                _typed("rows", fields["rows"], int),
+                fields["format"] == TAGGED_FORMAT,
+                Limits.read(fields.get("limits")),
+            )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"no metadata of format {FORMAT} or {TAGGED_FORMAT}: {error!r}") from error
-
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> FileMetadata:
-        if fields["format"] not in (FORMAT, TAGGED_FORMAT):
-            raise ValueError(f"format {fields['format']!r}")
-        json_options = _typed("json_options", fields["json_options"], list)
-        return cls(
-            dialect_of(_typed("dialect", fields["dialect"], dict)),
-            _typed("integer_subscribers", fields["integer_subscribers"], bool),
-            frozenset(_typed("json_options", name, str) for name in json_options),
-            _typed("rows", fields["rows"], int),
-            fields["format"] == TAGGED_FORMAT,
-            Limits.read(fields.get("limits")),
-        )
 
     def subscription(
         self, filter: str | None, subscriber: str | None, options: OptionTexts | None

@@ -191,14 +191,10 @@ def _take_away(held: HeldSet, gone: pa.Table) -> None:
 def names_of(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
     """The filter, subscriber and queue group of each row, which together name its subscription."""
     filters, subscribers = rows.column("filter").to_pylist(), rows.column("subscriber").to_pylist()
-    return zip(filters, subscribers, _queues(rows, dialect), strict=True)
-
-
-def _queues(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> list[str | None]:
-    if not dialect.queue_groups:
-        return [None] * rows.num_rows
-    queues: list[str | None] = extra("pyarrow.compute").map_lookup(rows.column("options"), "queue", "first").to_pylist()
-    return queues
+    queues: Iterable[str | None] = repeat(None, rows.num_rows)
+    if dialect.queue_groups:
+        queues = extra("pyarrow.compute").map_lookup(rows.column("options"), "queue", "first").to_pylist()
+    return zip(filters, subscribers, queues, strict=True)
 
 
 def _sizes(subscriptions: pa.RecordBatch) -> pa.Int64Array:

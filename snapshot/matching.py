@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from snapshot import catalyst, signatures, worker
 from snapshot._extras import extra
-from snapshot.environment import is_remote, lack_of_workers, require_workers
+from snapshot.environment import lack_of_workers, require_workers
 from snapshot.held_sets import JOINED, NUMBER
 from snapshot.messages import TOPIC_ERROR, Messages, messages_of
 from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, SetSource, source_of
 from snapshot.signatures import Signature
-from snapshot.sparks import binary_text
+from snapshot.sparks import binary_text, is_remote
 from snapshot.texts import Key
 from snapshot.worker import Job
 from subtrie import Dialect, SubscriptionTrie

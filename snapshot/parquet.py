@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from snapshot._extras import extra
-from snapshot.build import USED, Building, Meaning, from_arrow, staying_objects
+from snapshot.build import USED, Building, from_arrow, staying_objects
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
@@ -156,7 +156,7 @@ def require_text(file: pa.NativeFile, most: int) -> None:
     """
     pq = extra("pyarrow.parquet")
     opened = pq.ParquetFile(file, read_dictionary=_TEXTS)
-    places = [place for place, name in enumerate(_paths(opened)) if name in _TEXTS]
+    places = [place for place in range(len(opened.schema)) if opened.schema.column(place).path in _TEXTS]
     found = 0
     for number in range(opened.num_row_groups):
         group = opened.metadata.row_group(number)
@@ -171,10 +171,6 @@ def require_text(file: pa.NativeFile, most: int) -> None:
             found += text_in(batch)
             if found > most:
                 raise ValueError(f"more than the {most} bytes of text that were written")
-
-
-def _paths(file: Any) -> list[str]:
-    return [file.schema.column(place).path for place in range(len(file.schema))]
 
 
 _TEXTS = ["filter", "subscriber", "options.key_value.key", "options.key_value.value"]
@@ -250,8 +246,7 @@ def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limit
     metadata, digest = FileMetadata.from_json(text), Digest()
     if dialect is not None and dialect != metadata.dialect:
         raise ValueError(f"its dialect is {metadata.dialect.name}, not the {dialect.name} that was given")
-    meaning = Meaning(metadata.integer_subscribers, metadata.json_options, metadata.tags)
-    building = Building(metadata.dialect, meaning, own=True)
+    building = Building(metadata, own=True)
     for batch in _batches(file):
         for piece in pieces(batch):
             plain = piece.cast(extra("pyarrow").schema([schema().field(name) for name in piece.schema.names]))

@@ -15,7 +15,7 @@ from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import behind_group
 from snapshot.matching import Source, match_spark
 from snapshot.published import open_directory
-from snapshot.sets import SetSource, source_of
+from snapshot.sets import source_of
 from snapshot.sparks import frame_of
 from snapshot.sql import read_published
 from snapshot.texts import Key
@@ -101,8 +101,10 @@ def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> 
     require_session(spark)
     require_workers(spark)
     held = source_of(source, None, key)
-    filters = sorted({behind_group(row["filter"], held.dialect) for row in _distinct(held, spark).toLocalIterator()})
-    frame = frame_of(spark, _one_column(filters)).repartition(max(1, min(64, len(filters) // 1000)))
+    rows = held.rows(spark).select("filter").distinct().toLocalIterator()
+    filters = sorted({behind_group(row["filter"], held.dialect) for row in rows})
+    table = extra("pyarrow").table({"filter": extra("pyarrow").array(filters, extra("pyarrow").string())})
+    frame = frame_of(spark, table).repartition(max(1, min(64, len(filters) // 1000)))
     return frame.mapInArrow(
         partial(_overlaps, filters=filters, dialect=held.dialect), "filter string, other string, relation string"
     )
@@ -151,15 +153,6 @@ def _matched(
 
 def _expr(text: str) -> Column:
     return extra("pyspark.sql.functions").expr(text)  # type: ignore[no-any-return]
-
-
-def _distinct(held: SetSource, spark: SparkSession) -> DataFrame:
-    return held.rows(spark).select("filter").distinct()
-
-
-def _one_column(filters: list[str]) -> pa.Table:
-    pa = extra("pyarrow")
-    return pa.table({"filter": pa.array(filters, pa.string())})
 
 
 def _overlaps(batches: Iterator[pa.RecordBatch], *, filters: list[str], dialect: Dialect) -> Iterator[pa.RecordBatch]:

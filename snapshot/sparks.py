@@ -45,6 +45,11 @@ def require_spark(what: str, since: tuple[int, int]) -> None:
         raise UnsupportedError(what, ".".join(map(str, since)))
 
 
+def is_remote(spark: SparkSession) -> bool:
+    """Whether this is a session of Spark Connect, whose driver is another process."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
 # Arrow ----------------------------------------------------------------------------------------------------------------
 
 
@@ -89,7 +94,7 @@ def table_from(frame: DataFrame) -> pa.Table:
 
 
 def _refuse_connect(spark: Any) -> None:
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_remote(spark):
         raise UnsupportedError("Arrow in Spark Connect", "4.0")
 
 

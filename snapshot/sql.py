@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from snapshot import catalyst
 from snapshot._extras import extra
+from snapshot.dialect_fields import KNOWN
 from snapshot.environment import require_session
 from snapshot.sparks import require_spark
 from subtrie import AMQP
@@ -40,9 +41,9 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
     cases = "".join(
         f" when {catalyst.text(name)} then {catalyst.matches('filter', 'topic', dialect)}"
-        for name, dialect in catalyst.DIALECTS.items()
+        for name, dialect in KNOWN.items()
     )
-    names = ", ".join(catalyst.DIALECTS)
+    names = ", ".join(KNOWN)
     unknown = f"raise_error(concat('topic_matches knows the dialects {names}, not ', coalesce(dialect, 'null')))"
     foreign = "contains(topic, '/') or rlike(filter, '[/+>]')"
     unsaid = (

@@ -27,14 +27,14 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError, TopicStore
+from snapshot.dialect_fields import KNOWN
+from subtrie import AMQP, Dialect, SubscriptionTrie, TopicError, TopicStore
 from subtrie.tagged import form_of, has_surrogates, json_or_str, rebuilds, tagged, untagged
 
 SUFFIX: Final = " topics"
 HOLDER: Final = "retained"
 SHARED: Final = "share_prefix"
 
-_KNOWN = {dialect.name: dialect for dialect in (AMQP, MQTT, NATS)}
 _log = logging.getLogger("snapshot")
 
 
@@ -222,7 +222,7 @@ def dialect_of(mirrored: Dialect) -> Dialect:
     option, allowed = dialect.options[-1] if dialect.options else ("", ())
     if option == SHARED and isinstance(allowed, tuple):
         dialect = dataclasses.replace(dialect, share_prefix=allowed[0], options=dialect.options[:-1])
-    return _KNOWN.get(name, dialect) if dialect == _KNOWN.get(name) else dialect
+    return KNOWN.get(name, dialect) if dialect == KNOWN.get(name) else dialect
 
 
 def _options(value: object, stored_at: float) -> dict[str, Any]:

@@ -220,13 +220,15 @@ def _one_of_each_group(positions: Numbers, rows: Numbers, keys: pa.Array, held: 
     members: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
     chosen = []
     numbers = rows[order]
-    for start, subscriptions in _starts(taken(held, numbers)):
+    start = 0
+    for these, subscriptions in taken(held, numbers):
         for offset, (filter, subscriber, group) in enumerate(_grouped(subscriptions, held.dialect)):
             match = int(order[start + offset])
             if group is None:
                 chosen.append(match)
             else:
                 members.setdefault((int(positions[match]), group), []).append((subscriber, filter, match))
+        start += len(these)
     texts = keys.to_pylist()
     for (position, group), found in members.items():
         found.sort(key=lambda member: (member[0].encode(), member[1].encode()))
@@ -242,13 +244,6 @@ def place_of(key: str | None, group: str, members: int) -> int:
     0
     """
     return zlib.crc32(f"{key or ''}\0{group}".encode()) % members
-
-
-def _starts(taken: Iterator[tuple[Numbers, pa.RecordBatch]]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    start = 0
-    for numbers, subscriptions in taken:
-        yield start, subscriptions
-        start += len(numbers)
 
 
 def _grouped(rows: pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:

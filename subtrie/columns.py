@@ -195,8 +195,9 @@ def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Itera
     """
     trie: Any = newer
     for filter, group, before, after in trie._changed(older):
-        subscriber = (before if after is None else after).key
-        yield Changed(filter, group, subscriber, _options(before), _options(after))
+        held = None if before is None else before.options or _NO_OPTIONS
+        holds = None if after is None else after.options or _NO_OPTIONS
+        yield Changed(filter, group, (before if after is None else after).key, held, holds)
 
 
 def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, bytes]:
@@ -216,9 +217,3 @@ def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, 
     trie: Any = rows
     found: tuple[bytes, bytes] = trie._match_numbers(topics)
     return found
-
-
-def _options(entry: Any) -> Mapping[str, Any] | None:
-    if entry is None:
-        return None
-    return _NO_OPTIONS if entry.options is None else entry.options

@@ -104,42 +104,32 @@ def fenced_by(store: Files, who: str) -> FencedError:
 
 
 def _newest(directory: Directory, store: LocalStore, dialect: Dialect) -> Version | None:
+    """The newest version, which a claim may follow."""
     newest = directory.newest()
     if newest is None:
-        _require_unused(store)
-    elif newest.dialect != dialect:
+        others = set(store.names("")).difference(FOLDERS)
+        others.update(name for folder in (FULL, CHANGES) for name in store.names(folder) if not name.startswith("."))
+        if others:
+            raise ValueError(
+                f"{store.place} is not a published directory and has other files "
+                f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
+            )
+        return None
+    if newest.dialect != dialect:
         raise ValueError(
             f"{store.place} has subscriptions of the dialect {newest.dialect.name}, "
             f"and the trie is of {dialect.name}: publish to another directory"
         )
-    else:
-        _require_newest(directory, store, newest)
-    return newest
-
-
-def _require_newest(directory: Directory, store: LocalStore, newest: Version) -> None:
-    """Require that no manifest has a higher number, except those that were added since."""
     highest = directory.numbers()[-1]
     if highest > newest.version:
-        again = directory.newest()
+        again = directory.newest()  # which has those that were added since
         if again is None or highest > again.version:
             raise DamagedError(
                 f"{store.locate(manifest_name(highest))} does not follow the newest version, which is "
-                f"{newest.version}: "
-                "if no publisher wrote it, move it away; if one did, manifests before it are lost: restore the "
-                "directory "
-                "from a copy"
+                f"{newest.version}: if no publisher wrote it, move it away; if one did, manifests before it are lost: "
+                "restore the directory from a copy"
             )
-
-
-def _require_unused(store: LocalStore) -> None:
-    others = set(store.names("")).difference(FOLDERS)
-    others.update(name for folder in (FULL, CHANGES) for name in store.names(folder) if not name.startswith("."))
-    if others:
-        raise ValueError(
-            f"{store.place} is not a published directory and has other files "
-            f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
-        )
+    return newest
 
 
 def _attempt_to_write(store: LocalStore, newest: Version | None) -> None:

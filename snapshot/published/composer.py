@@ -172,52 +172,42 @@ class Composer:
     def _feed(
         self, cut: Cut, number: int, changes: Iterator[Changed], written: list[DataFile]
     ) -> tuple[DataFile, Written]:
-        found: list[Written] = []
         name = data_name(CHANGES, number, self._epoch)
-        size, digest = self._store.produce(name, lambda path: found.append(write_feed(path, changes, cut, number)))
-        file = DataFile(name, found[0].rows, size, digest, found[0].text)
+        content, size, digest = self._store.produce(name, lambda path: write_feed(path, changes, cut, number))
+        file = DataFile(name, content.rows, size, digest, content.text)
         written.append(file)
-        return file, found[0]
+        return file, content
 
     def _full(
-        self,
-        cut: Cut,
-        number: int,
-        sieve: Sieve,
-        written: list[DataFile],
-        kinds: Kinds | None = None,
+        self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile], kinds: Kinds | None = None
     ) -> tuple[DataFile, Kinds]:
         """Write a full instant.
 
         :param kinds: the types of columns that are given; None: those that suit the set
         """
-        written_text = 0
-        types: tuple[int, Kinds]
 
-        def make(path: str) -> None:
-            nonlocal written_text, types
+        def make(path: str) -> tuple[int, int, Kinds]:
+            """Return how many bytes of text the file has, how many rows, and the types of its columns."""
             rows = functools.partial(sieve.rows, cut.trie)
             if kinds is not None:
-                written_text = write_stored(cut, path, rows, kinds)
-                types = kinds_in(path)[0], kinds
-                return
+                text = write_stored(cut, path, rows, kinds)
+                return text, kinds_in(path)[0], kinds
             try:
-                written_text = write_plain(cut, path, sieve.key)
-                types = kinds_in(path)
-                if types[1].are_few() or self._strict:
-                    return
+                text = write_plain(cut, path, sieve.key)
+                count, found = kinds_in(path)
+                if found.are_few() or self._strict:
+                    return text, count, found
             except (OSError, MemoryError):
                 raise
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-            written_text = write_stored(cut, path, rows)
-            types = kinds_in(path)
+            text = write_stored(cut, path, rows)
+            return text, *kinds_in(path)
 
         name = data_name(FULL, number, self._epoch)
-        size, digest = self._store.produce(name, make)
-        count, found = types
-        file = DataFile(name, count, size, digest, written_text)
+        (text, count, found), size, digest = self._store.produce(name, make)
+        file = DataFile(name, count, size, digest, text)
         written.append(file)
         return file, found
 

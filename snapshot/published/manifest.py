@@ -237,7 +237,9 @@ def from_json(text: bytes, number: int, where: str) -> Version:
         )
     try:
         if written > 1:
-            _verify(text)
+            body = text[:-_CHECKSUM_BYTES]
+            if text != body + _checksum_of(body):
+                raise ValueError("its checksum is that of other bytes")
             fields = _known(Version, fields)
         version = Version(**{**fields, **_read(fields), "format": written, "digest": digest_of(text)})
         _check(version, number)
@@ -249,12 +251,6 @@ def from_json(text: bytes, number: int, where: str) -> Version:
 
 
 _CURE = "restore it from a copy, or publish to a new directory"
-
-
-def _verify(text: bytes) -> None:
-    body = text[:-_CHECKSUM_BYTES]
-    if text != body + _checksum_of(body):
-        raise ValueError("its checksum is that of other bytes")
 
 
 def _known(kind: Any, fields: dict[str, Any]) -> dict[str, Any]:
@@ -306,15 +302,15 @@ def _check(version: Version, number: int) -> None:
             raise TypeError(f"it describes a file as {file!r}")
 
 
-_origins: WeakKeyDictionary[SubscriptionTrie, Mark] = WeakKeyDictionary()
+_origins: WeakKeyDictionary[SubscriptionTrie, Version] = WeakKeyDictionary()
 
 
 def note_origin(trie: SubscriptionTrie, version: Version) -> None:
     """Note that a trie contains everything up to a version."""
-    _origins[trie] = version.marked()
+    _origins[trie] = version
 
 
-def origin_of(trie: SubscriptionTrie) -> Mark | None:
+def origin_of(trie: SubscriptionTrie) -> Version | None:
     """The version of which a trie has the content, or with which it began, in this process; None if there is none, as
     for a fork or a snapshot of such a trie."""
     return _origins.get(trie)

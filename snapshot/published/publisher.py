@@ -216,14 +216,16 @@ class Publisher:
     @property
     def version(self) -> int | None:
         """The number of the newest version, as far as this publisher knows; None if there is none."""
-        return self._writer.version
+        newest = self._writer.published
+        return None if newest is None else newest.version.version
 
     @property
     def mark(self) -> str | None:
         """A text that names the newest version, as far as this publisher knows, for ``known=`` of `restore`, `follow`
         and `take_over`; None if there is none. Kept in another place, it shows later whether the directory was
         replaced by an older copy."""
-        return self._writer.mark
+        newest = self._writer.published
+        return None if newest is None else newest.version.mark
 
     def close(self) -> None:
         """Stop publishing. With ``every`` or ``changes``, the changes since the last version are published first.
@@ -272,11 +274,11 @@ class Publisher:
 
     def _has_enough(self) -> bool:
         """Whether there are as many changes as were asked for."""
-        instant = self._writer.instant
-        if self._changes is None or instant is None:
+        newest = self._writer.published
+        if self._changes is None or newest is None or newest.instant is None:
             return False
         mirrored(self._source)
-        return sum(1 for _ in itertools.islice(self._trie.diff(instant), self._changes)) == self._changes
+        return sum(1 for _ in itertools.islice(self._trie.diff(newest.instant), self._changes)) == self._changes
 
     def _tried(self) -> float:
         """Publish; return for how long to wait afterwards."""

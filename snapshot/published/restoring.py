@@ -12,7 +12,7 @@ from snapshot.parquet import load_set
 from snapshot.published.directory import Directory, open_directory, require_bytes, require_whole
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
-from snapshot.published.manifest import DataFile, Version, note_origin
+from snapshot.published.manifest import Version, note_origin
 from snapshot.topics import of_kind, topics_of
 from subtrie import SubscriptionTrie, TopicStore
 
@@ -113,7 +113,11 @@ def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
     """
     full, feeds = directory.parts(version)
     assert full.full is not None
-    trie = _load(directory, full.full)
+    require_whole(directory.store, full.full)
+    try:
+        trie = load_set(directory.locate(full.full))[0]
+    except (ValueError, extra("pyarrow").ArrowException) as error:
+        raise DamagedError(f"{directory.locate(full.full)}: {error}") from error
     if trie.dialect != version.dialect:
         raise DamagedError(
             f"{directory.locate(full.full)} has the dialect {trie.dialect.name}, not that of its manifest"
@@ -140,14 +144,6 @@ def _verify_all(directory: Directory, version: Version) -> None:
     for file in (full.full, *(each.feed for each in feeds)):
         assert file is not None
         require_bytes(directory.store, file)
-
-
-def _load(directory: Directory, file: DataFile) -> SubscriptionTrie:
-    require_whole(directory.store, file)
-    try:
-        return load_set(directory.locate(file))[0]
-    except (ValueError, extra("pyarrow").ArrowException) as error:
-        raise DamagedError(f"{directory.locate(file)}: {error}") from error
 
 
 def lost(version: Version, missing: FileNotFoundError, directory: Directory) -> DamagedError:

@@ -80,7 +80,9 @@ class Retention:
             if not self._removes or not self._there or self._there[0] >= needed:
                 return
             number = self._there[0]
-            version = _found(directory, number)
+            version = None
+            with contextlib.suppress(DamagedError):  # then the next publisher removes the files that it named
+                version = directory.get(number)
             if version is None or not version.stays:
                 store.remove(manifest_name(number))
                 for file in () if version is None else version.files():
@@ -103,14 +105,6 @@ class Retention:
 def _kept(version: Version) -> _Kept:
     assert version.base is not None
     return _Kept(version.version, version.time, version.base, monotonic())
-
-
-def _found(directory: Directory, number: int) -> Version | None:
-    """The manifest to be removed; None if it is damaged. Then the next publisher removes the files that it named."""
-    try:
-        return directory.get(number)
-    except DamagedError:
-        return None
 
 
 def sweep(store: LocalStore, present: Iterable[Version], epoch: int, own: str) -> bool:

@@ -140,7 +140,8 @@ class Sieve:
     def _effective(self) -> Iterator[Changed]:
         """The changes from what was published: of subscriptions that were set aside, nothing was. Those that could not
         have their key come again, since another subscriber may have left it."""
-        again = {place: one for place, one in self._before.items() if self._is_of_key(place)}
+        ledger = self._ledger
+        again = {place: one for place, one in self._before.items() if ledger is not None and ledger.lacks(place[2])}
         for change in self._raw():
             place = self._place(change)
             again.pop(place, None)
@@ -152,9 +153,6 @@ class Sieve:
                 yield change._replace(before=None)
         for (filter, group, subscriber), one in again.items():
             yield Changed(filter, group, subscriber, None, one.options)
-
-    def _is_of_key(self, place: Place) -> bool:
-        return self._ledger is not None and self._ledger.lacks(place[2])
 
     def _place(self, change: Changed) -> Place:
         subscriber = change.subscriber

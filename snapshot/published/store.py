@@ -15,12 +15,14 @@ import stat
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from snapshot._extras import extra
 from snapshot.paths import place_of
 from snapshot.published.errors import DamagedError
+
+Made = TypeVar("Made")
 
 TRIAL_BYTES = 64 * 1024
 """How many bytes a publisher must be able to write into each folder before it claims a directory."""
@@ -137,14 +139,14 @@ class LocalStore:
         finally:
             os.close(file)
 
-    def produce(self, name: str, make: Callable[[str], None]) -> tuple[int, str]:
+    def produce(self, name: str, make: Callable[[str], Made]) -> tuple[Made, int, str]:
         """Let `make` write a file under a name that nothing else uses. No reader looks for it before a manifest does.
 
-        Returns its size and the SHA-256 digest of its bytes. After an error, no file is left.
+        Returns what `make` does, the file's size, and the SHA-256 digest of its bytes. After an error, no file is left.
         """
         path = self._path / name
         try:
-            make(str(path))
+            made = make(str(path))
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 size = file.tell()
@@ -152,7 +154,7 @@ class LocalStore:
             self.remove(name)
             raise
         self._to_sync[name] = None
-        return size, digest
+        return made, size, digest
 
     def settle(self, folder: str) -> None:
         """Make the files created in a folder durable."""

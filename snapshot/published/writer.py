@@ -69,6 +69,8 @@ class _Attempt(NamedTuple):
 class Writer:
     """The only writer of a directory, until another one claims it. Not for two threads at once.
 
+    `published` is the newest version; None if there is none. `refused` are the subscriptions that it lacks.
+
     :param claimed: the directory, which belongs to this writer
     :param instant: the content of the last version, if this process knows it
     """
@@ -96,22 +98,7 @@ class Writer:
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
         self._attempt: _Attempt | None = None
-        self._published = _last(claimed, instant)
-
-    @property
-    def instant(self) -> SubscriptionTrie | None:
-        """The instant published last; None until this writer has published one."""
-        return None if self._published is None else self._published.instant
-
-    @property
-    def version(self) -> int | None:
-        """The number of the newest version; None if there is none."""
-        return None if self._published is None else self._published.version.version
-
-    @property
-    def mark(self) -> str | None:
-        """The mark of the newest version; None if there is none."""
-        return None if self._published is None else self._published.version.mark
+        self.published = _last(claimed, instant)
 
     def publish(self) -> Version:
         """Publish the trie's present content, unless nothing has changed; return the version with that content.
@@ -121,7 +108,7 @@ class Writer:
         self._settle()
         cut = cut_of(self._source)
         cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
-        last, number = self._published, self._previous.version + 1
+        last, number = self.published, self._previous.version + 1
         ledger = None if self._key is None else self._restored_ledger(self._key)
         try:
             fields, trial, refused = self._composer.compose(cut, number, last, ledger, self.refused)
@@ -132,8 +119,8 @@ class Writer:
             self._commit(self._attempted(cut, number, fields, trial, refused))
         elif last is not None:
             self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial, refused))
-        assert self._published is not None
-        return self._published.version
+        assert self.published is not None
+        return self.published.version
 
     def close(self) -> None:
         """Clear the desk. Nothing can be published afterwards."""
@@ -161,7 +148,7 @@ class Writer:
                 **process(),
             )
         )
-        last = self._published if version.full is None else None
+        last = self.published if version.full is None else None
         manifests, changes = (0, 0) if last is None else (last.manifests + 1, last.rows + version.changes)
         return _Attempt(version, text, Published(version, cut.trie, manifests, changes), trial, refused)
 
@@ -178,7 +165,7 @@ class Writer:
                 self._store.create(name, attempt.text, scratch)
         except (FileExistsError, FileNotFoundError):  # its number may be taken, and its desk or its files removed
             self._settle()
-            if not self._has_desk():
+            if self._desk.rpartition("/")[2] not in self._store.names(VERSIONS):
                 raise self._fenced(self._previous) from None
             raise
         self._committed(attempt)
@@ -245,9 +232,6 @@ class Writer:
         _log.warning("%s was damaged, or no manifest, and was renamed", self._store.locate(name))
         return True
 
-    def _has_desk(self) -> bool:
-        return self._desk.rpartition("/")[2] in self._store.names(VERSIONS)
-
     def _fenced(self, by: Version) -> FencedError:
         if by is self._previous:
             desk = self._store.locate(self._desk)
@@ -278,7 +262,7 @@ class Writer:
 
     def _adopt(self, attempt: _Attempt) -> None:
         ledger, self._ledger = self._ledger, None
-        self._published = attempt.published
+        self.published = attempt.published
         self._previous = attempt.version
         note_origin(self._trie, attempt.published.version)
         if attempt.refused:
@@ -306,9 +290,8 @@ class Writer:
         """The keys of what is published. They are made anew if an interrupt came while they were booked."""
         if self._ledger is None:
             ledger = Ledger(key)
-            instant = self.instant
-            if instant is not None:
-                ledger.book(ledger.trial(all_added(instant)))
+            if self.published is not None and self.published.instant is not None:
+                ledger.book(ledger.trial(all_added(self.published.instant)))
             self._ledger = ledger
         return self._ledger
 

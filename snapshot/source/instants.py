@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +108,7 @@ class Instant(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, _Rows)
-        ds, store = extra("pyarrow.dataset"), self._options.directory().store
+        ds, pc, store = extra("pyarrow.dataset"), extra("pyarrow.compute"), self._options.directory().store
         changed = [feed_file(store, file).read() for file in partition.feeds]
         if partition.full is None:
             rows = _brought(changed, partition.queues, _expression(self._wanted))
@@ -116,7 +118,9 @@ class Instant(DataSourceReader):
         with store.open(partition.full.path) as opened:
             fragment = ds.ParquetFileFormat().make_fragment(opened, row_groups=partition.groups or None)
             for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
-                kept = batch if gone is None else batch.filter(_not_in(_row_names(batch, partition.queues), gone))
+                kept = batch
+                if gone is not None:
+                    kept = batch.filter(pc.invert(pc.is_in(_row_names(batch, partition.queues), value_set=gone)))
                 yield from shaped(partition.stamped(kept), self._names)
 
 
@@ -126,43 +130,31 @@ class FilteredInstant(Instant):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Take the filters that Parquet's statistics help with; Spark applies all of them again."""
         for filter in filters:
-            operator = _OPERATORS.get(type(filter).__name__)
-            attribute = getattr(filter, "attribute", None)
-            if operator is not None and attribute is not None and len(attribute) == 1:
+            kind, attribute = type(filter).__name__, getattr(filter, "attribute", None)
+            if kind in _TESTS and attribute is not None and len(attribute) == 1:
                 name = attribute[0]
                 if name in schema().names and name not in NOT_PUSHED:
-                    self._wanted.append((name, operator, getattr(filter, "value", None)))
+                    self._wanted.append((name, kind, getattr(filter, "value", None)))
             yield filter
 
 
-_OPERATORS = {
-    "EqualTo": "=",
-    "In": "in",
-    "LessThan": "<",
-    "LessThanOrEqual": "<=",
-    "GreaterThan": ">",
-    "GreaterThanOrEqual": ">=",
-    "StringStartsWith": "starts",
+_TESTS: dict[str, Callable[[Any, Any], Any]] = {
+    "EqualTo": operator.eq,
+    "In": lambda field, values: field.isin(list(values)),
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "StringStartsWith": lambda field, start: extra("pyarrow.compute").starts_with(field, start),
 }
-"""By the name of Spark's class of filters."""
+"""What a filter of Spark asks of a field, by the name of the filter's class."""
 
 
 def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
-    pc = extra("pyarrow.compute")
-    found = None
-    for name, operator, value in wanted:
-        field = pc.field(name)
-        one = {
-            "=": lambda f, v: f == v,
-            "in": lambda f, v: f.isin(list(v)),
-            "<": lambda f, v: f < v,
-            "<=": lambda f, v: f <= v,
-            ">": lambda f, v: f > v,
-            ">=": lambda f, v: f >= v,
-            "starts": lambda f, v: pc.starts_with(f, v),
-        }[operator](field, value)
-        found = one if found is None else found & one
-    return found
+    """Arrow's expression for filters: the name of a column, that of the filter's class, and the filter's value."""
+    field = extra("pyarrow.compute").field
+    tests = [_TESTS[kind](field(name), value) for name, kind, value in wanted]
+    return functools.reduce(operator.and_, tests) if tests else None
 
 
 def _groups_of(store: Files, full: DataFile) -> list[list[int]]:
@@ -196,11 +188,6 @@ def _changed_names(changed: list[pa.Table], queues: bool) -> Any:
     if not changed:
         return None
     return pa.concat_arrays([chunk for table in changed for chunk in _row_names(table, queues).chunks])
-
-
-def _not_in(names: Any, gone: Any) -> Any:
-    pc = extra("pyarrow.compute")
-    return pc.invert(pc.is_in(names, value_set=gone))
 
 
 def _brought(changed: list[pa.Table], queues: bool, expression: Any) -> pa.Table:
