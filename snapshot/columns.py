@@ -57,6 +57,9 @@ BATCH_ROWS = 64 * 1024
 BATCH_TEXT = 64 * 1024 * 1024
 """How many bytes the texts of a record batch have together, at most; its last row may exceed this."""
 
+MOST_TEXT = 2**31 - 1
+"""How many bytes a column of texts holds."""
+
 STEP = 2048
 """How many rows are filled at a time, which takes about two milliseconds. Ctrl-C takes effect between two steps."""
 
@@ -197,13 +200,15 @@ def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
 def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], int, pa.RecordBatch]]:
     """``rows`` as batches of `schema`, in their order: each batch with its rows and how many bytes of text they have.
 
-    :raises ValueError: a text cannot be encoded as UTF-8
+    :raises ValueError: a text cannot be encoded as UTF-8, or the texts of a row do not fit into a column
     """
     some: list[Row] = []
     text = 0
     for row in rows:
         topic_filter, subscriber, options, *_ = row
         text += len("".join((topic_filter, subscriber, *options, *filter(None, options.values()))).encode())
+        if text > MOST_TEXT:
+            raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
         some.append(row)
         if len(some) == BATCH_ROWS or text >= BATCH_TEXT:
             yield some, text, _batch_of(some, cut)

@@ -18,13 +18,14 @@ A value without any of these forms is refused like an option without one: a `Pub
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import logging
 import math
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.dialect_fields import KNOWN
@@ -86,11 +87,13 @@ class Mirror:
         store = self._store()
         if store is not None:
             with self._one_at_a_time:
-                if store.max_age is not None and self.trie is not None:
-                    _expire(store)
+                if store.max_age is not None:
+                    with contextlib.suppress(TypeError):  # a snapshot
+                        store.expire()
                 now = store.snapshot()
                 if self._may_have_more:
-                    self._write((entry, None) for entry in self._gone(now))
+                    held = self.trie.snapshot().subscriptions()
+                    self._write(((each.filter,), None) for each in held if each.filter not in now)
                     self._may_have_more = False
                 self._write(now.changes(self._seen))
                 self._seen = now
@@ -102,17 +105,13 @@ class Mirror:
         assert store is not None
         with self._one_at_a_time:
             # What was removed comes first, since a store with limits might make room for the rest by itself.
-            for removes in (True, False):
-                for change in self.trie.diff(before):
-                    held = change.subscription
-                    if (change.kind == "removed") is not removes:
-                        continue
-                    if removes:
-                        store.pop(held.filter, None)
-                    else:
-                        store.put(held.filter, *_entry(held.options))
-            self._seen = store.snapshot()
-            self._may_have_more = limits_of(store) != Limits()
+            for change in self.trie.diff(before):
+                if change.kind == "removed":
+                    store.pop(change.subscription.filter, None)
+            for change in self.trie.diff(before):
+                if change.kind != "removed":
+                    store.put(change.subscription.filter, *_entry(change.subscription.options))
+            self._note(store)
 
     def settle(self) -> None:
         """Give the store the content of the trie, whatever else was written to it. O(topics)."""
@@ -127,14 +126,12 @@ class Mirror:
                     del wanted[topic]
             for topic, options in wanted.items():
                 store.put(topic, *_entry(options))
-            self._seen = store.snapshot()
-            self._may_have_more = limits_of(store) != Limits()
+            self._note(store)
 
-    def _gone(self, now: TopicStore[Any]) -> Iterator[tuple[str, None, None]]:
-        """The topics of the trie that the store does not have."""
-        for held in self.trie.snapshot().subscriptions():
-            if held.filter not in now:
-                yield held.filter, None, None
+    def _note(self, store: TopicStore[Any]) -> None:
+        """Note that the store has been given what the trie has."""
+        self._seen = store.snapshot()
+        self._may_have_more = limits_of(store) != Limits()
 
     def _write(self, changes: Iterable[tuple[Any, Any]]) -> None:
         for old, new in changes:
@@ -146,13 +143,6 @@ class Mirror:
                     self.trie.subscribe(topic, HOLDER, **_options(new[1], new[2]))
             except TopicError as error:
                 _log.error("the topic %r is not stored: %s", topic, error)
-
-
-def _expire(store: TopicStore[Any]) -> None:
-    try:
-        store.expire()
-    except TypeError:  # a snapshot
-        return
 
 
 # Mirrors are found by their stores, which have no hash. A mirror goes with its store.

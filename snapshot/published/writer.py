@@ -262,19 +262,19 @@ class Writer:
 
     def _adopt(self, attempt: _Attempt) -> None:
         ledger, self._ledger = self._ledger, None
+        before, self.refused = self.refused, attempt.refused
         self.published = attempt.published
         self._previous = attempt.version
         note_origin(self._trie, attempt.published.version)
-        if attempt.refused:
-            self._report(attempt.refused)
-        self.refused = attempt.refused
+        if self.refused:
+            self._report(before)
         if ledger is not None and attempt.trial is not None:
             ledger.book(attempt.trial)
         self._ledger = ledger
 
-    def _report(self, refused: Mapping[Place, Refused]) -> None:
-        """Log the subscriptions that were set aside in this version."""
-        new = [one for place, one in refused.items() if place not in self.refused]
+    def _report(self, before: Mapping[Place, Refused]) -> None:
+        """Log the subscriptions that were set aside in this version, and not before."""
+        new = [one for place, one in self.refused.items() if place not in before]
         for one in new[:MOST_LOGGED]:
             _log.warning(
                 "%s: a subscription was set aside, since it cannot be stored: filter %.200r, subscriber %.200s: %.300s",

@@ -177,6 +177,30 @@ class TestChanges:
         ]
         trie.check()
 
+    def test_with_long_texts_are_in_several_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(columns, "BATCH_TEXT", 100)
+        trie = trie_of(MQTT, [(f"long/{'x' * 30}/{n}", f"s{n}", {"n": n, "m": "é"}) for n in range(20)])
+        table = snapshot.diff_to_arrow(trie, SubscriptionTrie(MQTT))
+        assert {len(batch) for batch in table.to_batches()} == {3, 2}
+        assert sorted(table["subscriber"].to_pylist()) == sorted(f"s{n}" for n in range(20))
+
+    def test_that_no_column_holds_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(columns, "MOST_TEXT", 100)
+        trie = trie_of(AMQP, [("a", "s", {"n": "x" * 101})])
+        with pytest.raises(ValueError, match="more than 2 GiB"):
+            snapshot.diff_to_arrow(trie, SubscriptionTrie(AMQP))
+
+    @given(sets())
+    def test_of_every_trie_have_the_columns_of_its_set(self, given: tuple[Dialect, list[Row]]) -> None:
+        trie = trie_of(*given)
+        difference = snapshot.diff_to_arrow(trie, SubscriptionTrie(trie.dialect))
+        difference.validate(full=True)
+        own = ["snapshot_id", "taken_at"]
+        found = difference.drop_columns([*own, "old_options", "new_options", "change"])
+        whole = snapshot.to_arrow(trie).drop_columns(own)
+        assert found.schema == whole.schema
+        assert sorted(map(str, found.to_pylist())) == sorted(map(str, whole.to_pylist()))
+
     def test_of_nothing_are_no_rows(self) -> None:
         trie = trie_of(AMQP, [("a", "s", {})])
         assert len(snapshot.diff_to_arrow(trie, trie.snapshot())) == 0
