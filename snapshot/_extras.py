@@ -12,7 +12,8 @@ EXTRAS = {"pyarrow": "arrow", "fsspec": "fsspec"}
 def extra(module: str) -> Any:
     """Import ``module``, which belongs to an extra.
 
-    :raises ImportError: it is not installed; the message names the command that installs it
+    Raises:
+        ImportError: it is not installed; the message names the command that installs it.
     """
     try:
         return importlib.import_module(module)

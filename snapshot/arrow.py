@@ -23,13 +23,18 @@ if TYPE_CHECKING:
 def to_arrow(source: SubscriptionTrie | TopicStore[Any], *, key: Key | None = None) -> pa.Table:
     """All subscriptions of one instant as an Arrow table.
 
-    :param source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`)
-    :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
-    :returns: a table with the columns of `snapshot.columns`, one row for each subscription, in no particular order
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer
-        and there is no ``key``
-    :raises ValueError: two subscribers have the same key
+    Args:
+        source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`).
+        key: turns a subscriber into a string; needed unless all subscribers are strings or integers.
+
+    Returns:
+        A table with the columns of `snapshot.columns`, one row for each subscription, in no particular order.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer and there
+            is no ``key``.
+        ValueError: two subscribers have the same key.
 
     O(n). The snapshot of a live trie is the linearization point. Writers never wait.
 
@@ -51,11 +56,16 @@ def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordB
     Anything that takes an Arrow stream can read it: ``polars.from_arrow(reader)``, ``duckdb.from_arrow(reader)``,
     ``reader.read_pandas()``, ``pyarrow.dataset.write_dataset(reader, ...)``. Only one thread may read at a time.
 
-    :param source: a subscription trie, or a snapshot of one
-    :param key: as for `to_arrow`
-    :returns: a reader of the batches of `to_arrow`
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is not a subscription trie
+    Args:
+        source: a subscription trie, or a snapshot of one.
+        key: as for `to_arrow`.
+
+    Returns:
+        A reader of the batches of `to_arrow`.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        TypeError: ``source`` is not a subscription trie.
 
     The call is O(1). It is the linearization point: the rows are those of its instant, whenever they are read. The
     reader raises the errors of `to_arrow` for a subscriber or an option. It takes memory for one batch of 65,536 rows
@@ -78,7 +88,8 @@ def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordB
 def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.DataFrame:
     """All subscriptions of one instant as a pandas data frame: `to_arrow`, with options as dictionaries.
 
-    :raises ImportError: pyarrow or pandas is not installed
+    Raises:
+        ImportError: pyarrow or pandas is not installed.
     """
     extra("pandas")
     frame: pandas.DataFrame = to_arrow(source, key=key).to_pandas(maps_as_pydicts="strict")
@@ -88,14 +99,19 @@ def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.Dat
 def diff_to_arrow(newer: SubscriptionTrie, older: SubscriptionTrie, *, key: Key | None = None) -> pa.Table:
     """What changed between two snapshots, as an Arrow table.
 
-    :param newer: the later snapshot, or the trie itself
-    :param older: the earlier snapshot, or any trie with the same dialect, such as one from `load`
-    :param key: as for `to_arrow`
-    :returns: the columns of `to_arrow`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer
-        and there is no ``key``
-    :raises ValueError: the two have different dialects, or two subscribers have the same key
+    Args:
+        newer: the later snapshot, or the trie itself.
+        older: the earlier snapshot, or any trie with the same dialect, such as one from `load`.
+        key: as for `to_arrow`.
+
+    Returns:
+        The columns of `to_arrow`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`).
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer and
+            there is no ``key``.
+        ValueError: the two have different dialects, or two subscribers have the same key.
 
     Time and memory are proportional to the changes if both are snapshots of one trie, otherwise to the two sizes.
 
@@ -114,14 +130,19 @@ def diff_to_arrow(newer: SubscriptionTrie, older: SubscriptionTrie, *, key: Key 
 def to_spark(source: SubscriptionTrie, spark: SparkSession, *, key: Key | None = None) -> DataFrame:
     """All subscriptions of one instant as a Spark data frame.
 
-    :param source: a subscription trie, or a snapshot of one
-    :param spark: the session
-    :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
-    :returns: a data frame with the columns of `snapshot.columns`, one row for each subscription
-    :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer
-        and there is no ``key``
-    :raises ValueError: two subscribers have the same key
+    Args:
+        source: a subscription trie, or a snapshot of one.
+        spark: the session.
+        key: turns a subscriber into a string; needed unless all subscribers are strings or integers.
+
+    Returns:
+        A data frame with the columns of `snapshot.columns`, one row for each subscription.
+
+    Raises:
+        ImportError: pyarrow or pyspark is not installed.
+        TypeError: ``source`` is not a subscription trie, or a subscriber is neither a string nor an integer and there
+            is no ``key``.
+        ValueError: two subscribers have the same key.
 
     O(n). This process holds the whole set once as Arrow, and Spark's driver holds it once more. `write` a set that is
     too large for that, and let Spark read the file. The linearization point is that of `to_arrow`.
@@ -136,15 +157,20 @@ def diff_to_spark(
 ) -> DataFrame:
     """What changed between two snapshots, as a Spark data frame.
 
-    :param newer: the later snapshot, or the trie itself
-    :param older: the earlier snapshot, or any trie with the same dialect, such as one from `load`
-    :param spark: the session
-    :param key: as for `to_spark`
-    :returns: the columns of `to_spark`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`)
-    :raises ImportError: pyarrow or pyspark is not installed
-    :raises TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer
-        and there is no ``key``
-    :raises ValueError: the two have different dialects, or two subscribers have the same key
+    Args:
+        newer: the later snapshot, or the trie itself.
+        older: the earlier snapshot, or any trie with the same dialect, such as one from `load`.
+        spark: the session.
+        key: as for `to_spark`.
+
+    Returns:
+        The columns of `to_spark`, and ``old_options``, ``new_options`` and ``change`` (see `snapshot.columns`).
+
+    Raises:
+        ImportError: pyarrow or pyspark is not installed.
+        TypeError: one of the two is not a subscription trie, or a subscriber is neither a string nor an integer and
+            there is no ``key``.
+        ValueError: the two have different dialects, or two subscribers have the same key.
 
     Time and memory are proportional to the changes if both are snapshots of one trie, otherwise to the two sizes.
     """

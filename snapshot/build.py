@@ -55,18 +55,24 @@ def staying_objects() -> Iterator[None]:
 def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
     """Build a subscription trie from columns.
 
-    :param data: a ``pyarrow`` table, record batch or reader of batches, or anything else that exports an Arrow stream,
-        such as a Polars or DuckDB frame. It needs the columns ``filter`` and ``subscriber``, text without nulls. It may
-        have ``options``, a map of text to text; ``group``, text; and ``dialect``, text. Other columns are ignored
-    :param dialect: the dialect. None: the one that the column ``dialect`` names, which is AMQP, MQTT or NATS
-    :param exact: as for `SubscriptionTrie`
-    :returns: a new, writable trie. All subscribers are strings. So are all options, except those to which the dialect
-        gives another type
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``data`` is none of these
-    :raises TopicError: the dialect refuses a filter; this error and the next name the row
-    :raises ValueError: the buffers of the data contradict themselves; a column is missing or has another type; a null;
-        a subscription that occurs twice; a row of another dialect, or in a group that its filter does not name
+    Args:
+        data: a ``pyarrow`` table, record batch or reader of batches, or anything else that exports an Arrow stream,
+            such as a Polars or DuckDB frame. It needs the columns ``filter`` and ``subscriber``, text without nulls. It
+            may have ``options``, a map of text to text; ``group``, text; and ``dialect``, text. Other columns are
+            ignored.
+        dialect: the dialect. None: the one that the column ``dialect`` names, which is AMQP, MQTT or NATS.
+        exact: as for `SubscriptionTrie`.
+
+    Returns:
+        A new, writable trie. All subscribers are strings. So are all options, except those to which the dialect gives
+        another type.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        TypeError: ``data`` is none of these.
+        TopicError: the dialect refuses a filter; this error and the next name the row.
+        ValueError: the buffers of the data contradict themselves; a column is missing or has another type; a null; a
+            subscription that occurs twice; a row of another dialect, or in a group that its filter does not name.
 
     O(n). It takes memory for the trie and, meanwhile, for all filters and some 100 bytes a row besides the data.
     Python's cycle collector pauses meanwhile, in all threads.
@@ -96,7 +102,8 @@ def from_spark(frame: DataFrame, dialect: Dialect | None = None, *, exact: bool 
     The driver collects the rows as Arrow and holds them once, besides the trie. If they do not fit, let Spark write
     Parquet, and `load` that. It raises what `from_arrow` raises.
 
-    :raises ImportError: pyarrow or pyspark is not installed
+    Raises:
+        ImportError: pyarrow or pyspark is not installed.
     """
     extra("pyspark.sql")
     wanted = [name for name in USED if name in frame.columns]
@@ -143,8 +150,9 @@ def _is_text(allowed: Any) -> bool:
 class Building:
     """A trie being built from batches of rows.
 
-    :param meaning: what their texts stand for
-    :param own: whether the rows come from a file that an export made: options are never null, and columns are sound
+    Args:
+        meaning: what their texts stand for.
+        own: whether the rows come from a file that an export made: options are never null, and columns are sound.
     """
 
     def __init__(self, meaning: FileMetadata, *, own: bool = False, exact: bool = False) -> None:
@@ -162,8 +170,9 @@ class Building:
     def add(self, batch: pa.RecordBatch) -> None:
         """Add rows.
 
-        :raises ValueError: a column is missing or has another type, a null, another dialect, or a group that is not
-            the filter's
+        Raises:
+            ValueError: a column is missing or has another type, a null, another dialect, or a group that is not the
+                filter's.
         """
         if not self._own:
             require_sound(batch, USED)
@@ -195,7 +204,8 @@ class Building:
     def finished(self) -> SubscriptionTrie:
         """The trie.
 
-        :raises ValueError: any other fault that `from_arrow` names; a TopicError is one
+        Raises:
+            ValueError: any other fault that `from_arrow` names; a TopicError is one.
         """
         trie: SubscriptionTrie = self._bulk.finished()
         return trie

@@ -90,7 +90,8 @@ class Cut(NamedTuple):
 def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
     """Freeze ``source``, or take it, if it is a snapshot. All exports of one snapshot have its name and time.
 
-    :raises TypeError: ``source`` is not a subscription trie
+    Raises:
+        TypeError: ``source`` is not a subscription trie.
 
     O(1), and writers do not wait; of a `TopicStore`, O(what changed in it).
     """
@@ -107,8 +108,9 @@ def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
 def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:
     """Freeze two tries that are to be compared.
 
-    :raises TypeError: one of them is not a subscription trie
-    :raises ValueError: they have different dialects
+    Raises:
+        TypeError: one of them is not a subscription trie.
+        ValueError: they have different dialects.
     """
     base, cut = cut_of(older).trie, cut_of(newer)
     if cut.trie.dialect != base.dialect:
@@ -152,8 +154,9 @@ def change_schema() -> pa.Schema:
 def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
     """The subscriptions of one instant as batches of `schema`, each made when the caller asks for it.
 
-    :raises TypeError: a subscriber is neither a string nor an integer, and has no key
-    :raises ValueError: two subscribers have the same key, or a text cannot be encoded as UTF-8
+    Raises:
+        TypeError: a subscriber is neither a string nor an integer, and has no key.
+        ValueError: two subscribers have the same key, or a text cannot be encoded as UTF-8.
     """
     rows = walk(cut.trie, keys, keys.is_given)
     constants = _constants(cut, 0)  # all batches share their memory
@@ -200,7 +203,8 @@ def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
 def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], int, pa.RecordBatch]]:
     """``rows`` as batches of `schema`, in their order: each batch with its rows and how many bytes of text they have.
 
-    :raises ValueError: a text cannot be encoded as UTF-8, or the texts of a row do not fit into a column
+    Raises:
+        ValueError: a text cannot be encoded as UTF-8, or the texts of a row do not fit into a column.
     """
     some: list[Row] = []
     text = 0
@@ -331,7 +335,6 @@ def _maps(rows: int, column: MapColumn) -> pa.Array:
     entries = len(column.names.offsets) // 4 - 1
     kind = pa.map_(pa.string(), pa.string())
     names = _texts(entries, column.names)
-    values = _texts(entries, column.values, column.values_validity, column.value_nulls)
+    values = _texts(entries, column.values, column.validity, column.nulls)
     pairs = pa.StructArray.from_arrays([names, values], fields=[kind.key_field, kind.item_field])
-    validity = None if column.validity is None else pa.py_buffer(column.validity)
-    return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(column.offsets)], column.nulls, children=[pairs])
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column.offsets)], 0, children=[pairs])

@@ -17,7 +17,8 @@ _TYPES: Final = {kind.__name__: kind for kind in (bool, bytes, dict, float, int,
 def fields_of(dialect: Dialect) -> dict[str, Any]:
     """The fields of a dialect. Each known option comes with its type, its range or its values.
 
-    :raises TypeError: an option has a type without a name in JSON
+    Raises:
+        TypeError: an option has a type without a name in JSON.
 
     >>> from subtrie import MQTT, NATS
     >>> fields_of(NATS)["options"], fields_of(MQTT)["options"][0]
@@ -44,7 +45,8 @@ def fields_of(dialect: Dialect) -> dict[str, Any]:
 def dialect_of(fields: Any) -> Dialect:
     """The dialect with these fields. Their types are checked here: `Dialect` leaves that to type checkers.
 
-    :raises ValueError: or KeyError, TypeError, AttributeError: these are not the fields of a dialect
+    Raises:
+        ValueError: or KeyError, TypeError, AttributeError: these are not the fields of a dialect.
     """
     fields = {**fields, "options": tuple((name, _read(allowed)) for name, allowed in fields.get("options", []))}
     hints = _hints()

@@ -32,7 +32,8 @@ _asked: dict[str, str | None] = {}
 def require_workers(spark: SparkSession) -> None:
     """Ask the workers, unless they were asked before.
 
-    :raises WorkersError: they lack something
+    Raises:
+        WorkersError: they lack something.
     """
     lack = lack_of_workers(spark)
     if lack is not None:
@@ -50,8 +51,9 @@ def lack_of_workers(spark: SparkSession) -> str | None:
 def require_session(spark: Any) -> None:
     """Refuse anything but a running session.
 
-    :raises TypeError: it is not a session
-    :raises RuntimeError: it was stopped
+    Raises:
+        TypeError: it is not a session.
+        RuntimeError: it was stopped.
     """
     if not hasattr(spark, "createDataFrame"):
         raise TypeError(

@@ -25,13 +25,18 @@ if TYPE_CHECKING:
 def fields_to_arrow(source: FieldMatcher, *, key: Key | None = None) -> pa.Table:
     """All subscriptions by fields of one instant as an Arrow table.
 
-    :param source: a field matcher, or a snapshot of one
-    :param key: turns a subscriber into a string; needed unless all subscribers are strings or integers
-    :returns: a table with the columns of `snapshot.fields`, one row for each subscription, in no particular order
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``source`` is not a field matcher, or a subscriber is neither a string nor an integer and
-        there is no ``key``
-    :raises ValueError: criteria have no JSON pattern, or two subscribers have the same key
+    Args:
+        source: a field matcher, or a snapshot of one.
+        key: turns a subscriber into a string; needed unless all subscribers are strings or integers.
+
+    Returns:
+        A table with the columns of `snapshot.fields`, one row for each subscription, in no particular order.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        TypeError: ``source`` is not a field matcher, or a subscriber is neither a string nor an integer and there is no
+            ``key``.
+        ValueError: criteria have no JSON pattern, or two subscribers have the same key.
 
     O(n). The load of the matcher's state is the linearization point.
 

@@ -26,12 +26,13 @@ OptionTexts = list[tuple[str, str | None]]
 class FileMetadata(NamedTuple):
     """How to read the rows of a file.
 
-    :param dialect: the trie's dialect
-    :param integer_subscribers: whether the subscribers were integers (otherwise they were strings)
-    :param json_options: names of the options whose texts are JSON (all others are strings)
-    :param rows: the number of rows, each of a different subscription
-    :param tags: whether there may be tagged texts (`snapshot.storing`)
-    :param limits: those of the topic store, if the rows are those of one
+    Args:
+        dialect: the trie's dialect.
+        integer_subscribers: whether the subscribers were integers (otherwise they were strings).
+        json_options: names of the options whose texts are JSON (all others are strings).
+        rows: the number of rows, each of a different subscription.
+        tags: whether there may be tagged texts (`snapshot.storing`).
+        limits: those of the topic store, if the rows are those of one.
     """
 
     dialect: Dialect
@@ -56,7 +57,8 @@ class FileMetadata(NamedTuple):
     def from_json(cls, text: str | bytes) -> FileMetadata:
         """Read what `to_json` wrote.
 
-        :raises ValueError: the text is not that, or has another version
+        Raises:
+            ValueError: the text is not that, or has another version.
         """
         try:
             fields = json.loads(text)
@@ -79,7 +81,8 @@ class FileMetadata(NamedTuple):
     ) -> tuple[str, Any, dict[str, Any]]:
         """The subscription of a row, as `SubscriptionTrie.subscribe_many` takes it.
 
-        :raises ValueError: the row is damaged
+        Raises:
+            ValueError: the row is damaged.
         """
         if filter is None or subscriber is None or options is None:
             raise ValueError(f"a null in the row {(filter, subscriber, options)}")
@@ -97,7 +100,8 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
 def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
     """The metadata of an export, after its last row.
 
-    :raises TypeError: a subscription could not be rebuilt, or not together with another one
+    Raises:
+        TypeError: a subscription could not be rebuilt, or not together with another one.
     """
     kinds = {name: kinds & ~INTEGER_TEXTS for name, kinds in keys.option_kinds.items()}
     subscribers = STRINGS if keys.is_given else keys.kinds & ~INTEGER_TEXTS

@@ -16,9 +16,10 @@ _FSSpecHandler: Any = extra("pyarrow.fs").FSSpecHandler
 def fresh(uri: str) -> tuple[Any, str]:
     """The file system of a URI, and the path in it.
 
-    :raises ValueError: fsspec does not know the scheme, or the URI asks for copies of files (``simplecache::``), which
-        would never change
-    :raises ImportError: the package of this file system is not installed
+    Raises:
+        ValueError: fsspec does not know the scheme, or the URI asks for copies of files (``simplecache::``), which
+            would never change.
+        ImportError: the package of this file system is not installed.
     """
     url_to_fs = extra("fsspec.core").url_to_fs
     try:

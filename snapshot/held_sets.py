@@ -172,7 +172,8 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
 def _take_away(held: HeldSet, gone: pa.Table) -> None:
     """Remove the subscriptions of these rows from the trie.
 
-    :raises ValueError: one of them is not there
+    Raises:
+        ValueError: one of them is not there.
     """
     names = list(names_of(gone, held.dialect))
     filters = {behind_group(filter, held.dialect) for filter, _, _ in names}

@@ -65,28 +65,33 @@ def match_spark(
 ) -> DataFrame:
     """Join messages with the subscriptions that match them.
 
-    :param messages_df: the messages
-    :param source: a subscription trie, a snapshot of one, or a published directory (a path or URI that all executors
-        can read). Later subscriptions are not seen
-    :param topic: the column with the messages' topics, which are strings: a ``Column``, or a name. A name is taken as
-        it is, dots included; upper and lower case differ only if ``spark.sql.caseSensitive`` is set. A null topic
-        matches no subscriber
-    :param plan: ``"trie"``, ``"join"``, or None for the one that should be faster; both give the same rows
-    :param mode: what happens to a topic that the dialect refuses, in Spark's words. ``FAILFAST``: the job fails, and
-        the error names the topic. ``PERMISSIVE``: its message is kept with nulls for the subscription, and a further
-        column of the result, ``_topic_error``, says what is wrong. ``DROPMALFORMED``: its message is left out
-    :param groups: ``"all"`` joins a message with all members of a group. A ``Column`` joins it with one member, which
-        the text in that column chooses: the same text chooses the same member
-    :param at: of a published directory, a version or a time (with a zone); None for the newest version
-    :param key: of a trie, as for `snapshot.to_spark`
-    :returns: the columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``: one row for each message
-        and each subscription that matches it, none for a message without a match. Evaluated lazily
-    :raises ImportError: pyarrow or pyspark is not installed
-    :raises ValueError: ``messages_df`` has no string column ``topic``, or the result would have two columns
-        with one name, or another parameter has a value that it cannot have
-    :raises TypeError: ``source`` is neither a subscription trie nor a path, or a subscriber is neither a string nor an
-        integer and there is no ``key``
-    :raises WorkersError: the plan is ``"trie"``, and Spark's Python workers lack this package
+    Args:
+        messages_df: the messages.
+        source: a subscription trie, a snapshot of one, or a published directory (a path or URI that all executors can
+            read). Later subscriptions are not seen.
+        topic: the column with the messages' topics, which are strings: a ``Column``, or a name. A name is taken as it
+            is, dots included; upper and lower case differ only if ``spark.sql.caseSensitive`` is set. A null topic
+            matches no subscriber.
+        plan: ``"trie"``, ``"join"``, or None for the one that should be faster; both give the same rows.
+        mode: what happens to a topic that the dialect refuses, in Spark's words. ``FAILFAST``: the job fails, and the
+            error names the topic. ``PERMISSIVE``: its message is kept with nulls for the subscription, and a further
+            column of the result, ``_topic_error``, says what is wrong. ``DROPMALFORMED``: its message is left out.
+        groups: ``"all"`` joins a message with all members of a group. A ``Column`` joins it with one member, which the
+            text in that column chooses: the same text chooses the same member.
+        at: of a published directory, a version or a time (with a zone); None for the newest version.
+        key: of a trie, as for `snapshot.to_spark`.
+
+    Returns:
+        The columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``, one row for each message and each
+        subscription that matches it, none for a message without a match. Evaluated lazily.
+
+    Raises:
+        ImportError: pyarrow or pyspark is not installed.
+        ValueError: ``messages_df`` has no string column ``topic``, or the result would have two columns with one name,
+            or another parameter has a value that it cannot have.
+        TypeError: ``source`` is neither a subscription trie nor a path, or a subscriber is neither a string nor an
+            integer and there is no ``key``.
+        WorkersError: the plan is ``"trie"``, and Spark's Python workers lack this package.
 
     With the plan ``trie`` each Python worker holds the set once. At a time it holds the joined rows of about 65,536
     matches, or of all matches of one message; fewer if they would take more than 64 MiB.
@@ -196,9 +201,10 @@ def by_trie(
 ) -> DataFrame:
     """The joined rows.
 
-    :param sent: the set; or a function that each task calls to get the set and its version. The version is then the
-        last column of the result
-    :param options: maps that many of the subscriptions have as their options. Rows with these cost less
+    Args:
+        sent: the set; or a function that each task calls to get the set and its version. The version is then the last
+            column of the result.
+        options: maps that many of the subscriptions have as their options. Rows with these cost less.
     """
     types = extra("pyspark.sql.types")
     fields = messages.frame.schema.fields[: len(messages.names)]

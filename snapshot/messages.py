@@ -20,11 +20,12 @@ TOPIC_ERROR = "_topic_error"
 class Messages(NamedTuple):
     """Messages with plain names, since Spark reads some names as expressions: ``c0``, ``c1`` and so on.
 
-    :param frame: the messages' columns, then the topic and the groups' key if they are not among these
-    :param names: the messages' own names
-    :param topic: the number of the column that holds the topic
-    :param key: the number of the column that chooses the member of a group, or None
-    :param mode: what happens to bad topics
+    Args:
+        frame: the messages' columns, then the topic and the groups' key if they are not among these.
+        names: the messages' own names.
+        topic: the number of the column that holds the topic.
+        key: the number of the column that chooses the member of a group, or None.
+        mode: what happens to bad topics.
     """
 
     frame: DataFrame
@@ -42,8 +43,9 @@ class Messages(NamedTuple):
 def messages_of(frame: DataFrame, topic: str | Column, mode: str, groups: str | Column) -> Messages:
     """Check the messages that are to be matched, and give their columns plain names.
 
-    :raises TypeError: ``frame`` is not a data frame, or ``topic`` or ``groups`` is neither a text nor a column
-    :raises ValueError: the messages cannot be joined
+    Raises:
+        TypeError: ``frame`` is not a data frame, or ``topic`` or ``groups`` is neither a text nor a column.
+        ValueError: the messages cannot be joined.
     """
     _require_frame(frame)
     if mode not in MODES:

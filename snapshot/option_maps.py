@@ -29,9 +29,10 @@ Options = dict[str, Any]
 class OptionReader:
     """Reads the options of one batch after another.
 
-    :param json_options: names of the options whose texts are JSON; all other values are strings
-    :param own: whether the rows come from an export, in which options are never null
-    :param tags: whether there may be tagged texts (`snapshot.storing`)
+    Args:
+        json_options: names of the options whose texts are JSON; all other values are strings.
+        own: whether the rows come from an export, in which options are never null.
+        tags: whether there may be tagged texts (`snapshot.storing`).
     """
 
     def __init__(self, json_options: frozenset[str], *, own: bool = False, tags: bool = False) -> None:
@@ -43,9 +44,12 @@ class OptionReader:
     def read(self, column: pa.Array, first: int) -> list[Options | None]:
         """The options of each row, None for no options. Rows with equal options may share one dictionary.
 
-        :param first: the number of the first row, for errors
-        :raises ValueError: the column does not hold maps of text. Or, naming the row: a forbidden null, an option
-            without a name or twice in a row, or a text that is not JSON
+        Args:
+            first: the number of the first row, for errors.
+
+        Raises:
+            ValueError: the column does not hold maps of text. Or, naming the row: a forbidden null, an option without a
+                name or twice in a row, or a text that is not JSON.
         """
         if self._own and column.null_count:
             raise RowError(first + first_null(column), "options are null")
@@ -108,7 +112,8 @@ class _Pairs(NamedTuple):
 def _pairs_of(column: pa.Array) -> _Pairs:
     """The pairs of the maps. A null has none.
 
-    :raises ValueError: the column does not hold maps of text
+    Raises:
+        ValueError: the column does not hold maps of text.
     """
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     kind = column.type

@@ -35,7 +35,8 @@ MOST_LOOKED_AT = 1_024
 def numbered(column: pa.MapArray, known: Sequence[OptionMap]) -> tuple[pa.Int32Array, tuple[OptionMap, ...]]:
     """The number of each row's options, null where they have none, and what the numbers mean.
 
-    :param known: what the first numbers mean; others follow, until there are `MOST`
+    Args:
+        known: what the first numbers mean; others follow, until there are `MOST`.
     """
     pa = extra("pyarrow")
     if len(column) == 0 or column.null_count:  # such rows come from no export

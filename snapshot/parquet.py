@@ -39,16 +39,19 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
     The file appears, or replaces an earlier one, only when it is complete. Until then it has another name, which begins
     with a dot. A process that is killed leaves only that file behind.
 
-    :param source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`)
-    :param path: where to write: a path, or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``).
-        Spark reads it with ``spark.read.parquet(path)``
-    :param key: turns a subscriber into a string; the subscribers of the trie that `load` returns are these strings
-    :raises ImportError: pyarrow is not installed
-    :raises IsADirectoryError: the path is a folder
-    :raises OSError: the file cannot be written
-    :raises TypeError: ``source`` is not a subscription trie, or a subscriber or an option has no form from which it
-        could be rebuilt (see `snapshot.storing`)
-    :raises ValueError: two subscribers have the same key, or neither pyarrow nor fsspec knows the file system
+    Args:
+        source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`).
+        path: where to write: a path, or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``).
+            Spark reads it with ``spark.read.parquet(path)``.
+        key: turns a subscriber into a string; the subscribers of the trie that `load` returns are these strings.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        IsADirectoryError: the path is a folder.
+        OSError: the file cannot be written.
+        TypeError: ``source`` is not a subscription trie, or a subscriber or an option has no form from which it could
+            be rebuilt (see `snapshot.storing`).
+        ValueError: two subscribers have the same key, or neither pyarrow nor fsspec knows the file system.
 
     O(n) time. It takes memory for one batch of 65,536 rows and, with a ``key``, for one entry for each distinct
     subscriber. The linearization point is that of `to_arrow`.
@@ -64,8 +67,9 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
 def write_plain(cut: Cut, path: Path, key: Key | None) -> int:
     """Write all subscriptions without making Python objects of their texts. Return how many bytes of text they have.
 
-    :raises TypeError: the type of a column does not express a value, which a tagged text might
-    :raises ValueError: the same; or two subscribers have the same key
+    Raises:
+        TypeError: the type of a column does not express a value, which a tagged text might.
+        ValueError: the same; or two subscribers have the same key.
     """
     keys = SubscriberKeys(key)
     with _written(path) as out:
@@ -152,7 +156,8 @@ def require_text(file: pa.NativeFile, most: int) -> None:
 
     A short text can stand for a long one a thousand times, so first the file is read as it is packed.
 
-    :raises ValueError: it has more
+    Raises:
+        ValueError: it has more.
     """
     pq = extra("pyarrow.parquet")
     opened = pq.ParquetFile(file, read_dictionary=_TEXTS)
@@ -207,18 +212,23 @@ def load(
 ) -> SubscriptionTrie | TopicStore[Any]:
     """Rebuild a subscription trie from a file that `write` made, or that another engine made from one.
 
-    :param path: the file, or a folder of Parquet files such as Spark writes; a path or a URI
-    :param dialect: the dialect, for files without the metadata of `write`. None: the one in the metadata, or else the
-        one that the column ``dialect`` names
-    :param kind: `TopicStore` or `SubscriptionTrie`, if you know what was written; anything else is refused then. None:
-        whichever it is; type checkers take it for a trie
-    :returns: a new, writable trie with the same dialect, filters, subscribers and options. If the file was written with
-        a ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are strings. Of a
-        file with a topic store: the store, with the limits that it had
-    :raises ImportError: pyarrow is not installed
-    :raises OSError: the file cannot be read
-    :raises ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row
-    :raises TopicError: the dialect refuses a filter in the file
+    Args:
+        path: the file, or a folder of Parquet files such as Spark writes; a path or a URI.
+        dialect: the dialect, for files without the metadata of `write`. None: the one in the metadata, or else the one
+            that the column ``dialect`` names.
+        kind: `TopicStore` or `SubscriptionTrie`, if you know what was written; anything else is refused then. None:
+            whichever it is; type checkers take it for a trie.
+
+    Returns:
+        A new, writable trie with the same dialect, filters, subscribers and options. If the file was written with a
+        ``key``, the subscribers are the keys. Without the metadata, all subscribers and options are strings. Of a file
+        with a topic store, the store, with the limits that it had.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        OSError: the file cannot be read.
+        ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row.
+        TopicError: the dialect refuses a filter in the file.
 
     O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row. Python's cycle collector
     pauses meanwhile, in all threads.

@@ -41,7 +41,8 @@ class Place(NamedTuple):
 def place_of(path: Path) -> Place:
     """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
 
-    :raises ValueError: neither pyarrow nor fsspec knows the URI's scheme
+    Raises:
+        ValueError: neither pyarrow nor fsspec knows the URI's scheme.
     """
     fs = extra("pyarrow.fs")
     name = os.fspath(path)
@@ -77,8 +78,9 @@ def replaced_whole(place: Place) -> Iterator[Any]:
     Until then it has another name in the same folder, which begins with a dot, so Spark and others ignore it. A local
     file is on the disk before it gets its name.
 
-    :raises IsADirectoryError: the place is a folder
-    :raises OSError: the file cannot be written
+    Raises:
+        IsADirectoryError: the place is a folder.
+        OSError: the file cannot be written.
     """
     folder, slash, name = place.path.rpartition("/")
     if name in ("", ".", "..") or place.is_folder():
@@ -115,8 +117,9 @@ def _remove(files: Any, path: str) -> None:
 def parquet_files(place: Place) -> list[str]:
     """The path of a Parquet file, or the sorted paths of those in a folder and below, without hidden ones.
 
-    :raises FileNotFoundError: the folder has none
-    :raises IsADirectoryError: it holds several instants
+    Raises:
+        FileNotFoundError: the folder has none.
+        IsADirectoryError: it holds several instants.
     """
     fs = extra("pyarrow.fs")
     if not place.is_folder():

@@ -33,14 +33,19 @@ _MOST_DIGITS = 38
 def field_predicate(frame: DataFrame, criteria: Iterable[Any], *, any: bool = False) -> Column:
     """Whether a row satisfies criteria, by the rules of `subtrie.fields.FieldMatcher`.
 
-    :param frame: the data frame; a criterion's field is the column of exactly that name, or what a column of type
-        struct has under the rest of the name: ``detail.state``
-    :param criteria: criteria of `subtrie.fields`, of an event router's pattern too, say (`subtrie.fields.from_pattern`)
-    :param any: True if one criterion is enough (``match_any``), False if all have to hold (``match_all``)
-    :returns: a boolean column that is never null, for ``where`` and anything else that takes columns
-    :raises ValueError: there are no criteria, or a column is missing
-    :raises TypeError: a criterion has no predicate, the column's type has no comparison, or the field lies in an array
-        or a map
+    Args:
+        frame: the data frame; a criterion's field is the column of exactly that name, or what a column of type struct
+            has under the rest of the name: ``detail.state``.
+        criteria: criteria of `subtrie.fields`, of an event router's pattern too, say (`subtrie.fields.from_pattern`).
+        any: True if one criterion is enough (``match_any``), False if all have to hold (``match_all``).
+
+    Returns:
+        A boolean column that is never null, for ``where`` and anything else that takes columns.
+
+    Raises:
+        ValueError: there are no criteria, or a column is missing.
+        TypeError: a criterion has no predicate, the column's type has no comparison, or the field lies in an array or a
+            map.
 
     ``frame.where(field_predicate(frame, [Within("price", low=10), Equals("currency", "EUR")]))``
     """

@@ -31,9 +31,12 @@ def busiest_filters(
 ) -> DataFrame:
     """How many messages each filter matches. The filters that match most come first.
 
-    :param options: ``plan``, ``mode`` and ``at`` of `snapshot.match_spark`
-    :returns: ``filter``; ``messages``, how many it matches; ``subscriptions``, how many have this filter; and
-        ``deliveries``, the product of both. Filters that match nothing are left out: see `dead_filters`
+    Args:
+        options: ``plan``, ``mode`` and ``at`` of `snapshot.match_spark`.
+
+    Returns:
+        ``filter``; ``messages``, how many it matches; ``subscriptions``, how many have this filter; and ``deliveries``,
+        the product of both. Filters that match nothing are left out (see `dead_filters`).
     """
     matched = _matched(messages, source, topic, key, options)
     return (
@@ -54,8 +57,11 @@ def dead_filters(
 ) -> DataFrame:
     """The filters that match none of the messages.
 
-    :param options: as for `busiest_filters`
-    :returns: ``filter`` and ``subscriptions``, how many have this filter
+    Args:
+        options: as for `busiest_filters`.
+
+    Returns:
+        ``filter`` and ``subscriptions``, how many have this filter.
     """
     held = source_of(source, options.get("at"), key)
     matched = _matched(messages, source, topic, key, options).select("filter").distinct()
@@ -73,9 +79,12 @@ def topics_per_subscriber(
 ) -> DataFrame:
     """How many messages each subscriber gets. The subscribers that get most come first.
 
-    :param options: as for `busiest_filters`
-    :returns: ``subscriber``; ``topics``, how many different ones; and ``messages``, how many, each counted once even if
-        several of the subscriber's filters match it
+    Args:
+        options: as for `busiest_filters`.
+
+    Returns:
+        ``subscriber``; ``topics``, how many different ones; and ``messages``, how many, each counted once even if
+        several of the subscriber's filters match it.
     """
     matched = _matched(messages, source, topic, key, options)
     return (
@@ -90,11 +99,14 @@ def topics_per_subscriber(
 def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> DataFrame:
     """The pairs of different filters that match a common topic.
 
-    :returns: ``filter``, ``other`` and ``relation``. The relation is ``"covers"`` if the first filter matches all
-        topics of the other, ``"is covered by"`` if the other matches all topics of the first, ``"equals"`` if both, and
-        otherwise ``"overlaps"``. Each pair comes twice, once in each order. Groups of shared subscriptions are left out
-        of the filters here
-    :raises WorkersError: Spark's Python workers lack this package
+    Returns:
+        ``filter``, ``other`` and ``relation``. The relation is ``"covers"`` if the first filter matches all topics of
+        the other, ``"is covered by"`` if the other matches all topics of the first, ``"equals"`` if both, and otherwise
+        ``"overlaps"``. Each pair comes twice, once in each order. Groups of shared subscriptions are left out of the
+        filters here.
+
+    Raises:
+        WorkersError: Spark's Python workers lack this package.
 
     This process holds the different filters, but not the pairs, of which there may be as many as the square.
     """
@@ -113,9 +125,12 @@ def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> 
 def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
     """How a published set grew: one row for each version, in order.
 
-    :returns: ``version``, ``time``, ``subscriptions`` (how many there were), ``added``, ``removed`` and ``updated``
-        (since the previous version)
-    :raises FileNotFoundError: nothing was ever published at ``where``
+    Returns:
+        ``version``, ``time``, ``subscriptions`` (how many there were), ``added``, ``removed`` and ``updated`` (since
+        the previous version).
+
+    Raises:
+        FileNotFoundError: nothing was ever published at ``where``.
     """
     require_session(spark)
     directory = open_directory(where)

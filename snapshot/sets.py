@@ -89,8 +89,9 @@ class SetSource(ABC):
 def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) -> SetSource:
     """The set of a subscription trie or of a published directory.
 
-    :raises TypeError: ``source`` is neither a subscription trie nor a path
-    :raises ValueError: ``at`` or ``key`` does not apply to it
+    Raises:
+        TypeError: ``source`` is neither a subscription trie nor a path.
+        ValueError: ``at`` or ``key`` does not apply to it.
     """
     if isinstance(source, str | os.PathLike):
         if key is not None:
@@ -176,7 +177,8 @@ def _to_ipc(table: pa.Table) -> bytes:
 class PublishedVersion(SentSet):
     """A version of a published directory, by its path: each worker reads it from there.
 
-    :param mark: which version of this number
+    Args:
+        mark: which version of this number.
     """
 
     where: str
@@ -185,7 +187,8 @@ class PublishedVersion(SentSet):
     def held(self) -> HeldSet:
         """The set, on a worker: made from a kept earlier version and the changes since, or from the directory alone.
 
-        :raises HistoryError: the directory is not the one that the driver saw
+        Raises:
+            HistoryError: the directory is not the one that the driver saw.
         """
         return held_sets.held_set((self.where, self.mark), self._made)
 

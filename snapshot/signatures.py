@@ -41,13 +41,14 @@ it. With more, the code would be too large for Java's compiler, so a loop over d
 class Signature(NamedTuple):
     """Which words of a topic a filter looks at.
 
-    :param text: the signature as it appears in the set's rows
-    :param exact: how many words the topic has; None for ``least`` or more
-    :param least: the least number of words
-    :param first: places of literal words, counted from the first word
-    :param last: places of further literal words, counted back from the last word
-    :param run: instead of places, the length of a run of literal words anywhere in the topic; or None
-    :param starts_wild: whether the filter's first word is a wildcard
+    Args:
+        text: the signature as it appears in the set's rows.
+        exact: how many words the topic has; None for ``least`` or more.
+        least: the least number of words.
+        first: places of literal words, counted from the first word.
+        last: places of further literal words, counted back from the last word.
+        run: instead of places, the length of a run of literal words anywhere in the topic; or None.
+        starts_wild: whether the filter's first word is a wildcard.
     """
 
     text: str
@@ -86,7 +87,8 @@ def _places(mask: str) -> tuple[int, ...]:
 def keyed(subscriptions: DataFrame, dialect: Dialect) -> DataFrame:
     """The set with three more columns: ``signature``, ``key`` and ``pattern``, which is null if the key is enough.
 
-    :param subscriptions: a data frame with a column ``filter``
+    Args:
+        subscriptions: a data frame with a column ``filter``.
     """
     many, separator = dialect.many_words, text(dialect.separator)
     split = subscriptions.selectExpr("*", f"{catalyst.words('filter', dialect)} as all_words").selectExpr(
@@ -151,9 +153,10 @@ def _longest_run(filter_words: str, dialect: Dialect) -> str:
 def keys_of(topic: str, topic_words: str, signatures: Iterable[Signature], dialect: Dialect) -> Column:
     """The keys of a valid topic, as an array that may contain nulls.
 
-    :param topic: the name of the column that holds the topic
-    :param topic_words: the name of the column that holds its words
-    :param signatures: the signatures of the set
+    Args:
+        topic: the name of the column that holds the topic.
+        topic_words: the name of the column that holds its words.
+        signatures: the signatures of the set.
     """
     present = sorted(signatures)
     placed = [signature for signature in present if signature.run is None]
@@ -239,12 +242,13 @@ def joined(
 ) -> DataFrame:
     """Messages with the columns of the subscriptions that match them. Messages with an error get nulls there.
 
-    :param messages: the messages; no column has a name that the set's columns have
-    :param topic: the name of the column that holds the topic; null matches no subscriber
-    :param error: the name of the column that says what is wrong with the topic, or null
-    :param subscriptions: the result of `keyed`
-    :param signatures: the signatures in ``subscriptions``
-    :param small: whether the set may be sent to all executors
+    Args:
+        messages: the messages; no column has a name that the set's columns have.
+        topic: the name of the column that holds the topic; null matches no subscriber.
+        error: the name of the column that says what is wrong with the topic, or null.
+        subscriptions: the result of `keyed`.
+        signatures: the signatures in ``subscriptions``.
+        small: whether the set may be sent to all executors.
     """
     functions = extra("pyspark.sql.functions")
     keys = functions.when(functions.col(error).isNull(), keys_of(topic, "w", signatures, dialect))

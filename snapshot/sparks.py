@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class UnsupportedError(NotImplementedError):
     """This version of Spark lacks what a call needs; the message names the first version that has it.
 
-    :param what: what needs it
-    :param since: the first version of Spark
+    Args:
+        what: what needs it.
+        since: the first version of Spark.
     """
 
     def __init__(self, what: str, since: str) -> None:
@@ -39,7 +40,8 @@ def release() -> tuple[int, int]:
 def require_spark(what: str, since: tuple[int, int]) -> None:
     """Refuse a version of Spark before ``since``.
 
-    :raises UnsupportedError: this is one
+    Raises:
+        UnsupportedError: this is one.
     """
     if release() < since:
         raise UnsupportedError(what, ".".join(map(str, since)))
@@ -56,7 +58,8 @@ def is_remote(spark: SparkSession) -> bool:
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a data frame.
 
-    :raises UnsupportedError: a session of Spark Connect before 4.0
+    Raises:
+        UnsupportedError: a session of Spark Connect before 4.0.
     """
     if release() >= (4, 0):
         return spark.createDataFrame(table)
@@ -83,7 +86,8 @@ def _frame_of_batches(spark: Any, table: pa.Table) -> DataFrame:
 def table_from(frame: DataFrame) -> pa.Table:
     """The rows of a data frame, collected as Arrow.
 
-    :raises UnsupportedError: a session of Spark Connect before 4.0
+    Raises:
+        UnsupportedError: a session of Spark Connect before 4.0.
     """
     if release() >= (4, 0):
         return frame.toArrow()

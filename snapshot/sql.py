@@ -29,11 +29,14 @@ def register(spark: SparkSession) -> None:
       plain SQL: no Python runs on the executors. Without the dialect, the rules are AMQP's, and a topic with ``/`` or a
       filter with ``/``, ``+`` or ``>`` is an error, since it is probably of another dialect.
 
-    :param spark: the session
-    :raises ImportError: pyspark is not installed
-    :raises TypeError: ``spark`` is not a session
-    :raises RuntimeError: the session was stopped
-    :raises UnsupportedError: Spark is older than 4.0, or older than 4.1 and is to push filters down
+    Args:
+        spark: the session.
+
+    Raises:
+        ImportError: pyspark is not installed.
+        TypeError: ``spark`` is not a session.
+        RuntimeError: the session was stopped.
+        UnsupportedError: Spark is older than 4.0, or older than 4.1 and is to push filters down.
     """
     extra("pyspark.sql")
     require_session(spark)

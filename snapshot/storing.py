@@ -32,9 +32,10 @@ MOST_NAMES: Final = 4096
 class Kinds(NamedTuple):
     """The types of columns.
 
-    :param integers: whether subscribers are integers (else strings); None if there are none
-    :param json_options: names of the options whose texts are JSON
-    :param string_options: names of the options whose texts are strings
+    Args:
+        integers: whether subscribers are integers (else strings); None if there are none.
+        json_options: names of the options whose texts are JSON.
+        string_options: names of the options whose texts are strings.
     """
 
     integers: bool | None = None
@@ -60,8 +61,9 @@ class Kinds(NamedTuple):
 class Storing:
     """Turns subscriptions into rows of texts. A column gets its type from the first value that it holds.
 
-    :param kinds: the types that columns have already
-    :param tags: whether values of other types are stored with a tagged text. If not, they are refused
+    Args:
+        kinds: the types that columns have already.
+        tags: whether values of other types are stored with a tagged text. If not, they are refused.
     """
 
     def __init__(self, kinds: Kinds, *, tags: bool) -> None:
@@ -90,7 +92,8 @@ class Storing:
     def subscriber(self, subscriber: Any) -> str:
         """The text of a subscriber.
 
-        :raises TypeError: it has none
+        Raises:
+            TypeError: it has none.
         """
         is_string = isinstance(subscriber, str)
         if is_string and self.integers is not True and not has_surrogates(subscriber):
@@ -118,7 +121,8 @@ class Storing:
     def options(self, options: Mapping[str, Any]) -> dict[str, str | None]:
         """The texts of options, by the names under which they are stored.
 
-        :raises TypeError: one of them has no form
+        Raises:
+            TypeError: one of them has no form.
         """
         stored: dict[str, str | None] = {}
         for name, value in ((_plain(name), _plain(value)) for name, value in options.items()):
@@ -204,8 +208,11 @@ def _readable(value: Any) -> str:
 def subscriber_of(text: str, *, integers: bool, tags: bool) -> Any:
     """The subscriber of a text.
 
-    :param tags: whether the row may have tagged texts
-    :raises ValueError: it is none
+    Args:
+        tags: whether the row may have tagged texts.
+
+    Raises:
+        ValueError: it is none.
     """
     if tags and text.startswith(MARK):
         return untagged(text[1:])
@@ -217,8 +224,11 @@ def options_of(
 ) -> dict[str, Any]:
     """The options of a row.
 
-    :param tags: whether the row may have tagged texts
-    :raises ValueError: a text is not what it should be
+    Args:
+        tags: whether the row may have tagged texts.
+
+    Raises:
+        ValueError: a text is not what it should be.
     """
     names = list(names)
     pairs = dict(zip(names, texts, strict=True))
@@ -249,9 +259,12 @@ def check_storable(
     It tells what `Publisher` sets aside. With ``strict=True`` a publisher refuses more: also what needs a tagged text,
     which depends on the values that its columns have already.
 
-    :param key: the function that turns a subscriber into a string, if the publisher has one
-    :raises TypeError: the subscriber or an option has no form that can be stored; the message names the type
-    :raises ValueError: a value contains itself, or is nested too deeply
+    Args:
+        key: the function that turns a subscriber into a string, if the publisher has one.
+
+    Raises:
+        TypeError: the subscriber or an option has no form that can be stored; the message names the type.
+        ValueError: a value contains itself, or is nested too deeply.
 
     O(size of the values).
 

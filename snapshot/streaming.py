@@ -44,20 +44,25 @@ def match_stream(
 ) -> DataFrame:
     """Join a stream of messages with the published subscriptions that match them.
 
-    :param messages: a streaming data frame; any other is matched as a whole with the newest version
-    :param where: a published directory that all executors can read, a path or a URI
-    :param topic: as for `snapshot.match_spark`
-    :param record: a directory that all executors can write to. It records which batch was matched with which version.
-        Several queries may share it. It belongs to their checkpoints: if you delete one, delete both. The default is
-        ``_matched`` in ``where``; it is required if ``where`` is not a local path
-    :param mode: as for `snapshot.match_spark`
-    :param groups: as for `snapshot.match_spark`
-    :returns: the columns that `snapshot.match_spark` returns, and ``version``. A micro-batch is matched with the
-        newest version at the start of its first task, and with the same version if it runs again. So a sink that
-        writes each batch once holds each row once, whatever was killed
-    :raises ValueError: as for `snapshot.match_spark`, or ``record`` is missing
-    :raises FileNotFoundError: nothing was ever published at ``where``
-    :raises WorkersError: Spark's Python workers lack this package
+    Args:
+        messages: a streaming data frame; any other is matched as a whole with the newest version.
+        where: a published directory that all executors can read, a path or a URI.
+        topic: as for `snapshot.match_spark`.
+        record: a directory that all executors can write to. It records which batch was matched with which version.
+            Several queries may share it. It belongs to their checkpoints: if you delete one, delete both. The default
+            is ``_matched`` in ``where``; it is required if ``where`` is not a local path.
+        mode: as for `snapshot.match_spark`.
+        groups: as for `snapshot.match_spark`.
+
+    Returns:
+        The columns that `snapshot.match_spark` returns, and ``version``. A micro-batch is matched with the newest
+        version at the start of its first task, and with the same version if it runs again. So a sink that writes each
+        batch once holds each row once, whatever was killed.
+
+    Raises:
+        ValueError: as for `snapshot.match_spark`, or ``record`` is missing.
+        FileNotFoundError: nothing was ever published at ``where``.
+        WorkersError: Spark's Python workers lack this package.
 
     Workers keep the set between batches and apply only the changes. The directory must keep a version until the batch
     that was matched with it is committed.
@@ -90,7 +95,8 @@ class _Task(NamedTuple):
 class _Recorded:
     """The function that a task calls to get the set that its messages are matched with.
 
-    :param alone: the name of the batch if there is no query, since the data frame is not a stream
+    Args:
+        alone: the name of the batch if there is no query, since the data frame is not a stream.
     """
 
     where: str
@@ -115,7 +121,8 @@ def recorded(where: str, record: LocalStore, task: _Task) -> Mark:
 
     Lock-free: if several tasks find no record, one creates it and the others read it.
 
-    :raises HistoryError: the directory went back, or forked, since this or the previous batch
+    Raises:
+        HistoryError: the directory went back, or forked, since this or the previous batch.
     """
     name = _name(task)
     while True:
@@ -146,7 +153,8 @@ def _name(task: _Task) -> str:
 def _fields(record: LocalStore, name: str) -> Mark:
     """The version in a record, without a digest in records of earlier versions of this package.
 
-    :raises ValueError: it is not a record
+    Raises:
+        ValueError: it is not a record.
     """
     content = record.read(name, MOST_BYTES)
     try:
@@ -159,9 +167,10 @@ def _fields(record: LocalStore, name: str) -> Mark:
 def _read(record: LocalStore, name: str, where: str) -> Mark:
     """The version in a record, and what the directory has of it.
 
-    :raises ValueError: it belongs to another directory, or is not a record
-    :raises NotPublishedError: the version is not kept any more
-    :raises HistoryError: the directory has another version of this number
+    Raises:
+        ValueError: it belongs to another directory, or is not a record.
+        NotPublishedError: the version is not kept any more.
+        HistoryError: the directory has another version of this number.
     """
     mark = _fields(record, name)
     number, directory = mark.version, open_directory(where)

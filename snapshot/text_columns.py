@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 def text_column(batch: pa.RecordBatch, name: str, first: int = 0) -> pa.StringArray:
     """A column of text without nulls, of any of Arrow's types for text.
 
-    :param first: the number of the first row, for errors
-    :raises ValueError: there is no such column, it has a null, or it does not hold text
+    Args:
+        first: the number of the first row, for errors.
+
+    Raises:
+        ValueError: there is no such column, it has a null, or it does not hold text.
     """
     if name not in batch.schema.names:
         raise ValueError(f"there is no column {name!r}, only {batch.schema.names}")
@@ -34,7 +37,8 @@ def text_column(batch: pa.RecordBatch, name: str, first: int = 0) -> pa.StringAr
 def as_text(column: pa.Array, name: str) -> pa.StringArray:
     """The column as plain strings.
 
-    :raises ValueError: it does not hold text
+    Raises:
+        ValueError: it does not hold text.
     """
     pa = extra("pyarrow")
     kind = _kind_of(column)
@@ -59,7 +63,8 @@ def _is_text(kind: pa.DataType) -> bool:
 def require_sound(batch: pa.RecordBatch, names: Iterable[str]) -> None:
     """Require that columns are what Arrow says they are: data from elsewhere may point beyond its own buffers.
 
-    :raises ValueError: one is not
+    Raises:
+        ValueError: one is not.
     """
     # First the shape of all columns: if one cannot be an array, as a map with a null among its names, Arrow ends the
     # process once it is asked for that column.

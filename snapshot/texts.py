@@ -26,7 +26,8 @@ class SubscriberKeys:
     It holds one entry for each subscriber that it was asked for, so it calls ``key`` once for each. Without ``key``, it
     is not asked for plain strings and integers, which are the majority; `note` ensures that their keys differ.
 
-    :param key: turns a subscriber into its key, a string; None: the key of strings and integers is their own text
+    Args:
+        key: turns a subscriber into its key, a string; None: the key of strings and integers is their own text.
 
     >>> keys = SubscriberKeys()
     >>> keys.of("alice"), keys.of(7)
@@ -48,8 +49,9 @@ class SubscriberKeys:
     def of(self, subscriber: Hashable) -> str:
         """The key of ``subscriber``.
 
-        :raises TypeError: the subscriber has no text of its own, or ``key`` did not return a string
-        :raises ValueError: another subscriber has the key already, or it cannot be encoded as UTF-8
+        Raises:
+            TypeError: the subscriber has no text of its own, or ``key`` did not return a string.
+            ValueError: another subscriber has the key already, or it cannot be encoded as UTF-8.
         """
         known = self._keys.get(subscriber)
         return self._give(subscriber) if known is None else known
@@ -65,7 +67,8 @@ class SubscriberKeys:
 
         If two of their subscribers could have the same key, the keys of all its subscribers are compared.
 
-        :raises ValueError: two subscribers have the same key
+        Raises:
+            ValueError: two subscribers have the same key.
         """
         for name, kinds in rows.option_kinds.items():
             self.option_kinds[name] = self.option_kinds.get(name, 0) | kinds
@@ -107,7 +110,8 @@ def _own_text(subscriber: Hashable) -> str:
 def option_text(name: str, value: object) -> str | None:
     """The text of one option's value.
 
-    :raises ValueError: the name or the text cannot be encoded as UTF-8
+    Raises:
+        ValueError: the name or the text cannot be encoded as UTF-8.
 
     >>> option_text("note", "x"), option_text("qos", 1), option_text("durable", True)
     ('x', '1', 'true')
@@ -128,8 +132,11 @@ def option_texts(options: Mapping[str, Any]) -> dict[str, str | None]:
 def option_value(name: str, text: str | None, json_options: frozenset[str]) -> Any:
     """The value of an option, from its text.
 
-    :param json_options: the names of the options whose texts are JSON
-    :raises ValueError: the text should be JSON and is not
+    Args:
+        json_options: the names of the options whose texts are JSON.
+
+    Raises:
+        ValueError: the text should be JSON and is not.
 
     >>> option_value("note", "1", frozenset({"qos"})), option_value("qos", "1", frozenset({"qos"}))
     ('1', 1)

@@ -49,7 +49,8 @@ class Limits(NamedTuple):
     def read(cls, fields: Mapping[str, Any] | None) -> Limits | None:
         """Read what `_asdict` wrote.
 
-        :raises ValueError: or TypeError: it is not that
+        Raises:
+            ValueError: or TypeError: it is not that.
         """
         if fields is None:
             return None
@@ -113,7 +114,7 @@ class Mirror:
                     store.put(change.subscription.filter, *_entry(change.subscription.options))
             self._note(store)
 
-    def settle(self) -> None:
+    def resynchronise(self) -> None:
         """Give the store the content of the trie, whatever else was written to it. O(topics)."""
         store = self._store()
         assert store is not None
@@ -169,9 +170,12 @@ def mirrored(source: Any) -> Any:
 def topics_of(trie: Any, limits: Limits | None = None, store: TopicStore[Any] | None = None) -> Any:
     """What a restored trie stands for: a topic store if it mirrors one, or else the trie itself. O(topics).
 
-    :param limits: those of a new store
-    :param store: the store that gets the topics; None: a new one
-    :raises ValueError: a row is not that of a topic
+    Args:
+        limits: those of a new store.
+        store: the store that gets the topics; None: a new one.
+
+    Raises:
+        ValueError: a row is not that of a topic.
     """
     if not holds_topics(trie):
         return trie
@@ -187,8 +191,9 @@ def topics_of(trie: Any, limits: Limits | None = None, store: TopicStore[Any] | 
 def of_kind(kind: type[Any] | None, found: Any, place: str) -> Any:
     """What was found, if it is of this kind.
 
-    :raises ValueError: it is not
-    :raises TypeError: ``kind`` is no such kind
+    Raises:
+        ValueError: it is not.
+        TypeError: ``kind`` is no such kind.
     """
     if kind not in (None, SubscriptionTrie, TopicStore):
         raise TypeError(f"kind must be SubscriptionTrie or TopicStore, not {kind!r}")

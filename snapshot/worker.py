@@ -35,14 +35,15 @@ matches, up to the second."""
 class Job(NamedTuple):
     """What the workers are asked to do.
 
-    :param topic: the number of the column that holds the topic
-    :param key: the number of the column whose text chooses a member of each group; None joins all members
-    :param keep: how many columns of the messages, from the first, go into the result
-    :param names: the names of the result's columns
-    :param mode: what happens to a bad topic, in Spark's words: FAILFAST, PERMISSIVE or DROPMALFORMED
-    :param version: the value of a further column, or None for no such column
-    :param options: what the numbers in a last column mean; empty for no such column. Where a row has a number, its
-        ``options`` are null
+    Args:
+        topic: the number of the column that holds the topic.
+        key: the number of the column whose text chooses a member of each group; None joins all members.
+        keep: how many columns of the messages, from the first, go into the result.
+        names: the names of the result's columns.
+        mode: what happens to a bad topic, in Spark's words: FAILFAST, PERMISSIVE or DROPMALFORMED.
+        version: the value of a further column, or None for no such column.
+        options: what the numbers in a last column mean; empty for no such column. Where a row has a number, its
+            ``options`` are null.
     """
 
     topic: int

@@ -120,7 +120,8 @@ class Rows:
 def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
     """Begin to fill columns with all subscriptions as of the instant of this call.
 
-    :param ask: whether `texts` are asked for every subscriber, including strings and integers
+    Args:
+        ask: whether `texts` are asked for every subscriber, including strings and integers.
     """
     walked: Any = trie
     return Rows(walked._columns(texts or _NoTexts(), ask))

@@ -41,10 +41,11 @@ TICK: Final = datetime.timedelta(microseconds=1)
 class Claimed(NamedTuple):
     """A directory that belongs to this publisher, until another one claims it.
 
-    :param claim: the manifest of the claim
-    :param desk: the folder of its unfinished manifests
-    :param present: all manifests, the claim last
-    :param alone: whether no earlier publisher can write a manifest any more, whatever numbers become free
+    Args:
+        claim: the manifest of the claim.
+        desk: the folder of its unfinished manifests.
+        present: all manifests, the claim last.
+        alone: whether no earlier publisher can write a manifest any more, whatever numbers become free.
     """
 
     claim: Version
@@ -58,10 +59,13 @@ def claimed(
 ) -> Claimed:
     """Claim a directory with the next number.
 
-    :param require: called with the newest version before each attempt; raises an error if it must not be followed
-    :raises ValueError: the directory holds other files, or subscriptions of another dialect
-    :raises DamagedError: a manifest is damaged, or does not belong there
-    :raises OSError: the directory cannot be read or written to
+    Args:
+        require: called with the newest version before each attempt; raises an error if it must not be followed.
+
+    Raises:
+        ValueError: the directory holds other files, or subscriptions of another dialect.
+        DamagedError: a manifest is damaged, or does not belong there.
+        OSError: the directory cannot be read or written to.
 
     Lock-free: an attempt fails only if another publisher has taken the number.
     """

@@ -33,10 +33,11 @@ FEWEST_FEEDS: Final = 16
 class Published(NamedTuple):
     """The version published last, which the next one follows.
 
-    :param version: its manifest
-    :param instant: the trie as it was then; None if another process published it
-    :param manifests: how many manifests there are since the last full instant: feeds, and claims of publishers
-    :param rows: how many changes the feeds contain
+    Args:
+        version: its manifest.
+        instant: the trie as it was then; None if another process published it.
+        manifests: how many manifests there are since the last full instant: feeds, and claims of publishers.
+        rows: how many changes the feeds contain.
     """
 
     version: Version
@@ -48,9 +49,10 @@ class Published(NamedTuple):
 class Composition(NamedTuple):
     """A version before its commit.
 
-    :param fields: the fields of its manifest; None if nothing has changed
-    :param trial: the changes of the subscribers' keys; None if there is no key function
-    :param refused: the subscriptions that it lacks, since they cannot be stored
+    Args:
+        fields: the fields of its manifest; None if nothing has changed.
+        trial: the changes of the subscribers' keys; None if there is no key function.
+        refused: the subscriptions that it lacks, since they cannot be stored.
     """
 
     fields: dict[str, Any] | None
@@ -61,10 +63,11 @@ class Composition(NamedTuple):
 class Composer:
     """Writes the files of versions, under names that belong to one publisher.
 
-    :param directory: the published directory, for reading
-    :param store: the same, for writing
-    :param epoch: the epoch of the publisher
-    :param strict: whether a subscription that cannot be stored is an error
+    Args:
+        directory: the published directory, for reading.
+        store: the same, for writing.
+        epoch: the epoch of the publisher.
+        strict: whether a subscription that cannot be stored is an error.
     """
 
     def __init__(self, directory: Directory, store: LocalStore, epoch: int, *, strict: bool) -> None:
@@ -78,9 +81,12 @@ class Composer:
     ) -> Composition:
         """Write the files of version `number`. If this fails, no files are left.
 
-        :param refused: the subscriptions that the last version lacks
-        :raises TypeError: strict, and a subscription could not be rebuilt
-        :raises ValueError: strict, and two subscribers have the same key
+        Args:
+            refused: the subscriptions that the last version lacks.
+
+        Raises:
+            TypeError: strict, and a subscription could not be rebuilt.
+            ValueError: strict, and two subscribers have the same key.
         """
         instant = None if last is None else last.instant
         sieve = Sieve(
@@ -183,7 +189,8 @@ class Composer:
     ) -> tuple[DataFile, Kinds]:
         """Write a full instant.
 
-        :param kinds: the types of columns that are given; None: those that suit the set
+        Args:
+            kinds: the types of columns that are given; None: those that suit the set.
         """
 
         def make(path: str) -> tuple[int, int, Kinds]:

@@ -55,8 +55,9 @@ class Directory:
     def newest(self) -> Version | None:
         """The newest version, which may be a claim; None if there is none. Usually reads two or three small files.
 
-        :raises HistoryError: a version does not follow the one before it
-        :raises DamagedError: a manifest is damaged, or is listed and cannot be found
+        Raises:
+            HistoryError: a version does not follow the one before it.
+            DamagedError: a manifest is damaged, or is listed and cannot be found.
         """
         hint = self.hint()
         found = None if hint is None else self.get(hint)
@@ -89,7 +90,8 @@ class Directory:
     def require_order(self, earlier: Version, later: Version) -> None:
         """Require that one version was published after the other.
 
-        :raises HistoryError: it was not
+        Raises:
+            HistoryError: it was not.
         """
         if not later.follows(earlier):
             raise HistoryError(
@@ -104,8 +106,9 @@ class Directory:
 
         If neither it nor the one after it is kept any more, only its number tells. Reads two to four small files.
 
-        :raises ValueError: the text is no mark
-        :raises HistoryError: it was not: the directory is older than that version, or has another history
+        Raises:
+            ValueError: the text is no mark.
+            HistoryError: it was not: the directory is older than that version, or has another history.
         """
         if known is None:
             return
@@ -133,7 +136,8 @@ class Directory:
     def get(self, number: int, known: Version | None = None) -> Version | None:
         """One version, which may be a claim; None if it does not exist.
 
-        :param known: what is probably there, which is then not parsed again
+        Args:
+            known: what is probably there, which is then not parsed again.
         """
         name = manifest_name(number)
         try:
@@ -147,7 +151,8 @@ class Directory:
     def versions(self) -> list[Version]:
         """All published versions that are kept, in order. Reads all manifests.
 
-        :raises HistoryError: a version does not follow the one before it
+        Raises:
+            HistoryError: a version does not follow the one before it.
         """
         found = [version for number in self.numbers() if (version := self.get(number)) is not None]
         for one, following in itertools.pairwise(found):
@@ -161,9 +166,10 @@ class Directory:
 
         The number of a claim means the last version published before it.
 
-        :raises NotPublishedError: there is none
-        :raises DamagedError: the newest manifest is a claim, and that of the version before it is missing
-        :raises ValueError: the time has no zone
+        Raises:
+            NotPublishedError: there is none.
+            DamagedError: the newest manifest is a claim, and that of the version before it is missing.
+            ValueError: the time has no zone.
         """
         before: Version | None = None
         # Progress: a round that does not return found that the version that was the newest at its start was removed.
@@ -193,8 +199,9 @@ class Directory:
     def parts(self, version: Version) -> Parts:
         """The parts that `version` is rebuilt from.
 
-        :raises HistoryError: they belong to different histories
-        :raises FileNotFoundError: a manifest is missing: the version is not kept any more, or the file was lost
+        Raises:
+            HistoryError: they belong to different histories.
+            FileNotFoundError: a manifest is missing: the version is not kept any more, or the file was lost.
         """
         base = version.base
         if base is None:
@@ -209,9 +216,12 @@ class Directory:
     def changes(self, after: int, until: int, *, first: bool = False) -> list[Version]:
         """The versions with feeds that lead from version `after` to version `until`, in order.
 
-        :param first: whether the first version, which has no feed, is one of them; otherwise it is an error
-        :raises NotPublishedError: not all of them are kept any more
-        :raises HistoryError: they belong to different histories
+        Args:
+            first: whether the first version, which has no feed, is one of them; otherwise it is an error.
+
+        Raises:
+            NotPublishedError: not all of them are kept any more.
+            HistoryError: they belong to different histories.
         """
         found: list[Version] = []
         before: Version | None = None
@@ -306,8 +316,9 @@ class Directory:
 def read_whole(store: Files, file: DataFile) -> io.BytesIO:
     """The bytes of a file.
 
-    :raises DamagedError: they are not those that were written
-    :raises FileNotFoundError: there is no such file
+    Raises:
+        DamagedError: they are not those that were written.
+        FileNotFoundError: there is no such file.
     """
     content = store.read(file.path, file.bytes)
     if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
@@ -320,8 +331,9 @@ def read_whole(store: Files, file: DataFile) -> io.BytesIO:
 def require_whole(store: Files, file: DataFile) -> None:
     """Require the same of a file that is too large to be kept in memory.
 
-    :raises DamagedError: its bytes are not those that were written
-    :raises FileNotFoundError: there is no such file
+    Raises:
+        DamagedError: its bytes are not those that were written.
+        FileNotFoundError: there is no such file.
     """
     require_bytes(store, file)
     with store.open(file.path) as content:
@@ -331,8 +343,9 @@ def require_whole(store: Files, file: DataFile) -> None:
 def require_bytes(store: Files, file: DataFile) -> None:
     """Require that a file has the bytes that were written, whatever they unpack to.
 
-    :raises DamagedError: it has others
-    :raises FileNotFoundError: there is no such file
+    Raises:
+        DamagedError: it has others.
+        FileNotFoundError: there is no such file.
     """
     with store.open(file.path) as content:
         size = content.seek(0, os.SEEK_END)
@@ -367,9 +380,12 @@ def open_directory(where: str | os.PathLike[str]) -> Directory:
 def versions(where: str | os.PathLike[str]) -> list[Version]:
     """All versions published at ``where`` that can be restored, in order.
 
-    :param where: the directory, a path or a URI
-    :raises FileNotFoundError: nothing was ever published there
-    :raises DamagedError: a manifest is damaged, or has an unknown format
+    Args:
+        where: the directory, a path or a URI.
+
+    Raises:
+        FileNotFoundError: nothing was ever published there.
+        DamagedError: a manifest is damaged, or has an unknown format.
 
     O(versions): it reads one small file for each. Lock-free. Versions that are published or removed during the call may
     be missing or present.

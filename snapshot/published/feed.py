@@ -29,10 +29,11 @@ INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_p
 class Written(NamedTuple):
     """The content of a feed, counted while it was written.
 
-    :param rows: the rows of the file
-    :param changes: the changes; an update counts once
-    :param growth: inserts minus deletes
-    :param text: how many bytes of text the rows have
+    Args:
+        rows: the rows of the file.
+        changes: the changes; an update counts once.
+        growth: inserts minus deletes.
+        text: how many bytes of text the rows have.
     """
 
     rows: int
@@ -55,7 +56,8 @@ def feed_schema() -> pa.Schema:
 def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) -> Written:
     """Write changes into a Parquet file in their order, with one batch in memory at a time.
 
-    :param changes: changes of texts, as a `snapshot.published.sieve` makes them
+    Args:
+        changes: changes of texts, as a `snapshot.published.sieve` makes them.
     """
     pa = extra("pyarrow")
     counts: Counter[str] = Counter()
@@ -91,8 +93,9 @@ def _rows(changes: Iterable[Changed]) -> Iterator[Row]:
 def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -> None:
     """Apply the feed of a version to a trie. This is idempotent, even if an earlier attempt stopped in the middle.
 
-    :raises DamagedError: the file is damaged; the changes before the damage may have been applied
-    :raises FileNotFoundError: the file is missing
+    Raises:
+        DamagedError: the file is damaged; the changes before the damage may have been applied.
+        FileNotFoundError: the file is missing.
     """
     file = version.feed
     assert file is not None

@@ -77,11 +77,13 @@ class Follower:
     def poll(self) -> int:
         """Bring `trie` up to date with the newest version; return that version's number.
 
-        :raises HistoryError: the directory was replaced by an older copy of itself, or continues from one. `trie` keeps
-            what it has, which may be more than the directory has now; `resynchronise` accepts the directory as it is
-        :raises DamagedError: a file is damaged or missing, or has an unknown format. `trie` keeps the changes applied
-            so far, and `poll` may be called again
-        :raises OSError: a file cannot be read
+        Raises:
+            HistoryError: the directory was replaced by an older copy of itself, or continues from one. `trie` keeps
+                what it has, which may be more than the directory has now; `resynchronise` accepts the directory as it
+                is.
+            DamagedError: a file is damaged or missing, or has an unknown format. `trie` keeps the changes applied so
+                far, and `poll` may be called again.
+            OSError: a file cannot be read.
 
         If nothing is new, it looks for two files. Otherwise it applies the changes of each version: O(changes). If its
         version is not kept any more, it rebuilds the newest version beside `trie` and applies the difference, so
@@ -113,7 +115,7 @@ class Follower:
                 self._resynchronise()
             finally:
                 if self._source is not self._trie:
-                    mirror_of(self._source).settle()
+                    mirror_of(self._source).resynchronise()
             return self._version.version
 
     def close(self) -> None:
@@ -160,7 +162,8 @@ class Follower:
         """Whether the trie's version is not kept any more. Versions are removed in order. So while it exists, the next
         one exists or is not published yet; afterwards, the next one may have been removed, too.
 
-        :raises HistoryError: the directory has gone back
+        Raises:
+            HistoryError: the directory has gone back.
         """
         mine = self._directory.get(self._version.version)
         if mine is not None and mine.digest == self._version.digest:
@@ -215,14 +218,17 @@ def follow(
 ) -> Follower:
     """Open a live copy of the trie that is published in a directory.
 
-    :param where: the directory, a path or a URI
-    :param every: how often a background thread calls `Follower.poll`: seconds, or a ``timedelta``. It logs errors
-        (logger ``snapshot.published``) and tries again. None: only your calls of `Follower.poll` update the copy
-    :param known: the mark of a version that you have seen, as for `restore`: ``Follower.mark`` of an earlier follower
-    :raises FileNotFoundError: nothing was ever published there
-    :raises NotPublishedError: nothing has been published there yet
-    :raises DamagedError: a file is damaged or missing, or has an unknown format
-    :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
+    Args:
+        where: the directory, a path or a URI.
+        every: how often a background thread calls `Follower.poll`: seconds, or a ``timedelta``. It logs errors (logger
+            ``snapshot.published``) and tries again. None: only your calls of `Follower.poll` update the copy.
+        known: the mark of a version that you have seen, as for `restore`: ``Follower.mark`` of an earlier follower.
+
+    Raises:
+        FileNotFoundError: nothing was ever published there.
+        NotPublishedError: nothing has been published there yet.
+        DamagedError: a file is damaged or missing, or has an unknown format.
+        HistoryError: files of two histories are mixed, or the version that is ``known`` was never here.
 
     O(n), like `restore`.
 

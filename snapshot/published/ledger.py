@@ -15,7 +15,8 @@ class Ledger:
     Before a version is committed, its changes become a `Trial`, which changes nothing here. After the commit, the trial
     is booked. Memory: one entry for each subscriber.
 
-    :param key: turns a subscriber into a string
+    Args:
+        key: turns a subscriber into a string.
     """
 
     def __init__(self, key: Key) -> None:
@@ -27,9 +28,12 @@ class Ledger:
     def trial(self, changes: Iterable[Changed], *, strict: bool = True) -> Trial:
         """The keys after some changes, which may come in any order.
 
-        :param strict: whether a subscriber that cannot have its key is an error; if not, the trial lacks it
-        :raises TypeError: `key` did not return a string
-        :raises ValueError: two subscribers have the same key, or a key cannot be encoded as UTF-8
+        Args:
+            strict: whether a subscriber that cannot have its key is an error; if not, the trial lacks it.
+
+        Raises:
+            TypeError: `key` did not return a string.
+            ValueError: two subscribers have the same key, or a key cannot be encoded as UTF-8.
         """
         moved: Counter[Hashable] = Counter()
         for change in changes:

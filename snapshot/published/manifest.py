@@ -46,11 +46,12 @@ Kind = Literal["full", "changes", "claim"]
 class DataFile:
     """A Parquet file of a published directory.
 
-    :param path: relative to the directory
-    :param rows: how many rows it has
-    :param bytes: its size
-    :param sha256: digest of its bytes, in hexadecimal digits
-    :param text: how many bytes its filters, subscribers and options have as plain texts; None in format 1
+    Args:
+        path: relative to the directory.
+        rows: how many rows it has.
+        bytes: its size.
+        sha256: digest of its bytes, in hexadecimal digits.
+        text: how many bytes its filters, subscribers and options have as plain texts; None in format 1.
     """
 
     path: str
@@ -63,9 +64,10 @@ class DataFile:
 class Mark(NamedTuple):
     """A version, told from versions of other histories that have its number.
 
-    :param directory: the name of the directory
-    :param version: the number of the version
-    :param digest: the digest of its manifest
+    Args:
+        directory: the name of the directory.
+        version: the number of the version.
+        digest: the digest of its manifest.
     """
 
     directory: str
@@ -80,8 +82,9 @@ class Mark(NamedTuple):
     def parse(cls, text: str) -> Mark:
         """Read what `to_text` wrote.
 
-        :raises ValueError: the text is no mark
-        :raises TypeError: it is no text
+        Raises:
+            ValueError: the text is no mark.
+            TypeError: it is no text.
         """
         if not isinstance(text, str):
             raise TypeError(f"the mark of a version is a text, not {text!r}")
@@ -95,35 +98,36 @@ class Mark(NamedTuple):
 class Version:
     """One published instant of a subscription set.
 
-    :param version: its number. Later versions have higher numbers, and some numbers are skipped
-    :param time: when the snapshot was taken (UTC); later than the time of the previous version
-    :param kind: ``"full"`` if it has a full instant, ``"changes"`` if it has only a feed, ``"claim"`` if a publisher
-        took over and has published nothing yet: a claim has the content of the previous version
-    :param subscriptions: how many there are at this instant
-    :param changes: how many subscriptions were added, removed or given other options since the previous version
-    :param full: the file of the full instant, or None
-    :param feed: the file of the changes since the previous version; None in the first version and in a claim
-    :param base: the number of the version with the full instant that this one is rebuilt from, with the feeds of the
-        later versions up to this one; None if nothing has been published
-    :param content: the number of the version whose content this is: its own number, or for a claim, that of the last
-        published version; None if there is none
-    :param oldest: the number of the oldest version that is kept; None if nothing has been published
-    :param dialect: the trie's dialect
-    :param integers: True if subscribers are integers, False if strings; None if there have been none
-    :param json_options: names of the options whose texts are JSON
-    :param string_options: names of the options whose texts are strings
-    :param snapshot_id: the name of the snapshot
-    :param directory: the name of the directory, the same in all its versions
-    :param epoch: the number of the claim of the publisher that published it
-    :param writer: the name of the attempt to publish it
-    :param host: the machine of the publisher
-    :param process: the publisher's process number on that machine
-    :param previous: the digest of the manifest with the number before; None if there is none, or in format 1
-    :param refused: how many subscriptions could not be stored, so that this version lacks them
-    :param stays: whether retention leaves this claim, since it fences a publisher of format 1
-    :param limits: those of the topic store that was published; None for a set of subscriptions
-    :param format: the format of the manifest
-    :param digest: the digest of the manifest's own bytes, once it is written
+    Args:
+        version: its number. Later versions have higher numbers, and some numbers are skipped.
+        time: when the snapshot was taken (UTC); later than the time of the previous version.
+        kind: ``"full"`` if it has a full instant, ``"changes"`` if it has only a feed, ``"claim"`` if a publisher took
+            over and has published nothing yet: a claim has the content of the previous version.
+        subscriptions: how many there are at this instant.
+        changes: how many subscriptions were added, removed or given other options since the previous version.
+        full: the file of the full instant, or None.
+        feed: the file of the changes since the previous version; None in the first version and in a claim.
+        base: the number of the version with the full instant that this one is rebuilt from, with the feeds of the later
+            versions up to this one; None if nothing has been published.
+        content: the number of the version whose content this is: its own number, or for a claim, that of the last
+            published version; None if there is none.
+        oldest: the number of the oldest version that is kept; None if nothing has been published.
+        dialect: the trie's dialect.
+        integers: True if subscribers are integers, False if strings; None if there have been none.
+        json_options: names of the options whose texts are JSON.
+        string_options: names of the options whose texts are strings.
+        snapshot_id: the name of the snapshot.
+        directory: the name of the directory, the same in all its versions.
+        epoch: the number of the claim of the publisher that published it.
+        writer: the name of the attempt to publish it.
+        host: the machine of the publisher.
+        process: the publisher's process number on that machine.
+        previous: the digest of the manifest with the number before; None if there is none, or in format 1.
+        refused: how many subscriptions could not be stored, so that this version lacks them.
+        stays: whether retention leaves this claim, since it fences a publisher of format 1.
+        limits: those of the topic store that was published; None for a set of subscriptions.
+        format: the format of the manifest.
+        digest: the digest of the manifest's own bytes, once it is written.
     """
 
     version: int
@@ -210,7 +214,8 @@ def process() -> dict[str, Any]:
 def sealed(version: Version) -> tuple[bytes, Version]:
     """The text of a manifest to be written, and the version with its digest.
 
-    :raises ValueError: it is too long to be read again
+    Raises:
+        ValueError: it is too long to be read again.
     """
     text = version.to_json()
     if len(text) > MOST_BYTES:
@@ -222,8 +227,11 @@ def sealed(version: Version) -> tuple[bytes, Version]:
 def from_json(text: bytes, number: int, where: str) -> Version:
     """Read the manifest of version `number`.
 
-    :param where: the file's path, for messages
-    :raises DamagedError: the text is not that manifest
+    Args:
+        where: the file's path, for messages.
+
+    Raises:
+        DamagedError: the text is not that manifest.
     """
     try:
         fields = json.loads(text)

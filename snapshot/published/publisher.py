@@ -95,32 +95,35 @@ class Publisher:
     this process), and there is a newer version, that one would be undone: then this raises OutdatedError. A fork, a
     snapshot or a copy of such a trie is one of its own, and is published whatever the last version had.
 
-    :param trie: the trie, but not one with ``weak=True``; or a snapshot; or a `TopicStore`, whose topics, values and
-        times are published (`snapshot.topics`)
-    :param where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect,
-        which the next version then follows
-    :param key: turns a subscriber into a string; needed for subscribers that are no values, such as connections (values
-        are what `subtrie.tagged` lists: strings, integers, tuples of them, and so on). `restore` returns these strings
-        as subscribers. It is called once for each subscriber while that subscriber has subscriptions
-    :param every: publish automatically when this time has passed since the last time and something has changed:
-        seconds, or a ``timedelta``. If the process is killed, or the power fails, the changes of this time are lost,
-        and those made while the last version was being written. A change is on the disk at the latest this time and
-        the time that two versions take after it was made, or later if publishing fails
-    :param changes: publish automatically when so many subscriptions differ from the last version. A subscription that
-        was added and removed again does not count. A background thread counts them, 20 times a second, or less often if
-        that would take more than 5 % of a core
-    :param keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
-        version is removed as soon as no kept version is rebuilt from it
-    :param strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the
-        same key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
-        `refused`, and everything else is published. Also, values of several types in one column are an error then,
-        which otherwise get tagged texts (`snapshot.storing`)
-    :raises FileNotFoundError: or another OSError: the directory cannot be made or written to
-    :raises OutdatedError: the trie comes from a version that is not the newest any more
-    :raises DamagedError: a file of the last version is damaged or missing, or has an unknown format
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind
-    :raises ValueError: the directory has other files, or subscriptions of another dialect
+    Args:
+        trie: the trie, but not one with ``weak=True``; or a snapshot; or a `TopicStore`, whose topics, values and times
+            are published (`snapshot.topics`).
+        where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect, which
+            the next version then follows.
+        key: turns a subscriber into a string; needed for subscribers that are no values, such as connections (values
+            are what `subtrie.tagged` lists: strings, integers, tuples of them, and so on). `restore` returns these
+            strings as subscribers. It is called once for each subscriber while that subscriber has subscriptions.
+        every: publish automatically when this time has passed since the last time and something has changed: seconds,
+            or a ``timedelta``. If the process is killed, or the power fails, the changes of this time are lost, and
+            those made while the last version was being written. A change is on the disk at the latest this time and the
+            time that two versions take after it was made, or later if publishing fails.
+        changes: publish automatically when so many subscriptions differ from the last version. A subscription that was
+            added and removed again does not count. A background thread counts them, 20 times a second, or less often if
+            that would take more than 5 % of a core.
+        keep: how many versions can be restored, or a ``timedelta``: for how long back; by default, all. An older
+            version is removed as soon as no kept version is rebuilt from it.
+        strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the same
+            key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
+            `refused`, and everything else is published. Also, values of several types in one column are an error then,
+            which otherwise get tagged texts (`snapshot.storing`).
+
+    Raises:
+        FileNotFoundError: or another OSError: the directory cannot be made or written to.
+        OutdatedError: the trie comes from a version that is not the newest any more.
+        DamagedError: a file of the last version is damaged or missing, or has an unknown format.
+        ImportError: pyarrow is not installed.
+        TypeError: ``trie`` is not a subscription trie, or another argument is of the wrong kind.
+        ValueError: the directory has other files, or subscriptions of another dialect.
 
     With ``every`` or ``changes``, a thread publishes the first version a moment later, and `close` the last one: at
     the end of a ``with`` block, also after an exception or ``sys.exit``, and otherwise when the interpreter ends.
@@ -182,14 +185,15 @@ class Publisher:
 
         If nothing has changed since the last version, nothing is written, and its number is returned.
 
-        :raises FencedError: another publisher has taken over
-        :raises OSError: a file cannot be written, for instance because the disk is full; `publish` may be called again
-        :raises TypeError: ``strict``, and a subscription could not be rebuilt: JSON cannot express an option, an option
-            is a string in one subscription and something else in another, or a subscriber is neither string nor integer
-            and there is no ``key``
-        :raises ValueError: ``strict``, and two subscribers have the same key; or the publisher is closed
-        :raises DamagedError: a file of the last version, which another publisher wrote, is damaged or missing
-        :raises HistoryError: the directory was replaced by an older copy of itself
+        Raises:
+            FencedError: another publisher has taken over.
+            OSError: a file cannot be written, for instance because the disk is full; `publish` may be called again.
+            TypeError: ``strict``, and a subscription could not be rebuilt: JSON cannot express an option, an option is
+                a string in one subscription and something else in another, or a subscriber is neither string nor
+                integer and there is no ``key``.
+            ValueError: ``strict``, and two subscribers have the same key; or the publisher is closed.
+            DamagedError: a file of the last version, which another publisher wrote, is damaged or missing.
+            HistoryError: the directory was replaced by an older copy of itself.
 
         If it raises, the version is visible as a whole or not at all. The next call finds out which, so nothing is
         published twice. O(changes since the last version), and O(n) for the first version, for the first one of this
@@ -230,8 +234,9 @@ class Publisher:
     def close(self) -> None:
         """Stop publishing. With ``every`` or ``changes``, the changes since the last version are published first.
 
-        :raises FencedError: or another error of `publish`: the last version cannot be published. The publisher is not
-            closed then, and `close` may be called again
+        Raises:
+            FencedError: or another error of `publish`: the last version cannot be published. The publisher is not
+                closed then, and `close` may be called again.
 
         Closing it again does nothing.
         """

@@ -48,21 +48,26 @@ def restore(
 ) -> SubscriptionTrie | TopicStore[Any]:
     """Rebuild the subscription trie as it was when a version was published.
 
-    :param where: the directory, a path or a URI
-    :param at: the number of a version, or a time with a zone, which means the newest version that is not later; None
-        for the newest version
-    :param kind: `TopicStore` or `SubscriptionTrie`, if you know what was published; anything else is refused then.
-        None: whichever it is; type checkers take it for a trie
-    :param known: the mark of a version that you have seen (`Publisher.mark`, `Follower.mark`, `Version.mark`). If the
-        directory was replaced since by an older copy of itself, or by another one, this raises HistoryError
-    :returns: a new, writable trie with the same dialect, filters, groups, subscribers and options. If it was published
-        with a ``key``, the subscribers are the keys. If a `TopicStore` was published: a store with its topics, values
-        and times, and with the limits (``max_age``, ``max_topics``) that it had
-    :raises FileNotFoundError: nothing was ever published there
-    :raises NotPublishedError: there is no such version, or it is not kept any more
-    :raises DamagedError: a file is damaged or missing, or has an unknown format; the error names it
-    :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
-    :raises ValueError: it is of another kind, or ``known`` is no mark
+    Args:
+        where: the directory, a path or a URI.
+        at: the number of a version, or a time with a zone, which means the newest version that is not later; None for
+            the newest version.
+        kind: `TopicStore` or `SubscriptionTrie`, if you know what was published; anything else is refused then. None:
+            whichever it is; type checkers take it for a trie.
+        known: the mark of a version that you have seen (`Publisher.mark`, `Follower.mark`, `Version.mark`). If the
+            directory was replaced since by an older copy of itself, or by another one, this raises HistoryError.
+
+    Returns:
+        A new, writable trie with the same dialect, filters, groups, subscribers and options. If it was published with a
+        ``key``, the subscribers are the keys. If a `TopicStore` was published, a store with its topics, values and
+        times, and with the limits (``max_age``, ``max_topics``) that it had.
+
+    Raises:
+        FileNotFoundError: nothing was ever published there.
+        NotPublishedError: there is no such version, or it is not kept any more.
+        DamagedError: a file is damaged or missing, or has an unknown format; the error names it.
+        HistoryError: files of two histories are mixed, or the version that is ``known`` was never here.
+        ValueError: it is of another kind, or ``known`` is no mark.
 
     A `Publisher` that is given the trie refuses to publish it if there is a newer version by then. To continue a
     directory, use `take_over`, for which this cannot happen.
@@ -108,8 +113,9 @@ def _name_of(missing: FileNotFoundError) -> str:
 def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
     """The trie of a version.
 
-    :raises FileNotFoundError: a file is missing: it is not kept any more, or was lost
-    :raises DamagedError: a file is damaged
+    Raises:
+        FileNotFoundError: a file is missing: it is not kept any more, or was lost.
+        DamagedError: a file is damaged.
     """
     full, feeds = directory.parts(version)
     assert full.full is not None
@@ -130,7 +136,8 @@ def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
 def verify(directory: Directory) -> None:
     """Read all bytes that the newest version is rebuilt from, if there is one, and compare their digests.
 
-    :raises DamagedError: a file is missing or damaged
+    Raises:
+        DamagedError: a file is missing or damaged.
     """
     try:
         _whole(directory, _verify_all)

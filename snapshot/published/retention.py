@@ -38,10 +38,11 @@ class Retention:
     """Finds the oldest version that is kept, and removes versions that no kept one is rebuilt from, and the claims
     between them. Manifests are removed in order, so those that remain have no gaps.
 
-    :param keep: how many of the newest versions are kept, or for how long; None keeps all
-    :param present: the existing manifests
-    :param oldest: the oldest version that is kept so far
-    :param removes: whether anything may be removed: not while an earlier publisher may still be able to write
+    Args:
+        keep: how many of the newest versions are kept, or for how long; None keeps all.
+        present: the existing manifests.
+        oldest: the oldest version that is kept so far.
+        removes: whether anything may be removed: not while an earlier publisher may still be able to write.
     """
 
     def __init__(self, keep: Keep, present: Iterable[Version], oldest: int | None, *, removes: bool = True) -> None:
@@ -114,8 +115,11 @@ def sweep(store: LocalStore, present: Iterable[Version], epoch: int, own: str) -
     None of them can become part of a version any more, since the manifest would need a number that is taken. Without
     its desk, such a publisher cannot write a manifest, even after its number has been removed.
 
-    :param own: the desk of this publisher
-    :returns: whether no other desk is left
+    Args:
+        own: the desk of this publisher.
+
+    Returns:
+        Whether no other desk is left.
     """
     cleared = _clear_desks(store, epoch, own)
     named = {file.path for version in present for file in version.files()}

@@ -9,8 +9,9 @@ import threading
 def seconds_of(every: float | datetime.timedelta) -> float:
     """The argument `every` in seconds.
 
-    :raises TypeError: it is neither a number nor a timedelta
-    :raises ValueError: it is not positive, or longer than a thread can wait
+    Raises:
+        TypeError: it is neither a number nor a timedelta.
+        ValueError: it is not positive, or longer than a thread can wait.
     """
     seconds = every.total_seconds() if isinstance(every, datetime.timedelta) else every
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):

@@ -21,10 +21,11 @@ Place = tuple[str, str | None, Hashable]
 class Refused(NamedTuple):
     """A subscription that is not published.
 
-    :param filter: its filter
-    :param subscriber: its subscriber
-    :param options: its options
-    :param reason: why it cannot be stored
+    Args:
+        filter: its filter.
+        subscriber: its subscriber.
+        options: its options.
+        reason: why it cannot be stored.
     """
 
     filter: str
@@ -36,12 +37,15 @@ class Refused(NamedTuple):
 class Sieve:
     """The changes of one version, without those that cannot be stored.
 
-    :param raw: the changes of the trie since the last version; called for each pass
-    :param before: the subscriptions that the last version lacks
-    :param ledger: the keys of subscribers, if they have keys
-    :param queues: whether a subscription is named by its queue group, too
-    :param strict: whether one that cannot be stored is an error instead
-    :raises ValueError: strict, and two subscribers have the same key
+    Args:
+        raw: the changes of the trie since the last version; called for each pass.
+        before: the subscriptions that the last version lacks.
+        ledger: the keys of subscribers, if they have keys.
+        queues: whether a subscription is named by its queue group, too.
+        strict: whether one that cannot be stored is an error instead.
+
+    Raises:
+        ValueError: strict, and two subscribers have the same key.
 
     `trial` is the effect of the changes on the ledger, and `key` gives a subscriber its key.
     """
@@ -69,14 +73,16 @@ class Sieve:
     def from_trie(self, raw: Callable[[], Iterator[Changed]], owners: Mapping[str, Hashable] | None = None) -> None:
         """Take other changes.
 
-        :param owners: the subscribers, if those of the changes are keys already
+        Args:
+            owners: the subscribers, if those of the changes are keys already.
         """
         self._raw, self._owners = raw, owners
 
     def keyed(self, trie: SubscriptionTrie, owners: dict[str, Hashable]) -> Iterator[Subscription]:
         """All subscriptions, with keys instead of subscribers if there are keys.
 
-        :param owners: gets the subscriber of each key
+        Args:
+            owners: gets the subscriber of each key.
         """
         if self.key is None:
             yield from trie.subscriptions()
@@ -104,7 +110,8 @@ class Sieve:
         """The changes, with the texts that are stored instead of subscribers and options. Deletes come first if an
         insert may have the same subscription.
 
-        :raises TypeError: strict, and a subscription cannot be rebuilt
+        Raises:
+            TypeError: strict, and a subscription cannot be rebuilt.
         """
         passes: list[Iterable[Changed]] = [self._effective()]
         if self.key is not None and self._owners is None:

@@ -156,7 +156,7 @@ class LocalStore:
         self._to_sync[name] = None
         return made, size, digest
 
-    def settle(self, folder: str) -> None:
+    def make_durable(self, folder: str) -> None:
         """Make the files created in a folder durable."""
         _sync(self._path / folder)
 
@@ -197,7 +197,8 @@ class LocalStore:
     def attempt(self, name: str) -> None:
         """Write a file and remove it again: more than a file system has left over at the end of a file, and flushed.
 
-        :raises OSError: it cannot be written, or the files beside it not be listed
+        Raises:
+            OSError: it cannot be written, or the files beside it not be listed.
         """
         path = self._path / name
         os.listdir(path.parent)
@@ -278,7 +279,8 @@ class RemoteFiles:
 def files_of(where: str | os.PathLike[str]) -> Files:
     """The files at a path or a URI, for reading.
 
-    :raises ValueError: neither pyarrow nor fsspec knows the URI's scheme
+    Raises:
+        ValueError: neither pyarrow nor fsspec knows the URI's scheme.
     """
     path = _local(where)
     return RemoteFiles(os.fspath(where)) if path is None else LocalStore(path)
@@ -287,7 +289,8 @@ def files_of(where: str | os.PathLike[str]) -> Files:
 def store_of(where: str | os.PathLike[str]) -> LocalStore:
     """The store at a path or a ``file:`` URI.
 
-    :raises ValueError: the URI has another scheme
+    Raises:
+        ValueError: the URI has another scheme.
     """
     path = _local(where)
     if path is None:

@@ -75,21 +75,26 @@ def take_over(
     earlier publisher goes on. After the claim it only reads what was published meanwhile. If that fails, since a file
     cannot be read, or with FencedError, nothing is lost either, and the earlier publisher has ended.
 
-    :param where: the directory, a path or a ``file:`` URI; a new or empty one, too
-    :param dialect: the dialect. None: that of ``into`` or of the directory, or AMQP in a new one
-    :param into: an empty trie that gets the content: one with an index, say, or with ``storable=True``; or an empty
-        `TopicStore`, which is how a new directory becomes that of a store. None: a new trie; or, of a directory with a
-        topic store, a new store with the limits that it had
-    :param key: as for `Publisher`, as the other parameters are
-    :param known: the mark of a version that you have seen, as for `restore`: ``Publisher.mark`` of an earlier publisher
-    :returns: the trie or store, and its publisher, which publishes the changes made to it from now on
-    :raises OSError: the directory cannot be read or written to
-    :raises DamagedError: a file is damaged or missing, or has an unknown format
-    :raises FencedError: another publisher has claimed the directory after this call did
-    :raises HistoryError: files of two histories are mixed, or the version that is ``known`` was never here
-    :raises ImportError: pyarrow is not installed
-    :raises TypeError: an argument is of the wrong kind
-    :raises ValueError: the directory has other files, or content of another dialect or kind; ``into`` is not empty
+    Args:
+        where: the directory, a path or a ``file:`` URI; a new or empty one, too.
+        dialect: the dialect. None: that of ``into`` or of the directory, or AMQP in a new one.
+        into: an empty trie that gets the content: one with an index, say, or with ``storable=True``; or an empty
+            `TopicStore`, which is how a new directory becomes that of a store. None: a new trie; or, of a directory
+            with a topic store, a new store with the limits that it had.
+        key: as for `Publisher`, as the other parameters are.
+        known: the mark of a version that you have seen, as for `restore`: ``Publisher.mark`` of an earlier publisher.
+
+    Returns:
+        The trie or store, and its publisher, which publishes the changes made to it from now on.
+
+    Raises:
+        OSError: the directory cannot be read or written to.
+        DamagedError: a file is damaged or missing, or has an unknown format.
+        FencedError: another publisher has claimed the directory after this call did.
+        HistoryError: files of two histories are mixed, or the version that is ``known`` was never here.
+        ImportError: pyarrow is not installed.
+        TypeError: an argument is of the wrong kind.
+        ValueError: the directory has other files, or content of another dialect or kind; ``into`` is not empty.
 
     O(n), like `restore`. Between the claim and the return it only applies what was published meanwhile.
 
@@ -145,8 +150,9 @@ def take_over(
 def _require_empty(into: object) -> None:
     """Require what `take_over` can fill.
 
-    :raises TypeError: it is neither a trie nor a topic store, or is a snapshot
-    :raises ValueError: it has content
+    Raises:
+        TypeError: it is neither a trie nor a topic store, or is a snapshot.
+        ValueError: it has content.
     """
     if into is None:
         return

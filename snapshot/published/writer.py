@@ -71,8 +71,9 @@ class Writer:
 
     `published` is the newest version; None if there is none. `refused` are the subscriptions that it lacks.
 
-    :param claimed: the directory, which belongs to this writer
-    :param instant: the content of the last version, if this process knows it
+    Args:
+        claimed: the directory, which belongs to this writer.
+        instant: the content of the last version, if this process knows it.
     """
 
     def __init__(
@@ -103,9 +104,10 @@ class Writer:
     def publish(self) -> Version:
         """Publish the trie's present content, unless nothing has changed; return the version with that content.
 
-        :raises FencedError: another publisher has taken over
+        Raises:
+            FencedError: another publisher has taken over.
         """
-        self._settle()
+        self._resolve_attempt()
         cut = cut_of(self._source)
         cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
         last, number = self.published, self._previous.version + 1
@@ -113,7 +115,7 @@ class Writer:
         try:
             fields, trial, refused = self._composer.compose(cut, number, last, ledger, self.refused)
         except (OSError, DamagedError):
-            self._settle()  # the files of a publisher that has been fenced may have been removed
+            self._resolve_attempt()  # the files of a publisher that has been fenced may have been removed
             raise
         if fields is not None:
             self._commit(self._attempted(cut, number, fields, trial, refused))
@@ -164,23 +166,24 @@ class Writer:
                     raise
                 self._store.create(name, attempt.text, scratch)
         except (FileExistsError, FileNotFoundError):  # its number may be taken, and its desk or its files removed
-            self._settle()
+            self._resolve_attempt()
             if self._desk.rpartition("/")[2] not in self._store.names(VERSIONS):
                 raise self._fenced(self._previous) from None
             raise
         self._committed(attempt)
 
-    def _settle(self) -> None:
+    def _resolve_attempt(self) -> None:
         """Find out whether the last attempt was committed, and whether this writer still owns the directory.
 
-        :raises FencedError: it does not
-        :raises HistoryError: the directory is not the one that this writer has written
+        Raises:
+            FencedError: it does not.
+            HistoryError: the directory is not the one that this writer has written.
         """
         attempt = self._attempt
         if attempt is not None:
             found = self._at(attempt.version.version)
             if found is not None and found.writer == attempt.version.writer:
-                self._store.settle(VERSIONS)
+                self._store.make_durable(VERSIONS)
                 self._committed(attempt)
             else:
                 self._composer.discard(attempt.version.files())

@@ -105,7 +105,8 @@ class Subscriptions(DataSource):
     def _asked(self, schema: StructType) -> Options:
         """The options of the query, and those of the table that it reads.
 
-        :raises ValueError: the columns are not those of this source
+        Raises:
+            ValueError: the columns are not those of this source.
         """
         options = self._options
         kept = [field.metadata[NAME] for field in schema.fields if NAME in (field.metadata or {})]

@@ -129,7 +129,8 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
     def initialOffset(self) -> Offset:
         """The last version that is not read.
 
-        :raises NotPublishedError: the changes of ``startingVersion`` are not kept, or those before it are not published
+        Raises:
+            NotPublishedError: the changes of ``startingVersion`` are not kept, or those before it are not published.
         """
         start = self._options.start
         if start is None:
@@ -150,7 +151,8 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
     def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
         """The last version of the next batch. Before Spark 4.2, Spark tells neither where it begins nor a limit.
 
-        :raises HistoryError: the directory went back, or forked, since the batch before
+        Raises:
+            HistoryError: the directory went back, or forked, since the batch before.
         """
         self._require(start)
         newest = self._newest() if self._target is None else self._target
@@ -166,7 +168,8 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The files of a batch, in parts that tasks read.
 
-        :raises HistoryError: the directory is not the one in which the batch begins or ends
+        Raises:
+            HistoryError: the directory is not the one in which the batch begins or ends.
         """
         self._require(start)
         self._require(end)

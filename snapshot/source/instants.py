@@ -44,7 +44,8 @@ def parquet_file(store: Files, name: str) -> Iterator[Any]:
 def feed_file(store: Files, file: DataFile) -> Any:
     """A Parquet file that fits into memory, compared with its digest.
 
-    :raises DamagedError: it has other bytes than were written
+    Raises:
+        DamagedError: it has other bytes than were written.
     """
     return extra("pyarrow.parquet").ParquetFile(read_whole(store, file))
 
@@ -83,8 +84,9 @@ class _Rows(InputPartition):
 class Instant(DataSourceReader):
     """The set at a version or a time.
 
-    :param names: the columns that Spark wants
-    :param at: the version; None for that of the options
+    Args:
+        names: the columns that Spark wants.
+        at: the version; None for that of the options.
     """
 
     def __init__(self, options: Options, names: list[str], at: int | None = None) -> None:

@@ -56,9 +56,10 @@ def _time(text: str) -> datetime.datetime:
 class Option(NamedTuple):
     """One row of the table.
 
-    :param read: makes the value of a text; it raises ValueError or KeyError for a text outside the domain
-    :param domain: the texts that it takes, in words
-    :param readers: those that honour it
+    Args:
+        read: makes the value of a text; it raises ValueError or KeyError for a text outside the domain.
+        domain: the texts that it takes, in words.
+        readers: those that honour it.
     """
 
     read: Callable[[str], Any]
@@ -87,8 +88,11 @@ _BY_LOWER = {name.lower(): name for name in TABLE}
 class Options:
     """The options that a user gave.
 
-    :param given: as Spark gives them: those of a reader, or the properties of a table that is being created
-    :raises ValueError: one is unknown, or has a value that it cannot have
+    Args:
+        given: as Spark gives them: those of a reader, or the properties of a table that is being created.
+
+    Raises:
+        ValueError: one is unknown, or has a value that it cannot have.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
@@ -110,7 +114,8 @@ class Options:
     def require(self, reader: Reader) -> Options:
         """Return these options, if ``reader`` honours all of them and they name a directory.
 
-        :raises ValueError: it does not, or they do not
+        Raises:
+            ValueError: it does not, or they do not.
         """
         if reader is Reader.STREAM and not self.changes:
             raise ValueError('a stream of subscriptions is one of changes: option("readChangeFeed", "true")')

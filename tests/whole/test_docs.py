@@ -149,6 +149,17 @@ def test_a_wide_line_is_noticed() -> None:
 
 
 @pytest.mark.once
+def test_docstrings_have_the_sections_of_one_style() -> None:
+    """Google's (`Args:`, `Returns:`, `Raises:`), of which the manual makes its reference."""
+    of_another = re.compile(
+        r"^ *:(param|arg|returns?|rtype|raises?|type)\b|^ *(Parameters|Returns|Raises)\n *---", re.MULTILINE
+    )
+    rooms = (ROOT / room for room in ("ctrie", "subtrie", "snapshot", "stress", "benchmarks", "examples", "tools"))
+    found = [named(file) for room in rooms for file in room.rglob("*.py") if of_another.search(file.read_text("utf-8"))]
+    assert found == []
+
+
+@pytest.mark.once
 def test_no_page_is_too_long_to_read() -> None:
     lengths = {named(page): len(page.read_text(encoding="utf-8").splitlines()) for page in PAGES}
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}

@@ -73,7 +73,7 @@ index, rows = ReverseIndex.__new__(ReverseIndex), GrowingRows.__new__(GrowingRow
 CALLS = [
     lambda: Not.__new__(Not).holds(1), lambda: SetColumns.__new__(SetColumns).fill(10, 100), lambda: index.check(None),
     lambda: list(index.everything()), lambda: index.find_member("s", 1, "k"), lambda: index.owner_of("s", 1),
-    lambda: rows.text("t"), lambda: rows.spell_text("t"), lambda: rows.text(None),
+    lambda: rows.text("t"), lambda: rows.text(None),
 ]
 for call in CALLS:
     try:

@@ -23,12 +23,11 @@ cdef class GrowingOptions:
     cdef object _texts
     cdef readonly dict kinds
     cdef growing _offsets
-    cdef bit_column _validity
     cdef text_column _names
     cdef text_column _values
-    cdef bit_column _values_validity
+    cdef bit_column _validity
 
-    cpdef int add(self, dict options, bint there) except -1
+    cdef int add(self, dict options) except -1
     @cython.locals(known=int, kind=int, there=bint)
     cdef int _add_value(self, object name, object value) except -1
     cpdef Py_ssize_t text(self) noexcept
@@ -60,8 +59,8 @@ cdef class GrowingRows:
     cdef text_column _groups
     cdef bit_column _grouped
 
-    cpdef int begin(self) except -1
-    cpdef int done(self) except -1
+    cdef int begin(self) except -1
+    cdef int done(self) except -1
     cdef int push(self) except -1
     cdef int pop(self) except -1
     @cython.locals(marked=bint, start=Py_ssize_t)
@@ -70,7 +69,7 @@ cdef class GrowingRows:
         separator=bytes, one=bytes, many=bytes)
     cdef int _add_words(self, Py_ssize_t start) except -1
     @cython.locals(depth=int, name=bytes, part=bytes)
-    cpdef int row(self, object group, bint shared, object subscriber, dict options=*) except -1
+    cdef int row(self, object group, object subscriber, dict options) except -1
     @cython.locals(start=Py_ssize_t, step=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t)
     cdef inline int _add_words_of_row(self, text_column *words) except -1
     @cython.locals(text=GrowingBytes)
@@ -82,4 +81,4 @@ cdef inline int _begin_texts(text_column *column) except -1
 cdef inline int _end_text(text_column *column) except -1
 cdef bytes _offsets_taken(growing *offsets)
 cdef object _texts_taken(text_column *column)
-cpdef GrowingRows new_rows(object dialect, object texts, bint ask)
+cdef GrowingRows new_rows(object dialect, object texts, bint ask)

@@ -74,15 +74,13 @@ class TextColumn(NamedTuple):
 
 
 class MapColumn(NamedTuple):
-    """Maps of text to text: where each begins; which of them there are, and which values (bits); None: all."""
+    """Maps of text to text: where each begins; which of the values there are (bits); None: all."""
 
     offsets: Any
-    validity: Any
     names: TextColumn
     values: TextColumn
-    values_validity: Any
+    validity: Any
     nulls: int
-    value_nulls: int
 
 
 class Columns(NamedTuple):
@@ -132,7 +130,7 @@ class GrowingOptions:
     def __init__(self, texts: Any) -> None:
         if not cython.compiled:
             self._offsets, self._names, self._values = Growing(), GrowingTexts(), GrowingTexts()
-            self._validity, self._values_validity = Bits(), Bits()
+            self._validity = Bits()
         self._texts = texts
         self.kinds: dict[str, int] = {}
         add_int(address(self._offsets), 0)
@@ -142,12 +140,11 @@ class GrowingOptions:
     def __dealloc__(self) -> None:
         free_bytes(address(self._offsets))
         free_bytes(address(self._validity.bits))
-        free_bytes(address(self._values_validity.bits))
         free_texts(address(self._names))
         free_texts(address(self._values))
 
-    def add(self, options: dict[str, Any] | None, there: bool) -> int:
-        """Add a map, empty if there are no options; a null, unless it is there."""
+    def add(self, options: dict[str, Any] | None) -> int:
+        """Add a map, empty if there are no options."""
         if options is not None:
             for name, value in options.items():
                 if type(name) is not str:
@@ -157,8 +154,7 @@ class GrowingOptions:
                     raise ValueError(f"the name of option {name!r} is no text")
                 _end_text(address(self._names))
                 self._add_value(name, value)
-        add_int(address(self._offsets), self._values_validity.count)
-        add_bit(address(self._validity), there)
+        add_int(address(self._offsets), self._validity.count)
         return 0
 
     def _add_value(self, name: str, value: Any) -> int:
@@ -184,7 +180,7 @@ class GrowingOptions:
             if there:
                 add(address(self._values.text), text.encode())
         _end_text(address(self._values))
-        add_bit(address(self._values_validity), there)
+        add_bit(address(self._validity), there)
         if known < 0 or known | kind != known:
             self.kinds[name] = kind | max(known, 0)
         return 0
@@ -197,9 +193,8 @@ class GrowingOptions:
         """Return what has been added, and begin again."""
         offsets = _offsets_taken(address(self._offsets))
         validity, nulls = taken_bits(address(self._validity))
-        values_validity, value_nulls = taken_bits(address(self._values_validity))
         names, values = _texts_taken(address(self._names)), _texts_taken(address(self._values))
-        return MapColumn(offsets, validity, names, values, values_validity, nulls, value_nulls)
+        return MapColumn(offsets, names, values, validity, nulls)
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -282,18 +277,6 @@ class GrowingRows:
         self._add_words(start)
         return 0
 
-    def spell_text(self, filter: str) -> None:
-        """Go to where a filter ends."""
-        if not isinstance(filter, str):
-            raise TypeError(f"a filter is a string, not {type(filter).__name__}")
-        cut(address(self._spelled), 0)
-        cut_ints(address(self._ends), 0)
-        self._here.depth = 0
-        self._here.wildcards = 0
-        if not add_text(address(self._spelled), filter):
-            raise ValueError("a filter with a lone surrogate")
-        self._add_words(0)
-
     def _add_words(self, start: int) -> int:
         """Note where the words end that have been spelled from `start` on, and how many are wildcards."""
         text = address(self._spelled)
@@ -313,11 +296,11 @@ class GrowingRows:
         self._here.end = stop
         return 0
 
-    def row(self, group: str | None, shared: bool, subscriber: Any, options: dict[str, Any] | None = None) -> int:
-        """Add a subscription to the filter that was spelled, or, `shared`, to the shared one of the group."""
+    def row(self, group: str | None, subscriber: Any, options: dict[str, Any] | None) -> int:
+        """Add a subscription to the filter that was spelled, or to the shared one of the group."""
         depth = self._here.depth
         name = None if group is None else group.encode()
-        if name is not None and shared and self._share is not None:
+        if name is not None and self._share is not None:
             for part in (self._share, name):
                 add(address(self._filters.text), part)
                 add(address(self._filters.text), self._separator)
@@ -338,7 +321,7 @@ class GrowingRows:
             add(address(self._groups.text), name)
         _end_text(address(self._groups))
         add_bit(address(self._grouped), name is not None)
-        self.options.add(options, True)
+        self.options.add(options)
         self.rows += 1
         return 0
 

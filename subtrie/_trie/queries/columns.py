@@ -135,7 +135,7 @@ class SetColumns:
             subscriber = subscriber()
             if subscriber is None:
                 return  # it is dead
-        self.rows.row(group, True, subscriber, options)
+        self.rows.row(group, subscriber, options)
 
 
 def _prefetch_branches(main: Any) -> None:
