@@ -148,11 +148,13 @@ class ChangeableMap(Rooted):
         again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
         caller, and nothing is changed.
 
-        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Two kinds
-        of `fn` could make calls repeat for ever; they raise RuntimeError after ten rounds. One changes `key` itself in
-        every round. The other kind is a circle: the `fn` of each thread changes the key of the next thread's call in
-        every round; then one of these calls raises, and the others continue. Do not let `fn` wait for another thread
-        that changes `key`: that is not detected.
+        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Do not let
+        `fn` wait for another thread that changes `key`: that is not detected.
+
+        Raises:
+            RuntimeError: After ten rounds, for two kinds of `fn` that could make calls repeat for ever. One changes
+                `key` itself in every round. The other kind is a circle: the `fn` of each thread changes the key of the
+                next thread's call in every round; then one of these calls raises, and the others continue.
 
         >>> from ctrie import Ctrie
         >>> m = Ctrie()
@@ -196,9 +198,11 @@ class ChangeableMap(Rooted):
 
         A thread that asks for a key whose value is being made waits for it, so this one method is not lock-free. If
         `factory` raises, its caller gets the exception, the map is unchanged, and one of the waiting threads tries its
-        own. A `factory` that asks for its own key gets a RuntimeError instead of a deadlock. If factories in several
-        threads ask for one another's keys, one of them gets it. If `factory` stores a value for its key, that value
-        stays.
+        own. If `factory` stores a value for its key, that value stays.
+
+        Raises:
+            RuntimeError: A `factory` that asks for its own key gets it instead of a deadlock. If factories in several
+                threads ask for one another's keys, one of them gets it.
 
         >>> from ctrie import Ctrie
         >>> m = Ctrie()
@@ -257,7 +261,11 @@ class ChangeableMap(Rooted):
             self._put(name, value)
 
     def popitem(self) -> tuple[Any, Any]:
-        """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free."""
+        """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free.
+
+        Raises:
+            KeyError: There is none.
+        """
         self._writable()
         # Progress: a round that does not return found that another thread has changed or removed this key.
         while True:

@@ -205,8 +205,9 @@ class Ctrie(ChangeableMap):
         """Store `new` only if the value of `key` is `old` (identical or equal, as `in` compares); return whether it
         was. O(log n), lock-free.
 
-        If the value's `__eq__` changes `key` at every attempt, or the keys of other threads' operations that change
-        `key` in turn, this raises RuntimeError, as `compute` does.
+        Raises:
+            RuntimeError: As in `compute`: the value's `__eq__` changes `key` at every attempt, or the keys of other
+                threads' operations that change `key` in turn.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]
@@ -226,7 +227,11 @@ class Ctrie(ChangeableMap):
 
     @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
-        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free."""
+        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free.
+
+        Raises:
+            KeyError: There is no value, and no `default`.
+        """
         found = self._edit(REMOVE, key, None, None)
         if found is not None:
             return found.value
@@ -347,7 +352,10 @@ class Ctrie(ChangeableMap):
     def split(self, n: int) -> list[Iterator[tuple[Any, Any]]]:
         """Return up to `n` iterators of (key, value) that together yield one instant's content, each pair once.
 
-        For traversal by several threads, one iterator each. ValueError if `n` is less than 1.
+        For traversal by several threads, one iterator each.
+
+        Raises:
+            ValueError: `n` is less than 1.
 
         >>> m = Ctrie((i, str(i)) for i in range(1000))
         >>> sum(len(list(part)) for part in m.split(4))

@@ -195,6 +195,9 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds.
 
         A subclass with a `discard` of its own has it called after a search: then several may succeed.
+
+        Raises:
+            KeyError: It is not there.
         """
         if type(self).discard is not OneByOne.discard:
             super().remove(value)
@@ -202,7 +205,11 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
             raise KeyError(value)
 
     def pop(self) -> Any:
-        """Remove some member and return it; KeyError if there is none. Lock-free."""
+        """Remove some member and return it; KeyError if there is none. Lock-free.
+
+        Raises:
+            KeyError: There is none.
+        """
         try:
             return self._members.popitem()[0]
         except KeyError:
