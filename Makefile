@@ -94,9 +94,11 @@ races: .venv/built
 sanitize: .venv/built
 	@.venv/bin/python -m tools.sanitized sanitize $(ARGS)
 
-builds release: .venv/built
-	.venv/bin/python -m tools.$@ $(ARGS)
-release: .venv/release
+builds: .venv/built
+	.venv/bin/python -m tools.builds $(ARGS)
+
+release: .venv/release .venv/built
+	.venv/bin/python -m tools.release $(ARGS)
 
 bench: java .venv/built
 	.venv/bin/python -m benchmarks $(ARGS)

@@ -151,8 +151,11 @@ class Bulk:
     def finished(self) -> SubscriptionTrie[Any]:
         """Make the trie and return it; the rows are gone.
 
-        Raises TopicError, with the row in its reason, for a text that is not a filter, and RowError for any other
-        fault. O(rows x words), and O(log rows) for each word.
+        O(rows x words), and O(log rows) for each word.
+
+        Raises:
+            TopicError: For a text that is not a filter, with the row in its reason.
+            RowError: For any other fault.
         """
         filters, subscribers, options = self._filters, self._subscribers, self._options
         self._filters, self._subscribers, self._options = [], [], []

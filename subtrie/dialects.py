@@ -324,7 +324,8 @@ class Dialect:
 
         The filter of a shared subscription matches what the filter behind its group matches.
 
-        TopicError: a text is refused by the dialect.
+        Raises:
+            TopicError: A text is refused by the dialect.
 
         Complexity: O(words of the filter x words of the topic), for any wildcards.
 

@@ -182,12 +182,15 @@ class Hub(Generic[Message]):
     async def connect(self, send: Callable[[Message], Awaitable[object]]) -> AsyncIterator[Client[Message]]:
         """Connect a client for the time of the block. `send` is awaited for each of its messages, in order.
 
-        However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it,
-        and no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also
-        if the block ends by itself; the last `send` is cancelled. The block is broken off if `send` raises, by that
-        exception, and if the client reads too slowly, by `SlowReader`. If what `send` awaits was cancelled, and not by
-        the end of the block, that exception is a ConnectionError. If the task is cancelled at the same time as its
-        block is broken off, it gets the CancelledError.
+        However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it, and
+        no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also if
+        the block ends by itself; the last `send` is cancelled. The block is broken off if `send` raises, by that
+        exception, and if the client reads too slowly. If the task is cancelled at the same time as its block is broken
+        off, it gets the CancelledError.
+
+        Raises:
+            SlowReader: The client reads too slowly.
+            ConnectionError: What `send` awaits was cancelled, and not by the end of the block.
         """
         client: Client[Message] = Client(self, Mailbox(*self._bounds))
         client.mailbox.counters = self.counters

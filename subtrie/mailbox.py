@@ -24,7 +24,11 @@ PROMISES: Final[dict[Slow, int]] = {"drop": 0, "newest": 1, "close": 2, "wait": 
 
 
 def size_of(message: object) -> int:
-    """The bytes of a text in UTF-8, or of an object with a buffer, such as `bytes`. TypeError for any other message."""
+    """The bytes of a text in UTF-8, or of an object with a buffer, such as `bytes`. TypeError for any other message.
+
+    Raises:
+        TypeError: For any other message.
+    """
     if isinstance(message, str):
         return len(message.encode("utf-8", "surrogatepass"))
     try:

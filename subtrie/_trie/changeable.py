@@ -98,12 +98,16 @@ class Changeable(Matchable):
         then gets what matches `filter` and none of them. It counts for no question about another topic, nor for
         `overlapping` with a filter all of whose common topics are excluded. A subscribe without `but` ends them.
 
-        Errors change nothing. TopicError: the dialect refuses the filter or an exclusion. TypeError: the subscriber has
-        no hash, or the trie is `weak` and it does not support weak references (an int, a str or a tuple, say).
-        TypeError or ValueError: the dialect refuses an option (see `Dialect.check_options`), or the trie is `storable`
-        and this is not; `but` is no tuple of texts; an exclusion names a group, or takes nothing out of the filter; or
-        they take out all of it. O(words + log n), and O(words of the filter x words) for each exclusion. Linearizes at
+        Errors change nothing. O(words + log n), and O(words of the filter x words) for each exclusion. Linearizes at
         the commit of one compare-and-set.
+
+        Raises:
+            TopicError: The dialect refuses the filter or an exclusion.
+            TypeError: The subscriber has no hash, or the trie is `weak` and it does not support weak references (an
+                int, a str or a tuple, say).
+            TypeError, ValueError: The dialect refuses an option (see `Dialect.check_options`), or the trie is
+                `storable` and this is not; `but` is no tuple of texts; an exclusion names a group, or takes nothing out
+                of the filter; or they take out all of it.
 
         >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
@@ -122,8 +126,10 @@ class Changeable(Matchable):
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
         """Unsubscribe `subscriber` from `filter`, or from its queue group; return whether there was such a
-        subscription. Errors and cost are those of `subscribe`; TypeError for a `queue` if the dialect has no queue
-        groups.
+        subscription. Other errors, and the cost, are those of `subscribe`.
+
+        Raises:
+            TypeError: For a `queue` if the dialect has no queue groups.
 
         >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
@@ -136,12 +142,15 @@ class Changeable(Matchable):
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many are new.
 
-        All filters and subscribers are checked first. A bad one raises TopicError or TypeError, as in `subscribe`, and
-        a tuple of another size raises ValueError; then nothing is subscribed. If the trie is empty and has no `index`,
-        `cache`, `on_interest` or `weak`, all of them appear at one instant. Otherwise each is an atomic change, alone
-        or together with others, in any order, so other threads may see one without another. Of a subscription given
-        several times, the last options count. The cycle collector pauses meanwhile, unless the trie has an `index`,
-        `on_interest` or `weak`. O(n) times `subscribe`; lock-free.
+        All filters and subscribers are checked first. If that raises, nothing is subscribed. If the trie is empty and
+        has no `index`, `cache`, `on_interest` or `weak`, all of them appear at one instant. Otherwise each is an atomic
+        change, alone or together with others, in any order, so other threads may see one without another. Of a
+        subscription given several times, the last options count. The cycle collector pauses meanwhile, unless the trie
+        has an `index`, `on_interest` or `weak`. O(n) times `subscribe`; lock-free.
+
+        Raises:
+            TopicError, TypeError: One is bad, as in `subscribe`.
+            ValueError: For a tuple of another size.
 
         >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
@@ -190,7 +199,10 @@ class Changeable(Matchable):
 
         Every subscription whose `subscribe` had returned before the call is removed, unless it is made again meanwhile.
         A subscription that is made meanwhile may stay. Each one is removed at an instant of its own. O(n); with an
-        index, the cost of `unsubscribe` for each filter. TypeError for an unhashable subscriber. Lock-free.
+        index, the cost of `unsubscribe` for each filter. Lock-free.
+
+        Raises:
+            TypeError: For an unhashable subscriber.
 
         >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie(index=True)

@@ -190,6 +190,9 @@ class TopicStore(Matchable):
         """Remove `topic` and return its value. If there is none, return `default`, or raise KeyError. Other errors,
         cost and linearization point are those of `store[topic] = value`.
 
+        Raises:
+            KeyError: There is no value, and no `default`.
+
         >>> store = TopicStore(topics={"a": 1})
         >>> store.pop("a"), store.pop("a", None)
         (1, None)
@@ -210,6 +213,9 @@ class TopicStore(Matchable):
     def popitem(self) -> tuple[str, Any]:
         """Remove some topic and return it with its value; KeyError if there is none. Lock-free.
 
+        Raises:
+            KeyError: There is none.
+
         >>> TopicStore(topics={"a": 1}).popitem()
         ('a', 1)
         """
@@ -227,8 +233,10 @@ class TopicStore(Matchable):
     def update(self, topics: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /) -> None:
         """Store every topic of a mapping, or of an iterable of (topic, value), in order, each by a change of its own.
 
-        All topics are checked first: a bad one raises TopicError, and then nothing is stored. Beyond `max_topics` the
-        last ones stay.
+        All topics are checked first: if one is bad, nothing is stored. Beyond `max_topics` the last ones stay.
+
+        Raises:
+            TopicError: For a bad topic.
 
         >>> store = TopicStore()
         >>> store.update({"a": 1, "b.c": 2})
@@ -298,11 +306,13 @@ class TopicStore(Matchable):
         one instant during the call.
 
         These are the stored messages that a new subscription gets. The order is arbitrary. For the filter of a shared
-        subscription, only the part after the group counts. The call raises TopicError for a text that is not a filter,
-        and the errors of `SubscriptionTrie.subscribe` for exclusions. O(levels that the filter's words reach), which is
-        O(words + answers), and more if there are topics that begin like the filter and continue differently. AMQP's `#`
-        anywhere but at the end costs O(topics that begin with the words before it). Lock-free; linearizes as
-        `snapshot`.
+        subscription, only the part after the group counts. The call raises the errors of `SubscriptionTrie.subscribe`
+        for exclusions. O(levels that the filter's words reach), which is O(words + answers), and more if there are
+        topics that begin like the filter and continue differently. AMQP's `#` anywhere but at the end costs O(topics
+        that begin with the words before it). Lock-free; linearizes as `snapshot`.
+
+        Raises:
+            TopicError: At the call, for a text that is not a filter.
 
         >>> from subtrie import MQTT
         >>> store = TopicStore(MQTT, {"sensors/1/heat": 20, "sensors/2/heat": 21, "$SYS/load": 1})
@@ -331,9 +341,12 @@ class TopicStore(Matchable):
         subscription in a group the Delivery has the name of the `group`; each member has one, and no turn is taken
         (MQTT sends stored messages to none of them). `merge` and `by` are as in `SubscriptionTrie.deliveries`.
 
-        TypeError if `trie` is no SubscriptionTrie, ValueError if its dialect is another one, or for another `merge`.
         O(topics), each for the cost of `deliveries`; if the trie has at most 64 filters, O(topics that these match),
         and a `matching` for each filter at the call. Lock-free; linearizes as two snapshots.
+
+        Raises:
+            TypeError: `trie` is no SubscriptionTrie.
+            ValueError: The dialect of `trie` is another one; or for another `merge`.
 
         >>> from subtrie import MQTT, SubscriptionTrie
         >>> store = TopicStore(MQTT, {"sensors/1/heat": 20, "sensors/2/heat": 21, "doors/1": "open"})
@@ -405,6 +418,9 @@ class TopicStore(Matchable):
 
     def get(self, topic: str, default: Any = None) -> Any:
         """Return the value of `topic`, or `default`. TopicError if it is not a topic. O(words), lock-free.
+
+        Raises:
+            TopicError: `topic` is not a topic.
 
         >>> TopicStore(topics={"a": 1}).get("a"), TopicStore().get("a", 0)
         (1, 0)

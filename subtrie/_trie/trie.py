@@ -105,14 +105,14 @@ class SubscriptionTrie(Changeable):
     `on_group_interest` is the same as a function of a filter, a group and a bool: the trie calls it when this group of
     the filter gets its first member (True) and when it loses its last one (False). The group is a name, or None for the
     subscribers in no group. The filter is the one without the name. `on_group_interest` excludes `on_interest`, whose
-    notices follow from its own: ValueError.
+    notices follow from its own.
 
     With `weak=True`, the trie keeps no subscriber alive. The subscriptions of a subscriber that nothing else holds end
     at the moment when the interpreter clears the weak references to it. Of equal subscribers, the first one counts, as
     always; when it dies, the others have to subscribe again. An answer is of one instant, without the subscribers that
     have died since. Snapshots and forks keep no subscriber alive either, and show no dead one. A bound method lives as
     long as its object. Options are held strongly. A match costs up to twice as much, and counting is O(n). `weak`
-    excludes `cache` and `index`: ValueError.
+    excludes `cache` and `index`.
 
     With `exact=True`, a filter without a wildcard is stored by its whole text and found by one probe. As long as no
     other filter could match, a topic that equals such a filter is neither split nor validated again. This pays if most
@@ -138,6 +138,9 @@ class SubscriptionTrie(Changeable):
 
     Source: Prokopec, Bronson, Bagwell, Odersky: Concurrent Tries with Efficient Non-Blocking Snapshots, PPoPP 2012,
     with topic words instead of hash bits.
+
+    Raises:
+        ValueError: `on_interest` is given with `on_group_interest`, or `cache` or `index` with `weak`.
 
     >>> t = SubscriptionTrie()
     >>> t.subscribe("*.stock.#", "anna"), t.subscribe("eur.stock.*", "bert", qos=1)
@@ -191,10 +194,12 @@ class SubscriptionTrie(Changeable):
     def match(self, topic: str, /) -> tuple[Any, ...]:
         """Return the distinct subscribers of every filter that matches `topic`, in no particular order.
 
-        TopicError for a text that is not a topic. `topic` is a positional argument, since this is the fastest call. The
-        work is bounded by (levels that the topic reaches) x (its words), however many wildcards the filters have.
-        Linearizable: the whole answer was true at one instant during the call. Lock-free: it never waits, and writes
-        only to help a pending write.
+        `topic` is a positional argument, since this is the fastest call. The work is bounded by (levels that the topic
+        reaches) x (its words), however many wildcards the filters have. Linearizable: the whole answer was true at one
+        instant during the call. Lock-free: it never waits, and writes only to help a pending write.
+
+        Raises:
+            TopicError: For a text that is not a topic.
         """
         return questions.match(self, topic)
 
@@ -204,8 +209,11 @@ class SubscriptionTrie(Changeable):
         The whole answer is of one instant during the call. If there is such a filter, the first costs O(words), however
         many subscribers it has, and however many other filters there are: the others are matched later. Reading all
         takes several times as long as `match`; after a change, add a snapshot. A topic that equals a filter is not
-        validated again; any other bad topic raises TopicError at the call. Lock-free. Linearizes at the read of one
-        main node, or as `snapshot`. It is a generator, for one thread at a time.
+        validated again. Lock-free. Linearizes at the read of one main node, or as `snapshot`. It is a generator, for
+        one thread at a time.
+
+        Raises:
+            TopicError: At the call, for a bad topic, unless it equals a filter.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", "wide"), t.subscribe("a.b", "exact")
@@ -273,10 +281,14 @@ class SubscriptionTrie(Changeable):
         whose option `by` is greatest (any one of equals; a missing option, or None, is less than any value). Deliveries
         to group members are always kept.
 
-        TopicError for a text that is not a topic, ValueError for any other `merge`, and TypeError if the options of one
-        subscriber cannot be compared, or `key` or `sender` has no hash. It costs about twice as much as `match`, and
-        with `key` O(members) for each group; the text of a filter is made only when it is read. Linearizable and
-        lock-free, like `match`. The cache remembers the answer if it contains no groups.
+        It costs about twice as much as `match`, and with `key` O(members) for each group; the text of a filter is made
+        only when it is read. Linearizable and lock-free, like `match`. The cache remembers the answer if it contains no
+        groups.
+
+        Raises:
+            TopicError: For a text that is not a topic.
+            ValueError: For any other `merge`.
+            TypeError: The options of one subscriber cannot be compared, or `key` or `sender` has no hash.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann", qos=2)
@@ -339,9 +351,11 @@ class SubscriptionTrie(Changeable):
         for a subscription in a group, the Delivery has the name of the `group`, and says that the subscriber gets the
         messages whose turn is its own. `merge` and `by` are as in `deliveries`.
 
-        Errors are those of `deliveries`, and TypeError for an unhashable subscriber. O(work of a match + log
-        subscribers for each filter found + groups of these filters). Linearizable and lock-free, like `match`; the
-        cache does not serve it.
+        Other errors are those of `deliveries`. O(work of a match + log subscribers for each filter found + groups of
+        these filters). Linearizable and lock-free, like `match`; the cache does not serve it.
+
+        Raises:
+            TypeError: For an unhashable subscriber.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann"), t.subscribe("#", "bob")
@@ -362,10 +376,12 @@ class SubscriptionTrie(Changeable):
         This is the reverse of `match`: it finds the subscriptions that messages on topics of a filter could reach.
         `dialect.overlaps` tells whether two filters share a topic. A subscription with exclusions is among them if one
         of these topics is outside of them. (If there are so many wildcards in its exclusions that this takes more than
-        20,000 steps, it is among them, too.) TopicError for a text that is not a filter. The trie is walked along
-        `filter`: O(levels whose path shares the beginning of a topic with it), or O(n) for one of more than 62 words; a
-        filter without a wildcard costs about what `entries` does. Lock-free; linearizes as `snapshot`, or without a
-        wildcard as `match`.
+        20,000 steps, it is among them, too.) The trie is walked along `filter`: O(levels whose path shares the
+        beginning of a topic with it), or O(n) for one of more than 62 words; a filter without a wildcard costs about
+        what `entries` does. Lock-free; linearizes as `snapshot`, or without a wildcard as `match`.
+
+        Raises:
+            TopicError: For a text that is not a filter.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("*.stock", 1), t.subscribe("eur.#", 2), t.subscribe("usd.bond", 3)
@@ -410,7 +426,10 @@ class SubscriptionTrie(Changeable):
 
     def filters(self, subscriber: Any) -> list[str]:
         """Return the filters of `subscriber`, at one instant during the call. O(n); with an index, O(words) for each
-        filter. TypeError for an unhashable subscriber. Lock-free.
+        filter. Lock-free.
+
+        Raises:
+            TypeError: For an unhashable subscriber.
 
         >>> t = SubscriptionTrie(index=True)
         >>> t.subscribe("a.*", 1), t.filters(1), t.filters(2)
@@ -422,8 +441,11 @@ class SubscriptionTrie(Changeable):
         """Return the groups of `filter` by their names, each with the subscriptions of its members, all of one instant.
 
         In a dialect whose filters may name a group (MQTT's `$share/name/filter`), `filter` may be the part after it, or
-        name a group itself; then the answer has no other group. A group without a member does not exist. TopicError for
-        a text that is not a filter. O(words + members of all its groups). Lock-free. Linearizes as `in`.
+        name a group itself; then the answer has no other group. A group without a member does not exist. O(words +
+        members of all its groups). Lock-free. Linearizes as `in`.
+
+        Raises:
+            TopicError: For a text that is not a filter.
 
         >>> from subtrie import NATS
         >>> t = SubscriptionTrie(NATS)
@@ -441,8 +463,11 @@ class SubscriptionTrie(Changeable):
 
     def members(self, filter: str, group: str) -> tuple[Subscription, ...]:
         """Return the subscriptions of the members of one group of `filter`, in no particular order; `()` if there is no
-        such group. `filter` is the one after the name of the group, which it does not name itself: ValueError. O(words
-        + members of this group). The rest is as in `groups`.
+        such group. `filter` is the one after the name of the group, which it does not name itself. O(words + members of
+        this group). The rest is as in `groups`.
+
+        Raises:
+            ValueError: `filter` names a group itself.
 
         >>> from subtrie import MQTT
         >>> t = SubscriptionTrie(MQTT)

@@ -30,8 +30,9 @@ MOST_NESTED = 100  # criteria in criteria: all that asks them asks itself about 
 class Not(Criterion):
     """The field is there, and its value does not satisfy `criterion`, which is on the same field.
 
-    Raises ValueError for a criterion on several fields, for `Absent`, whose opposite is `Present`, and for criteria
-    nested more than 100 deep.
+    Raises:
+        ValueError: For a criterion on several fields, for `Absent`, whose opposite is `Present`, and for criteria
+            nested more than 100 deep.
 
     >>> from subtrie.fields import Prefix
     >>> Not(Prefix("file", "tmp")).holds("a.png"), Not(Prefix("file", "tmp")).holds("tmp.png")
@@ -71,7 +72,8 @@ class AnyOf(Criterion):
     """At least one of `alternatives` holds: each is a criterion, or several of which all are to hold. They may be on
     one field, whose name is then that of this criterion, or on several; then `name` is None.
 
-    Raises ValueError if there are no alternatives, if one has no criteria, and for criteria nested more than 100 deep.
+    Raises:
+        ValueError: There are no alternatives, one has no criteria, or criteria are nested more than 100 deep.
 
     >>> from subtrie.fields import Equals, Prefix
     >>> AnyOf(Equals("state", "open"), Prefix("state", "re")).holds("reopened")

@@ -252,8 +252,10 @@ def _checked_name(name: Any) -> Any:
 class Equals(Criterion):
     """The field has this value, or one equal to it: 1, 1.0 and True are.
 
-    Raises ValueError for a value that nothing is equal to, such as NaN. A value without a hash is refused when somebody
-    subscribes.
+    A value without a hash is refused when somebody subscribes.
+
+    Raises:
+        ValueError: For a value that nothing is equal to, such as NaN.
 
     >>> Equals("currency", "USD").holds("USD")
     True
@@ -328,7 +330,9 @@ class Absent(Criterion):
 class OneOf(Criterion):
     """The field has one of these values. Without values, no message satisfies this.
 
-    Raises ValueError for a value that nothing is equal to, and TypeError for a value without a hash.
+    Raises:
+        ValueError: For a value that nothing is equal to.
+        TypeError: For a value without a hash.
 
     >>> OneOf("currency", ["USD", "EUR"]).holds("EUR")
     True
@@ -394,9 +398,12 @@ def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
 class Within(Criterion):
     """The field has a value from `low` to `high`; None leaves that side open.
 
-    `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is open.
-    A value that does not compare with the bounds is not within them; numbers compare with numbers only, and texts with
-    texts only. Raises ValueError if no value can be within.
+    `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is open. A
+    value that does not compare with the bounds is not within them; numbers compare with numbers only, and texts with
+    texts only.
+
+    Raises:
+        ValueError: No value can be within.
 
     >>> Within("price", 10, 20).holds(20), Within("price", low=10).holds("dear")
     (True, False)

@@ -40,8 +40,10 @@ def flattened(message: Mapping[str, Any], *, together: bool = True) -> dict[str,
 
     A criterion holds if some value of its field fulfils it. All that a subscription asks of fields in one list must be
     fulfilled by one element of it, as event routers have it; with `together=False` by any elements. A list or an object
-    without values gives no field, and nor does a value without a hash. O(size of the message). TypeError if the
-    message is not a mapping.
+    without values gives no field, and nor does a value without a hash. O(size of the message).
+
+    Raises:
+        TypeError: The message is not a mapping.
 
     >>> flattened({"source": "shop", "detail": {"state": "open", "price": 3}})
     {'source': 'shop', 'detail.state': 'open', 'detail.price': 3}

@@ -170,9 +170,12 @@ class FieldMatcher:
         """Add a subscription; tell whether it was not there. Two with the same criteria and subscriber are one; options
         replace the ones it had.
 
-        Raises ValueError if there are no criteria or too many, and TypeError if one is no criterion or the subscriber
-        has no hash; then nothing changes. O(criteria x log n), and O(log n) for each value of a `OneOf`
-        that the subscription is filed under. Linearizes at its compare-and-set.
+        Errors change nothing. O(criteria x log n), and O(log n) for each value of a `OneOf` that the subscription is
+        filed under. Linearizes at its compare-and-set.
+
+        Raises:
+            ValueError: There are no criteria or too many.
+            TypeError: One is no criterion or the subscriber has no hash.
 
         >>> from subtrie.fields import Present
         >>> matcher = FieldMatcher()
@@ -203,9 +206,12 @@ class FieldMatcher:
         """Subscribe every (criteria, subscriber) or (criteria, subscriber, options) given, all at one instant; return
         how many were not there.
 
-        All are checked before anything changes: a bad one raises as in `subscribe`, and a tuple of another size raises
-        ValueError. O(k) times `subscribe` for k of them. If other threads change the matcher meanwhile, what they
-        changed is done once more, and those of the k that are for the same subscribers.
+        All are checked before anything changes: a bad one raises as in `subscribe`. O(k) times `subscribe` for k of
+        them. If other threads change the matcher meanwhile, what they changed is done once more, and those of the k
+        that are for the same subscribers.
+
+        Raises:
+            ValueError: For a tuple of another size.
 
         >>> from subtrie.fields import Present
         >>> matcher = FieldMatcher()
@@ -225,7 +231,9 @@ class FieldMatcher:
 
     def unsubscribe_all(self, subscriber: Any) -> int:
         """Remove all subscriptions of a subscriber, at one instant; return their number. O(log n) for each of them.
-        TypeError for an unhashable subscriber.
+
+        Raises:
+            TypeError: For an unhashable subscriber.
 
         >>> from subtrie.fields import Present
         >>> matcher = FieldMatcher()
@@ -363,7 +371,10 @@ class FieldMatcher:
 
     def subscriptions(self, subscriber: Any = None) -> Iterator[FieldSubscription]:
         """Iterate over all subscriptions, or those of one subscriber (None: of all), at one instant fixed by the call.
-        O(n); O(log n) and those of one subscriber. TypeError for an unhashable subscriber.
+        O(n); O(log n) and those of one subscriber.
+
+        Raises:
+            TypeError: For an unhashable subscriber.
 
         >>> from subtrie.fields import Present
         >>> matcher = FieldMatcher()
@@ -447,7 +458,11 @@ class FieldMatcher:
         return _rebuilt, content, attributes_of(self, FieldMatcher)
 
     def check(self) -> None:
-        """Check every invariant, at rest only; AssertionError names a broken one."""
+        """Check every invariant, at rest only; AssertionError names a broken one.
+
+        Raises:
+            AssertionError: It names a broken one.
+        """
         check_state(state_of(self))
 
     def _with_state(self, state: State, readonly: bool) -> FieldMatcher:

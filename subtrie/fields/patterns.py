@@ -60,9 +60,12 @@ def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
     `exactly`, `prefix`, `suffix`, `equals-ignore-case`, `wildcard`, `shellstyle`, `cidr`, `numeric`, and `anything-but`
     with values or with tests on texts. `$or` has a list of patterns, of which one is to hold.
 
-    It raises ValueError, with the field and the test, for any other test (`regexp`), for a field that is named twice,
-    and for what is not a pattern; TypeError for what is not a JSON object. True equals 1, as in Python. docs/fields.md
-    has all differences from routers.
+    True equals 1, as in Python. docs/fields.md has all differences from routers.
+
+    Raises:
+        ValueError: With the field and the test, for any other test (`regexp`), for a field that is named twice, and for
+            what is not a pattern.
+        TypeError: For what is not a JSON object.
 
     >>> from_pattern('{"currency": ["USD", "EUR"], "price": [{"numeric": [">", 0, "<=", 5]}]}')
     [OneOf('currency', frozenset({...})), Within('price', 0, 5, True, False)]
@@ -331,8 +334,10 @@ def to_pattern(criteria: Iterable[Criterion]) -> dict[str, Any]:
     part before one, so that `from_pattern` gives criteria that ask for the same (a `OneOf` of one value is read as an
     `Equals`). What was read by `from_pattern` is written as it was read, and equal when it is read again.
 
-    ValueError, with the criterion, for two criteria on one field; for two `AnyOf` on several fields; for a value that
-    JSON has not, a prefix of bytes, a range whose bounds are no numbers, and a name with `$or` before a dot.
+    Raises:
+        ValueError: With the criterion, for two criteria on one field; for two `AnyOf` on several fields; for a value
+            that JSON has not, a prefix of bytes, a range whose bounds are no numbers, and a name with `$or` before a
+            dot.
 
     >>> to_pattern([Equals("currency", "USD"), Within("price", 1, 5, low_open=True), Absent("cancelled")])
     {'cancelled': [{'exists': False}], 'currency': ['USD'], 'price': [{'numeric': ['>', 1, '<=', 5]}]}

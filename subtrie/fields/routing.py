@@ -132,9 +132,13 @@ class RoutingMatcher:
     def subscribe(self, filter: str, criteria: Iterable[Criterion], subscriber: Any, **options: Any) -> bool:
         """Add a subscription; tell whether it was not there. Options replace the ones it had.
 
-        Raises TopicError if the filter is bad or a shared subscription, TypeError if it is not a str, ValueError for a
-        queue group and what the dialect raises for other options (`Dialect.check_options`), and otherwise as
-        :meth:`FieldMatcher.subscribe`; then nothing changes.
+        Errors change nothing. For other options it raises what the dialect raises (`Dialect.check_options`), and
+        otherwise as :meth:`FieldMatcher.subscribe`.
+
+        Raises:
+            TopicError: The filter is bad or a shared subscription.
+            TypeError: The filter is not a str.
+            ValueError: For a queue group.
         """
         self._check_options(options)
         return self._fields.subscribe(self._asked(filter, criteria), subscriber, **options)
@@ -166,8 +170,12 @@ class RoutingMatcher:
     def match(self, topic: str, message: Message) -> tuple[Any, ...]:
         """Return the distinct subscribers that want a message under a topic, in no particular order.
 
-        Raises TopicError if the topic is bad, TypeError if it is not a str. A value without a hash counts as none.
-        Cost as :meth:`FieldMatcher.match_all`, of a message with one more field for each word of the topic.
+        A value without a hash counts as none. Cost as :meth:`FieldMatcher.match_all`, of a message with one more field
+        for each word of the topic.
+
+        Raises:
+            TopicError: The topic is bad.
+            TypeError: The topic is not a str.
         """
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
         return self._answers(state, topic, message, False)
@@ -279,7 +287,11 @@ class RoutingMatcher:
         return _rebuilt, (type(self), self.dialect, self._fields), attributes_of(self, RoutingMatcher)
 
     def check(self) -> None:
-        """Check every invariant, at rest only; AssertionError names a broken one."""
+        """Check every invariant, at rest only; AssertionError names a broken one.
+
+        Raises:
+            AssertionError: It names a broken one.
+        """
         self._fields.check()
 
     def _asked(self, filter: str, criteria: Iterable[Criterion]) -> frozenset[Criterion]:

@@ -122,7 +122,8 @@ class Wildcard(Criterion):
     """The field has a text that matches `pattern`, in which each `*` stands for any characters, or none. A backslash
     before `*` or another backslash takes its meaning away.
 
-    Raises ValueError for two `*` side by side, and for a backslash before anything else.
+    Raises:
+        ValueError: For two `*` side by side, and for a backslash before anything else.
 
     >>> Wildcard("file", "*/img-*.png").holds("a/b/img-7.png"), Wildcard("file", "img-*").holds("a/img-7")
     (True, False)
@@ -238,7 +239,8 @@ class InNetwork(Criterion):
     """The field has a text that is an IP address in `network`, which `10.0.0.0/8` or `2001:db8::/32` write; of version
     4 or 6 as the network is.
 
-    Raises ValueError for what is no network.
+    Raises:
+        ValueError: For what is no network.
 
     >>> InNetwork("source", "10.0.0.0/8").holds("10.1.2.3"), InNetwork("source", "10.0.0.0/8").holds("11.1.2.3")
     (True, False)
