@@ -261,7 +261,7 @@ class ChangeableMap(Rooted):
             self._put(name, value)
 
     def popitem(self) -> tuple[Any, Any]:
-        """Remove some (key, value) pair and return it; KeyError if there is none. Lock-free.
+        """Remove some (key, value) pair and return it. Lock-free.
 
         Raises:
             KeyError: There is none.

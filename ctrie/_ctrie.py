@@ -227,7 +227,7 @@ class Ctrie(ChangeableMap):
 
     @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
     def pop(self, key: Any, default: Any = _ABSENT) -> Any:
-        """Remove `key` and return its value; without one, return `default` or raise KeyError. O(log n), lock-free.
+        """Remove `key` and return its value; without one, return `default`. O(log n), lock-free.
 
         Raises:
             KeyError: There is no value, and no `default`.

@@ -192,7 +192,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return has_any(freeze_root(mine._root), freeze_root(theirs._root), mine._equal, kept)
 
     def remove(self, value: Any) -> None:
-        """Remove `value`, or raise KeyError if it is not there. If several threads remove it, one succeeds.
+        """Remove `value`. If several threads remove it, one succeeds.
 
         A subclass with a `discard` of its own has it called after a search: then several may succeed.
 
@@ -205,7 +205,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
             raise KeyError(value)
 
     def pop(self) -> Any:
-        """Remove some member and return it; KeyError if there is none. Lock-free.
+        """Remove some member and return it. Lock-free.
 
         Raises:
             KeyError: There is none.

@@ -24,7 +24,7 @@ PROMISES: Final[dict[Slow, int]] = {"drop": 0, "newest": 1, "close": 2, "wait": 
 
 
 def size_of(message: object) -> int:
-    """The bytes of a text in UTF-8, or of an object with a buffer, such as `bytes`. TypeError for any other message.
+    """The bytes of a text in UTF-8, or of an object with a buffer, such as `bytes`.
 
     Raises:
         TypeError: For any other message.

@@ -211,7 +211,7 @@ class TopicStore(Matchable):
         self.pop(topic)
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove some topic and return it with its value; KeyError if there is none. Lock-free.
+        """Remove some topic and return it with its value. Lock-free.
 
         Raises:
             KeyError: There is none.
@@ -417,7 +417,7 @@ class TopicStore(Matchable):
         return entry[1]
 
     def get(self, topic: str, default: Any = None) -> Any:
-        """Return the value of `topic`, or `default`. TopicError if it is not a topic. O(words), lock-free.
+        """Return the value of `topic`, or `default`. O(words), lock-free.
 
         Raises:
             TopicError: `topic` is not a topic.

@@ -458,10 +458,10 @@ class FieldMatcher:
         return _rebuilt, content, attributes_of(self, FieldMatcher)
 
     def check(self) -> None:
-        """Check every invariant, at rest only; AssertionError names a broken one.
+        """Check every invariant, at rest only.
 
         Raises:
-            AssertionError: It names a broken one.
+            AssertionError: One is broken; the error names it.
         """
         check_state(state_of(self))
 

@@ -287,10 +287,10 @@ class RoutingMatcher:
         return _rebuilt, (type(self), self.dialect, self._fields), attributes_of(self, RoutingMatcher)
 
     def check(self) -> None:
-        """Check every invariant, at rest only; AssertionError names a broken one.
+        """Check every invariant, at rest only.
 
         Raises:
-            AssertionError: It names a broken one.
+            AssertionError: One is broken; the error names it.
         """
         self._fields.check()
 
