@@ -124,7 +124,7 @@ class Dialect:
     def __post_init__(self) -> None:
         if len(self.separator) != 1:
             raise ValueError(f"the separator must be one character, not {self.separator!r}")
-        for wildcard in self._wildcards():
+        for wildcard in self._wildcards:
             if not wildcard or self.separator in wildcard:
                 raise ValueError(f"a wildcard must be a word of its own, not {wildcard!r}")
         if self.share_prefix is not None and (
@@ -134,7 +134,7 @@ class Dialect:
         if self.reserved_prefix == "":
             raise ValueError("reserved_prefix must be a text of one character or more, or None")
         for character in self.forbidden:
-            if character in (self.separator, *"".join(self._wildcards())):
+            if character in (self.separator, *"".join(self._wildcards)):
                 raise ValueError(f"{character!r} is forbidden, and a separator or in a wildcard")
         if self.one_word == self.many_words:
             raise ValueError(f"one_word and many_words must differ, both are {self.one_word!r}")
@@ -183,7 +183,7 @@ class Dialect:
         words = self._split(text, "filter")
         if words and words[0] == self.share_prefix:
             self._check_share(text, words)
-        if any(wildcard in text for wildcard in self._wildcards()):
+        if any(wildcard in text for wildcard in self._wildcards):
             self._check_wildcards(text, words)
         return words
 
@@ -211,7 +211,7 @@ class Dialect:
         """
         text = plain_text(text, "topic")
         words = self._split(text, "topic")
-        if not self.wildcards_in_topics and any(wildcard in text for wildcard in self._wildcards()):
+        if not self.wildcards_in_topics and any(wildcard in text for wildcard in self._wildcards):
             for position, word in self._positions(words):
                 if self.is_wild(word):
                     raise TopicError(text, position, f"wildcard {word!r} in a topic")
@@ -427,6 +427,7 @@ class Dialect:
 
     # How it is done ---------------------------------------------------------------------------------------
 
+    @cached_property
     def _wildcards(self) -> Words:
         return (self.one_word,) if self.many_words is None else (self.one_word, self.many_words)
 
@@ -522,7 +523,7 @@ class Dialect:
         """Refuse a wildcard inside a longer word, if the dialect does."""
         if self.wildcards_in_words:
             return
-        for wildcard in self._wildcards():
+        for wildcard in self._wildcards:
             if wildcard in word:
                 raise TopicError(text, start + word.index(wildcard), f"wildcard {wildcard!r} inside a word")
 
@@ -532,7 +533,7 @@ class Dialect:
         if not any(words[1:2]):
             raise TopicError(text, group_at, "shared subscription without a group")
         filter_at = group_at + len(words[1]) + 1
-        for wildcard in self._wildcards():
+        for wildcard in self._wildcards:
             if wildcard in words[1]:
                 position = group_at + words[1].index(wildcard)
                 raise TopicError(text, position, f"wildcard {wildcard!r} in the name of a group")

@@ -84,6 +84,9 @@ cdef Group _new_group(object name, object members, Group present, Entry newest)
 @cython.locals(turn=uint64_t)
 cdef bint _lasts(Group group) except -1
 cdef uint64_t rounds_in(uint64_t turn) noexcept
+cdef bint is_member(object value, object group, bint of_any, object subscriber, uint64_t hash) except -1
+@cython.locals(entry=Entry)
+cdef bint _is_in(object members, object subscriber, uint64_t hash) except -1
 @cython.locals(slot=Slot)
 cdef Slot _new_slot(object value)
 cpdef Py_ssize_t weight_of(Entry entry) except -1

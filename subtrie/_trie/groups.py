@@ -233,6 +233,18 @@ def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
         yield group.key, _members(group)
 
 
+def is_member(value: Any, group: str | None, of_any: bool, subscriber: Any, hash: int) -> bool:
+    """Tell whether a living subscriber is among `members_of(value, group)`, or `of_any` set of the filter."""
+    if of_any and isinstance(value, Shared):
+        return any(_is_in(members, subscriber, hash) for _, members in sets_of(value))
+    return _is_in(members_of(value, group), subscriber, hash)
+
+
+def _is_in(members: Any, subscriber: Any, hash: int) -> bool:
+    entry = find_keyed(members, subscriber, hash)
+    return entry is not None and living(entry) is not None
+
+
 def everybody(value: Any) -> Iterator[tuple[Any, Entry]]:
     """Yield (group, entry) for every subscription of a filter whose subscriber is alive."""
     for group, members in sets_of(value):

@@ -11,21 +11,21 @@ from subtrie._trie.branch cimport Branch, is_wanted, subscribers_of
 from subtrie._trie.changeable cimport Changeable
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.frozen cimport frozen_root
-from subtrie._trie.groups cimport Shared, members_of
+from subtrie._trie.groups cimport is_member, members_of
 from subtrie._trie.match cimport batches, questions
 from subtrie._trie.match.answer_cache cimport counts as cache_counts, new_cache
 from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.plan cimport Plan, filter_path, plan_of, split_filter_in_place
 from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport new_index
-from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.lookup cimport find_branch, find_in_place
-from subtrie._trie.subscribers cimport Entry, Sole, living, subscriber_hash
+from subtrie._trie.subscribers cimport Sole, subscriber_hash
 
 ctypedef Traversal *Walk
 
 
 cdef class SubscriptionTrie(Changeable):
+    @cython.locals(other=SubscriptionTrie)
     cdef tuple _both(self, object older)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)
@@ -34,15 +34,10 @@ cdef class SubscriptionTrie(Changeable):
     @cython.locals(filter_words=Traversal, t=Walk, hash=uint64_t, branch=Branch)
     cdef bint _has(self, object filter, object subscriber) except -1
     cdef bint _is_among(self, Branch branch, object group, object subscriber, uint64_t hash) except -1
-    cdef bint _is_on(self, object audience, object group, object subscriber, uint64_t hash) except -1
     @cython.locals(other=SubscriptionTrie)
     cdef SubscriptionTrie _with_content(self, Root root, Tally tally)
 
 
-cdef Root _frozen(SubscriptionTrie trie)
-cdef bint _is_exact(SubscriptionTrie trie) except -1
 cdef dict _content(SubscriptionTrie trie)
 @cython.locals(snapshot=SubscriptionTrie)
 cdef SubscriptionTrie _snapshot_of(SubscriptionTrie trie, tuple instant)
-@cython.locals(entry=Entry)
-cdef bint _is_in(object members, object subscriber, uint64_t hash) except -1
