@@ -93,6 +93,7 @@ def translate_some(share: list[tuple[str, str]], folder: Path, directives: dict[
 
 def translate_one(name: str, source: str, folder: Path, directives: dict[str, Any], context: Any) -> None:
     """Write the C of one module."""
+    print(f"Translating {source if name != SHARED else 'what all modules share'}", flush=True)
     path = (folder / source).with_suffix(".c")
     path.parent.mkdir(parents=True, exist_ok=True)
     chosen = options(path, name, directives)
