@@ -323,7 +323,7 @@ def translate_to_c(force: bool) -> None:
     records = {name: c_of(name).with_suffix(".translated") for name in wanted}
     changed = [name for name in wanted if force or not c_of(name).exists() or not is_kept(records[name], wanted[name])]
     here = [name for name in changed if force or not take_from_another(name, wanted[name])]
-    translation.translate({name: TRANSLATED[name] for name in here}, GENERATED, DIRECTIVES)
+    translation.translate({name: TRANSLATED[name] for name in here}, [*TRANSLATED], GENERATED, DIRECTIVES)
     for name in changed:
         records[name].write_text(wanted[name])
     listed = "".join(f'MODULE("{module}", {definition_of(module)})\n' for module in MODULES)

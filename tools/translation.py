@@ -48,9 +48,10 @@ NOT_SHARED = ["AutoPickle", "MemoryView"]
 """What no module of ours uses."""
 
 
-def translate(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
-    """Write the C of these modules, each from its source, below `folder`."""
-    finish([Process(target=translate_all, args=(sources, folder, directives))] if sources else [])
+def translate(sources: dict[str, str], modules: list[str], folder: Path, directives: dict[str, Any]) -> None:
+    """Write the C of these modules, each from its source, below `folder`. `modules` names all that there are: a module's
+    C is the same whichever others are translated with it."""
+    finish([Process(target=translate_all, args=(sources, modules, folder, directives))] if sources else [])
 
 
 def finish(processes: list[Any]) -> None:
@@ -63,7 +64,7 @@ def finish(processes: list[Any]) -> None:
         sys.exit("subtrie: not all modules could be translated to C; what Cython says stands above")
 
 
-def translate_all(sources: dict[str, str], folder: Path, directives: dict[str, Any]) -> None:
+def translate_all(sources: dict[str, str], modules: list[str], folder: Path, directives: dict[str, Any]) -> None:
     """Write the C of these modules, in a process whose Cython is changed.
 
     Two thirds of the time would go into declarations: Cython reads those that a module takes from others again for each
@@ -73,7 +74,7 @@ def translate_all(sources: dict[str, str], folder: Path, directives: dict[str, A
     context = Main.Context.from_options(options(folder, "", directives))
     Errors.reset()
     Errors.open_listing_file(None)
-    for name in sorted(sources):
+    for name in sorted(modules):
         if name != SHARED:
             context.find_module(name, need_pxd=0)
     if Errors.get_errors_count():

@@ -316,8 +316,10 @@ class TestBuild:
         changed = built / "ctrie" / "_tally.pyx"
         changed.write_bytes(changed.read_bytes() + b" ")
         (built / SETUP.GENERATED / "ctrie" / "_tally.translated").unlink()
+        text = (built / SETUP.GENERATED / "ctrie" / "_tally.c").read_bytes()
         done = self.build(built, CC="false")
         assert re.findall("Translating (.*)", done.stdout) == ["ctrie/_tally.pyx"]
+        assert (built / SETUP.GENERATED / "ctrie" / "_tally.c").read_bytes() == text  # as together with all others
 
     @pytest.mark.compiled
     def test_with_other_flags_it_is_built_again(self, built: Path) -> None:
