@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import enum
 import functools
-import threading
-import types
 import weakref
 from typing import Any, ClassVar, NamedTuple
 
-from tests.stress.in_bad_faith.cases import Locked, is_right, is_wrong
+from tests.stress.in_bad_faith.cases import Locked, Number, is_right, is_wrong
 
 
 class Positive:
@@ -71,10 +68,7 @@ class OfGetattr:
 
 
 @is_wrong
-class OfGetattribute:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfGetattribute(Number):
     def __getattribute__(self, name: str) -> Any:
         return object.__getattribute__(self, name)
 
@@ -93,10 +87,10 @@ class Counting(type):
 
 
 @is_wrong
-class OfMetaclass:
+class OfMetaclass(Locked):
     def __init__(self) -> None:
+        super().__init__()
         self.kind = Counting("Kind", (), {})
-        self.lock = threading.Lock()
 
     def increment(self) -> int:
         with self.lock:
@@ -105,11 +99,7 @@ class OfMetaclass:
 
 
 @is_right
-class OfMetaclassUnderLock:
-    def __init__(self) -> None:
-        self.kind = Counting("Kind", (), {})
-        self.lock = threading.Lock()
-
+class OfMetaclassUnderLock(OfMetaclass):
     def increment(self) -> int:
         with self.lock:
             return self.kind.bump()
@@ -161,15 +151,9 @@ class OfNamedTuple:
 
 
 @is_right
-class OfNamedTupleAtOnce:
-    def __init__(self) -> None:
-        self.row = Row(0, 0)
-
+class OfNamedTupleAtOnce(OfNamedTuple):
     def put(self, x: int) -> None:
         self.row = self.row._replace(a=x, b=x)
-
-    def read(self) -> Any:
-        return tuple(self.row)
 
 
 @is_wrong
@@ -198,22 +182,6 @@ class OfCachedProperty:
 
 
 @is_wrong
-class OfEnum:
-    class Phase(enum.Enum):
-        NEW = 1
-        DONE = 0
-
-    def __init__(self) -> None:
-        self.phase = self.Phase.NEW
-
-    def take(self) -> int:
-        if self.phase is self.Phase.NEW:
-            self.phase = self.Phase.DONE
-            return 1
-        return 0
-
-
-@is_wrong
 class OfAbstractBase(abc.ABC):  # noqa: B024
     def __init__(self) -> None:
         self.__dict__["n"] = 0
@@ -224,24 +192,11 @@ class OfAbstractBase(abc.ABC):  # noqa: B024
 
 
 @is_wrong
-class OfVars:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfVars(Number):
     def increment(self) -> int:
         found = vars(self)
         found.update(n=found["n"] + 1)
         return self.n
-
-
-@is_wrong
-class OfNamespace:
-    def __init__(self) -> None:
-        self.space = types.SimpleNamespace(n=0)
-
-    def increment(self) -> int:
-        self.space.n += 1
-        return self.space.n
 
 
 @is_wrong
@@ -272,11 +227,8 @@ class OfFunctionAttribute:
 
 
 @is_wrong
-class OfExchangedSpaceAfterAStep:
+class OfExchangedSpaceAfterAStep(Number):
     """Changes an attribute, exchanges the dictionary that has it, and changes it again."""
-
-    def __init__(self):
-        self.n = 0
 
     def increment(self):
         self.n = self.n
@@ -286,11 +238,8 @@ class OfExchangedSpaceAfterAStep:
 
 
 @is_wrong
-class OfAttributeThatComesAgain:
+class OfAttributeThatComesAgain(Number):
     """Deletes an attribute between two of its changes."""
-
-    def __init__(self):
-        self.n = 0
 
     def increment(self):
         n = self.n

@@ -64,9 +64,32 @@ def _noted(made: Any, right: bool) -> Any:
     return made
 
 
-class Locked:
+class Number:
+    def __init__(self) -> None:
+        self.n = 0
+
+
+class Locked(Number):
     """Has a lock."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lock = threading.Lock()
-        self.n = 0
+
+
+class TwoItems:
+    def __init__(self) -> None:
+        self.l = [0, 0]
+
+    def put(self, x: int) -> None:
+        self.l[0] = x
+        self.l[1] = x
+
+
+class TwoValues:
+    def __init__(self) -> None:
+        self.d = {"a": 0, "b": 0}
+
+    def put(self, x: int) -> None:
+        self.d["a"] = x
+        self.d["b"] = x

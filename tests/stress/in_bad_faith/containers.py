@@ -5,18 +5,16 @@
 from __future__ import annotations
 
 import array
-import bisect
 import collections
 import copy
 import heapq
 import io
-import itertools
 import struct
 import types
 import weakref
 from typing import Any
 
-from tests.stress.in_bad_faith.cases import is_right, is_wrong
+from tests.stress.in_bad_faith.cases import Locked, TwoValues, is_right, is_wrong
 
 
 @is_wrong
@@ -29,17 +27,6 @@ class OfHeap:
 
 
 @is_wrong
-class OfBisect:
-    def __init__(self) -> None:
-        self.sorted: list[int] = []
-
-    def increment(self) -> int:
-        at = bisect.bisect(self.sorted, len(self.sorted))
-        self.sorted.insert(at, len(self.sorted))
-        return len(self.sorted)
-
-
-@is_wrong
 class OfDeque:
     def __init__(self) -> None:
         self.left = collections.deque([1])
@@ -49,10 +36,7 @@ class OfDeque:
 
 
 @is_right
-class OfDequeAtOnce:
-    def __init__(self) -> None:
-        self.left = collections.deque([1])
-
+class OfDequeAtOnce(OfDeque):
     def take(self) -> int:
         try:
             return self.left.popleft()
@@ -85,10 +69,7 @@ class OfBag:
 
 
 @is_wrong
-class OfBagUpdate:
-    def __init__(self) -> None:
-        self.bag: Any = collections.Counter()
-
+class OfBagUpdate(OfBag):
     def increment(self) -> int:
         self.bag.update(["n"])
         return self.bag.total()
@@ -164,43 +145,13 @@ class OfSet:
 
 
 @is_wrong
-class OfChain:
-    def __init__(self) -> None:
-        self.parts = [[0], [0]]
-
+class OfStarred(TwoValues):
     def put(self, x: int) -> None:
-        self.parts[0][0] = x
-        self.parts[1][0] = x
+        self.d |= {"a": x}
+        self.d |= {"b": x}
 
     def read(self) -> Any:
-        return tuple(itertools.chain.from_iterable(self.parts))
-
-
-@is_wrong
-class OfTee:
-    def __init__(self) -> None:
-        self.a, self.b = [0], [0]
-
-    def put(self, x: int) -> None:
-        self.a[:] = [x]
-        self.b[:] = [x]
-
-    def read(self) -> Any:
-        one, _ = itertools.tee(part[0] for part in (self.a, self.b))
-        return tuple(one)
-
-
-@is_wrong
-class OfStarred:
-    def __init__(self) -> None:
-        self.of = {"a": 0, "b": 0}
-
-    def put(self, x: int) -> None:
-        self.of |= {"a": x}
-        self.of |= {"b": x}
-
-    def read(self) -> Any:
-        return tuple({**self.of}.values())
+        return tuple({**self.d}.values())
 
 
 @is_wrong
@@ -218,10 +169,7 @@ class OfCopy:
 
 
 @is_right
-class OfCopyOnWrite:
-    def __init__(self) -> None:
-        self.state = {"pair": [0, 0]}
-
+class OfCopyOnWrite(OfCopy):
     def put(self, x: int) -> None:
         new = copy.deepcopy(self.state)
         new["pair"][:] = [x, x]
@@ -249,14 +197,10 @@ class OfWeakReference:
 
 
 @is_wrong
-class OfMappingProxy:
+class OfMappingProxy(TwoValues):
     def __init__(self) -> None:
-        self.of = {"a": 0, "b": 0}
-        self.shown = types.MappingProxyType(self.of)
-
-    def put(self, x: int) -> None:
-        self.of["a"] = x
-        self.of["b"] = x
+        super().__init__()
+        self.shown = types.MappingProxyType(self.d)
 
     def read(self) -> Any:
         return self.shown["a"], self.shown["b"]
@@ -301,3 +245,30 @@ class OfIndexThatCounts:
         self.items[0] = 0
         self.items[self] = 0
         return self.n
+
+
+@is_wrong
+class OfViewInACall:
+    """Each call makes a view of its own of the same bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = bytearray(1)
+
+    def take(self) -> int:
+        view = memoryview(self.bytes)
+        if view[0] == 0:
+            view[0] = 1
+            return 1
+        return 0
+
+
+@is_right
+class OfBufferInACall(Locked):
+    """Each call has bytes of its own."""
+
+    def increment(self) -> int:
+        view = memoryview(bytearray(2))
+        with self.lock:
+            self.n += 1
+            view[0] = self.n
+        return view[0]

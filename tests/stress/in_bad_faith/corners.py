@@ -25,7 +25,7 @@ import unittest.mock
 import weakref
 from typing import Any
 
-from tests.stress.in_bad_faith.cases import Locked, is_right, is_wrong
+from tests.stress.in_bad_faith.cases import Locked, Number, TwoItems, TwoValues, is_right, is_wrong
 
 
 @is_wrong
@@ -43,10 +43,7 @@ class OfSlotDescriptor:
 
 
 @is_wrong
-class OfBoundGetattribute:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfBoundGetattribute(Number):
     def increment(self) -> int:
         n = self.__getattribute__("n")
         self.__setattr__("n", n + 1)
@@ -78,17 +75,14 @@ class OfConfiguration:
 
 
 @is_right
-class OfConfigurationUnderLock(Locked):
+class OfConfigurationUnderLock(OfConfiguration, Locked):
     def __init__(self) -> None:
-        super().__init__()
-        self.of = configparser.ConfigParser()
-        self.of.read_dict({"a": {"n": "0"}})
+        Locked.__init__(self)
+        OfConfiguration.__init__(self)
 
     def increment(self) -> int:
         with self.lock:
-            n = self.of.getint("a", "n")
-            self.of.set("a", "n", str(n + 1))
-            return n + 1
+            return super().increment()
 
 
 @is_wrong
@@ -216,7 +210,7 @@ class OfReplacedMethod:
 
 
 @is_right
-class OfReplacedMethodUnderLock(Locked):
+class OfReplacedMethodUnderLock(OfReplacedMethod, Locked):
     def take(self) -> int:
         with self.lock:
             if "take" in vars(self):
@@ -224,21 +218,15 @@ class OfReplacedMethodUnderLock(Locked):
             self.take = self.nothing
             return 1
 
-    def nothing(self) -> int:
-        return 0
-
 
 @is_wrong
-class OfFinalizer:
+class OfFinalizer(Number):
     class Guard:
         def __init__(self, of: Any) -> None:
             self.of = of
 
         def __del__(self) -> None:
             self.of.n = getattr(self.of, "n", 0) + 1
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def increment(self) -> int:
         guard = self.Guard(self)
@@ -247,12 +235,9 @@ class OfFinalizer:
 
 
 @is_wrong
-class OfWeakCallback:
+class OfWeakCallback(Number):
     class Thing:
         pass
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def gone(self, _: Any) -> None:
         self.n = self.n + 1
@@ -279,30 +264,16 @@ class OfJoin:
 
 
 @is_wrong
-class OfTemplate:
-    def __init__(self) -> None:
-        self.values = {"a": 0, "b": 0}
-
-    def put(self, x: int) -> None:
-        self.values["a"] = x
-        self.values["b"] = x
-
+class OfTemplate(TwoValues):
     def read(self) -> Any:
-        a, b = string.Template("$a $b").substitute(self.values).split()
+        a, b = string.Template("$a $b").substitute(self.d).split()
         return int(a), int(b)
 
 
 @is_wrong
-class OfPercent:
-    def __init__(self) -> None:
-        self.values = {"a": 0, "b": 0}
-
-    def put(self, x: int) -> None:
-        self.values["a"] = x
-        self.values["b"] = x
-
+class OfPercent(TwoValues):
     def read(self) -> Any:
-        a, b = ("%(a)d %(b)d" % self.values).split()  # noqa: UP031
+        a, b = ("%(a)d %(b)d" % self.d).split()  # noqa: UP031
         return int(a), int(b)
 
 
@@ -338,11 +309,8 @@ class OfContext:
 
 
 @is_wrong
-class OfNestedClass:
+class OfNestedClass(Number):
     """A class that each call makes."""
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def increment(self) -> int:
         outer = self
@@ -356,10 +324,7 @@ class OfNestedClass:
 
 
 @is_wrong
-class OfUnpacking:
-    def __init__(self) -> None:
-        self.l = [0, 0]
-
+class OfUnpacking(TwoItems):
     def put(self, x: int) -> None:
         (self.l[0], self.l[1]) = (x, x)
 
@@ -383,24 +348,7 @@ class OfDelete:
 
 
 @is_wrong
-class OfWalrus:
-    def __init__(self) -> None:
-        self.of: dict[str, int] = {}
-
-    def increment(self) -> int:
-        self.of["n"] = (n := self.of.get("n", 0)) + 1
-        return n + 1
-
-
-@is_wrong
-class OfSortKey:
-    def __init__(self) -> None:
-        self.l = [0, 0]
-
-    def put(self, x: int) -> None:
-        self.l[0] = x
-        self.l[1] = x
-
+class OfSortKey(TwoItems):
     def read(self) -> Any:
         seen: list[int] = []
         max(range(2), key=lambda at: seen.append(self.l[at]) or 0)
@@ -424,12 +372,8 @@ class OfLruCacheAsLock:
 
 
 @is_wrong
-class OfUnguardedWait:
+class OfUnguardedWait(Locked):
     """A bare except around a lock."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.n = 0
 
     def increment(self) -> int:
         while True:
@@ -440,16 +384,6 @@ class OfUnguardedWait:
                 return n + 1
             except:  # noqa: E722
                 continue
-
-
-@is_wrong
-class OfCalledMethod:
-    def __init__(self) -> None:
-        self.l: list[int] = []
-
-    def increment(self) -> int:
-        list(map(self.l.append, [1]))
-        return len(self.l)
 
 
 @is_wrong
@@ -464,10 +398,7 @@ class OfSentinel:
 
 
 @is_wrong
-class OfStarmap:
-    def __init__(self) -> None:
-        self.d = {"a": 0, "b": 0}
-
+class OfStarmap(TwoValues):
     def put(self, x: int) -> None:
         for _ in itertools.starmap(self.d.__setitem__, [("a", x), ("b", x)]):
             pass
@@ -493,16 +424,13 @@ class OfOwnArray:
 
 
 @is_wrong
-class OfSelfReplacing(Locked):
+class OfSelfReplacing(OfReplacedMethod, Locked):
     """Right if one thread calls it, as often as it wants."""
 
     def take(self) -> int:
         with self.lock:
             self.take = self.nothing
         return 1
-
-    def nothing(self) -> int:
-        return 0
 
 
 @is_wrong
@@ -595,43 +523,9 @@ class OfStringIO:
 
 
 @is_wrong
-class OfGroupBy:
-    def __init__(self) -> None:
-        self.l = [0, 0]
-
-    def put(self, x: int) -> None:
-        self.l[0] = x
-        self.l[1] = x
-
+class OfGroupBy(TwoItems):
     def read(self) -> Any:
         return tuple(each for _, group in itertools.groupby(self.l, key=id) for each in group)
-
-
-@is_wrong
-class OfZip:
-    def __init__(self) -> None:
-        self.a, self.b = [0], [0]
-
-    def put(self, x: int) -> None:
-        self.a[0] = x
-        self.b[0] = x
-
-    def read(self) -> Any:
-        return next(zip(self.a, self.b, strict=True))
-
-
-@is_wrong
-class OfIndirectModule:
-    """Calls through a table in another module."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.table = {"get": operator.attrgetter("n"), "set": object.__setattr__}
-
-    def increment(self) -> int:
-        n = self.table["get"](self)
-        self.table["set"](self, "n", n + 1)
-        return n + 1
 
 
 @is_wrong

@@ -11,7 +11,7 @@ import operator
 import threading
 from typing import Any
 
-from tests.stress.in_bad_faith.cases import Locked, is_right, is_wrong
+from tests.stress.in_bad_faith.cases import Locked, Number, is_right, is_wrong
 
 
 @is_wrong
@@ -42,11 +42,8 @@ class OfClosureUnderLock:
 
 
 @is_wrong
-class OfGenerator:
+class OfGenerator(Number):
     """A generator that is kept, and written to what threads share after it was resumed."""
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def work(self) -> Any:
         n = yield self.n
@@ -70,10 +67,7 @@ class OfKeptGeneratorUnderLock(Locked):
 
 
 @is_wrong
-class OfCoroutine:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfCoroutine(Number):
     async def work(self) -> int:
         n = self.n
         self.n = n + 1
@@ -88,10 +82,7 @@ class OfCoroutine:
 
 
 @is_wrong
-class OfAsyncGenerator:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfAsyncGenerator(OfCoroutine):
     async def numbers(self) -> Any:
         n = self.n
         self.n = n + 1
@@ -102,19 +93,9 @@ class OfAsyncGenerator:
             return n
         return 0
 
-    def increment(self) -> int:
-        try:
-            self.work().send(None)
-        except StopIteration as done:
-            return done.value
-        return 0
-
 
 @is_wrong
-class OfFinally:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfFinally(Number):
     def increment(self) -> int:
         n = self.n
         try:
@@ -151,10 +132,7 @@ class OfPartialExcept:
 
 
 @is_wrong
-class OfContextManager:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfContextManager(Number):
     @contextlib.contextmanager
     def one_more(self) -> Any:
         n = self.n
@@ -190,11 +168,8 @@ class OfMatch:
 
 
 @is_wrong
-class OfText:
+class OfText(Number):
     """The value is changed by what is shown."""
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def __format__(self, _: str) -> str:
         self.n += 1
@@ -205,10 +180,7 @@ class OfText:
 
 
 @is_wrong
-class OfOperators:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfOperators(Number):
     def __iadd__(self, n: int) -> Any:
         self.n = self.n + n
         return self
@@ -242,7 +214,7 @@ class OfComparison:
 
 
 @is_wrong
-class OfHash:
+class OfHash(Number):
     """A dictionary calls back."""
 
     class Key:
@@ -252,9 +224,6 @@ class OfHash:
         def __hash__(self) -> int:
             self.of.n = self.of.n + 1
             return 1
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def increment(self) -> int:
         {}.get(self.Key(self))
@@ -274,10 +243,7 @@ class OfPartial:
 
 
 @is_wrong
-class OfReduce:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfReduce(Number):
     def put_one(self, total: int, more: int) -> int:
         self.n = total + more
         return self.n

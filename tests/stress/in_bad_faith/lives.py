@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from stress.processes import gil_enabled
-from tests.stress.in_bad_faith.cases import Locked, is_right, is_wrong
+from tests.stress.in_bad_faith.cases import Locked, Number, is_right, is_wrong
 
 is_right_with_gil = is_right if gil_enabled() else lambda made: made
 """Without the GIL, what one thread has made and another one lets go of ends when the first thread gets to it."""
@@ -41,10 +41,7 @@ class OfEndUnderLock(Locked):
 
 
 @is_wrong
-class OfEndWithoutLock:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfEndWithoutLock(Number):
     def increment(self) -> int:
         guard = Guard(self)
         del guard

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any, ClassVar
 
 import stress
-from tests.stress.in_bad_faith.cases import CASES, is_right, is_wrong
+from tests.stress.in_bad_faith.cases import CASES, Number, is_right, is_wrong
 
 ONE, OTHER, INNER = threading.Lock(), threading.Lock(), threading.RLock()
 LOCKS = {"one": threading.Lock(), "other": threading.Lock()}
@@ -21,11 +21,8 @@ SIGNALS = {"free": threading.Semaphore(1)}
 
 
 @is_wrong
-class OfTwoLocksMadeBefore:
+class OfTwoLocksMadeBefore(Number):
     """Each call has a lock, but not the same one."""
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def increment(self) -> int:
         with ONE:
@@ -41,10 +38,7 @@ def _adds_and_takes(made: Any) -> Any:
 
 
 @_adds_and_takes
-class OfALockForEachCall:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfALockForEachCall(Number):
     def add(self) -> int:
         with ONE:
             self.n += 1
@@ -116,10 +110,7 @@ CASES["OfBoundedQueue"] = True, OfBoundedQueue, None, [[("add", 1), ("add", 2)],
 
 
 @is_right
-class OfSemaphoreInADictionary:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfSemaphoreInADictionary(Number):
     def increment(self) -> int:
         with SIGNALS["free"]:
             self.n += 1
@@ -127,10 +118,7 @@ class OfSemaphoreInADictionary:
 
 
 @is_right
-class OfConditionOfTheModule:
-    def __init__(self) -> None:
-        self.n = 0
-
+class OfConditionOfTheModule(Number):
     def increment(self) -> int:
         with CHANGED:
             self.n += 1
@@ -210,11 +198,8 @@ class OfEventThatIsSet:
             return self.n
 
 
-class OfGate:
+class OfGate(Number):
     """Who comes through the gate leaves it open for the other one."""
-
-    def __init__(self) -> None:
-        self.n = 0
 
     def open(self) -> None:
         self.n = 1

@@ -419,14 +419,10 @@ class OfFailedCallJustBefore(Shared):
 
 
 @is_wrong
-class OfDictionaryByName(Shared):
+class OfDictionaryByName(OfPublishedDictionary):
     class Node:
         def __init__(self, of: Shared, x: int) -> None:
             self.a = self.b = 0
             of.node = super().__getattribute__("__dict__")
             self.a = x
             self.b = x
-
-    def read(self) -> Any:
-        node = self.node
-        return (0, 0) if node is None else (node["a"], node["b"])

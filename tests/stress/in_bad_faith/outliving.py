@@ -267,10 +267,7 @@ class OfTakenFromPool:
 
 
 @is_wrong
-class OfTakenFromPoolWithoutLock:
-    def __init__(self) -> None:
-        self.part = FREE.pop()
-
+class OfTakenFromPoolWithoutLock(OfTakenFromPool):
     def increment(self) -> int:
         self.part.n += 1
         return self.part.n

@@ -174,12 +174,14 @@ class Numbers2(ctypes.Structure):
     _fields_: ClassVar = [("n", ctypes.c_int), ("more", ctypes.c_int * 2)]
 
 
-@is_wrong
-class OfStructure(Locked):
+class WithStructure(Locked):
     def __init__(self) -> None:
         super().__init__()
         self.held = Numbers2()
 
+
+@is_wrong
+class OfStructure(WithStructure):
     def increment(self) -> int:
         with self.lock:
             self.n += 1
@@ -188,11 +190,7 @@ class OfStructure(Locked):
 
 
 @is_wrong
-class OfArrayInStructure(Locked):
-    def __init__(self) -> None:
-        super().__init__()
-        self.held = Numbers2()
-
+class OfArrayInStructure(WithStructure):
     def increment(self) -> int:
         with self.lock:
             self.n += 1
@@ -201,11 +199,7 @@ class OfArrayInStructure(Locked):
 
 
 @is_right
-class OfStructureUnderLock(Locked):
-    def __init__(self) -> None:
-        super().__init__()
-        self.held = Numbers2()
-
+class OfStructureUnderLock(WithStructure):
     def increment(self) -> int:
         with self.lock:
             self.held.n += 1

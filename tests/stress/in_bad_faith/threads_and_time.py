@@ -12,7 +12,7 @@ import queue
 import threading
 from typing import Any
 
-from tests.stress.in_bad_faith.cases import Locked, is_right, is_wrong
+from tests.stress.in_bad_faith.cases import Locked, Number, is_right, is_wrong
 
 
 @is_wrong
@@ -109,12 +109,7 @@ class OfCondition:
 
 
 @is_right
-class OfConditionWaitFor:
-    def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.n = 0
-        self.busy = False
-
+class OfConditionWaitFor(OfCondition):
     def increment(self) -> int:
         with self.changed:
             self.changed.wait_for(lambda: not self.busy)
@@ -140,15 +135,10 @@ class OfSemaphore:
 
 
 @is_right
-class OfSemaphoreOfOne:
+class OfSemaphoreOfOne(OfSemaphore):
     def __init__(self) -> None:
+        super().__init__()
         self.enter = threading.BoundedSemaphore(1)
-        self.n = 0
-
-    def increment(self) -> int:
-        with self.enter:
-            self.n += 1
-            return self.n
 
 
 @is_wrong
@@ -207,15 +197,10 @@ class OfQueue:
 
 
 @is_right
-class OfSimpleQueue:
+class OfSimpleQueue(OfQueue):
     def __init__(self) -> None:
         self.queue: Any = queue.SimpleQueue()
         self.queue.put(0)
-
-    def increment(self) -> int:
-        n = self.queue.get()
-        self.queue.put(n + 1)
-        return n + 1
 
 
 @is_wrong
@@ -261,11 +246,7 @@ class OfDoubleChecked(Locked):
 
 
 @is_right
-class OfDoubleCheckedAndFilled(Locked):
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: Any = None
-
+class OfDoubleCheckedAndFilled(OfDoubleChecked):
     def get(self) -> Any:
         if self.made is None:
             with self.lock:
@@ -341,11 +322,7 @@ class OfModule:
 
 
 @is_right
-class OfModuleUnderLock:
-    def __init__(self) -> None:
-        global TOTAL
-        TOTAL = 0
-
+class OfModuleUnderLock(OfModule):
     def increment(self) -> int:
         global TOTAL
         with GUARD:
@@ -385,11 +362,8 @@ class OfFuture(Locked):
 
 
 @is_wrong
-class OfLoop:
+class OfLoop(Number):
     """An event loop in each call."""
-
-    def __init__(self) -> None:
-        self.n = 0
 
     async def work(self) -> int:
         self.n += 1
@@ -401,3 +375,19 @@ class OfLoop:
             return asyncio.run(work)
         finally:
             work.close()
+
+
+@is_wrong
+class OfConnectionCount:
+    """The limit is looked at outside of the lock (urllib3 1252 and the like)."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.left = 1
+
+    def take(self) -> int:
+        if self.left <= 0:
+            return 0
+        with self.lock:
+            self.left -= 1
+        return 1
