@@ -159,10 +159,7 @@ class TestFilledAtOnce:
 class TestRefusals:
     @pytest.mark.parametrize(
         ("pairs", "error", "message"),
-        [
-            ([1, 2], TypeError, r"item 0 .* is 1: not a"),
-            ([("a", 1), ("b", 1, 2)], ValueError, r"item 1 .* two parts"),
-        ],
+        [([1, 2], TypeError, r"item 0 .* is 1: not a"), ([("a", 1), ("b", 1, 2)], ValueError, r"item 1 .* two parts")],
     )
     def test_what_is_no_pair(self, pairs: Any, error: type[Exception], message: str) -> None:
         with pytest.raises(error, match=message):

@@ -83,16 +83,9 @@ SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.g
 
 # Characters that are the same in any case, as Unicode's simple foldings have it.
 SAME = [
-    "aA",
-    "bB",
-    "iI",
-    "sS\u017f",
-    "kK\u212a",
-    "\u00df\u1e9e",
-    "\u03c3\u03c2\u03a3",
-    "\u01c6\u01c5\u01c4",
+    "aA", "bB", "iI", "sS\u017f", "kK\u212a", "\u00df\u1e9e", "\u03c3\u03c2\u03a3", "\u01c6\u01c5\u01c4",
     "\u1fb3\u1fbc",
-]
+]  # fmt: skip
 
 
 def in_one_case(text: str) -> str:
@@ -161,69 +154,22 @@ def wants(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
 
 
 TEXTS = [
-    "a",
-    "b",
-    "ab",
-    "ba",
-    "AB",
-    "aab",
-    "",
-    "a*b",
-    "a\\b",
-    "*",
-    "k",
-    "\u212a",
-    "\u017fa",
-    "Sa",
-    "\u00df",
-    "\u1e9e",
+    "a", "b", "ab", "ba", "AB", "aab", "", "a*b", "a\\b", "*", "k", "\u212a", "\u017fa", "Sa", "\u00df", "\u1e9e",
     "ss",
-]
+]  # fmt: skip
 TEXTS += [
-    "\u03c3",
-    "\u03c2",
-    "\u03a3a",
-    "\u01c5",
-    "\u01c6",
-    "\u0130",
-    "\u0131",
-    "i",
-    "I",
-    "\u1fb3",
-    "\u1fbc",
-    "\U0001f600a",
-    "a\nb",
-]
+    "\u03c3", "\u03c2", "\u03a3a", "\u01c5", "\u01c6", "\u0130", "\u0131", "i", "I", "\u1fb3", "\u1fbc",
+    "\U0001f600a", "a\nb",
+]  # fmt: skip
 ADDRESSES = [
-    "10.0.0.1",
-    "10.9.0.1",
-    "10.0.0.255",
-    "255.255.255.255",
-    "::1",
-    "::ffff:10.0.0.1",
-    "2001:DB8::1",
-    "10.0.0.01",
-]
+    "10.0.0.1", "10.9.0.1", "10.0.0.255", "255.255.255.255", "::1", "::ffff:10.0.0.1", "2001:DB8::1", "10.0.0.01",
+]  # fmt: skip
 NETWORKS = ["10.0.0.0/16", "10.0.0.0/8", "::/64", "0.0.0.0/0", "10.0.0.1", "10.0.0.0/31", "2001:db8::/33", "::/0"]
 NUMBERS = [0, 1, 2, 2.5, 3, -0.0, -1, -2.5, 1e-7, 2**53, 2**53 + 1, 2.0**53, -(2**64), 10**30, 1e30, 5e-324, 1e300, 0.1]
 WILDCARDS = [
-    "*",
-    "a*",
-    "*b",
-    "*a*",
-    "a*b",
-    "b*a*",
-    "*.0.*",
-    "ab",
-    "",
-    "a\\\\b",
-    "a\\**",
-    "*\\*",
-    "\\*",
-    "a*b*a",
-    "*\n*",
+    "*", "a*", "*b", "*a*", "a*b", "b*a*", "*.0.*", "ab", "", "a\\\\b", "a\\**", "*\\*", "\\*", "a*b*a", "*\n*",
     "*\U0001f600*",
-]
+]  # fmt: skip
 VALUES = [*TEXTS, *ADDRESSES, *NUMBERS, *[None] * 4]
 
 

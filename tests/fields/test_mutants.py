@@ -158,11 +158,7 @@ FAULTS = [
     ("maps", "return left if len(left) > 1 else left[0]", "return left"),
     ("maps", "isinstance(branch_at(changed, 0), Cell):", "False:"),
     ("maps", "return with_branch(cn, flag, pos, cell)", "return with_branch(cn, flag, 0, cell)"),
-    (
-        "maps",
-        "if found.hash == hash and (found.key is key or found.key == key):",
-        "if found.hash == hash:",
-    ),
+    ("maps", "if found.hash == hash and (found.key is key or found.key == key):", "if found.hash == hash:"),
     ("search", "return key is value_at(search, number) or is_equal(key, value_at(search, number))", "return True"),
     ("search", "        shift += W\n    return 0", "        shift += 1\n    return 0"),
     ("intervals", "while i < len(node.below) and _begins_at(node, i, point):", "while i < len(node.below) and i < 2:"),

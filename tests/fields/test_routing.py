@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.errors import TopicError
-from subtrie.fields import (
-    Criterion,
-    Equals,
-    FieldMatcher,
-    FieldSubscription,
-    Present,
-    RoutingMatcher,
-    Within,
-)
+from subtrie.fields import Criterion, Equals, FieldMatcher, FieldSubscription, Present, RoutingMatcher, Within
 from subtrie.fields.topics import Topic
 from subtrie.matcher import Matcher
 from subtrie.naive import NaiveMatcher

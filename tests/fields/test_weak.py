@@ -8,12 +8,7 @@ import weakref
 import pytest
 
 from ctrie import drain
-from subtrie.fields import (
-    Equals,
-    FieldMatcher,
-    Present,
-    Within,
-)
+from subtrie.fields import Equals, FieldMatcher, Present, Within
 from tests.fields.test_matcher import left_in
 
 

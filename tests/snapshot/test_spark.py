@@ -182,10 +182,7 @@ class TestDiffToSpark:
         trie.unsubscribe("", "alice")
         trie.subscribe("stock.*", "alice", qos=2)
         changes = rows(snapshot.diff_to_spark(trie, snapshot.load(tmp_path / "set.parquet"), spark))
-        assert [(row["filter"], row["change"]) for row in changes] == [
-            ("", "removed"),
-            ("stock.*", "updated"),
-        ]
+        assert [(row["filter"], row["change"]) for row in changes] == [("", "removed"), ("stock.*", "updated")]
 
     def test_of_two_dialects_is_an_error(self, spark: SparkSession) -> None:
         with pytest.raises(ValueError, match="different dialects have no difference: MQTT, AMQP"):

@@ -297,11 +297,7 @@ def test_topic_matches(spark: SparkSession, trie: SubscriptionTrie, where: str) 
         spark.sql("select topic_matches('a.>', 'a.b')").collect()
     assert spark.sql(
         "select topic_matches('a.*', 'a.b'), topic_matches('a', 'b'), topic_matches(null, 'a')"
-    ).first() == (
-        True,
-        False,
-        None,
-    )
+    ).first() == (True, False, None)
     spark.catalog.dropTempView("held")
 
 

@@ -23,25 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VALUES: list[Any] = [
-    "text",
-    "",
-    "1",
-    "null",
-    "äöü €",
-    "\ud800",
-    b"utf8",
-    b"",
-    b"\xff\x00",
-    None,
-    True,
-    1,
-    0.5,
-    10**30,
-    {"a": [1, None, "x"]},
-    [],
-    (1, 2),
-    frozenset({1}),
-]
+    "text", "", "1", "null", "äöü €", "\ud800", b"utf8", b"", b"\xff\x00", None, True, 1, 0.5, 10**30,
+    {"a": [1, None, "x"]}, [], (1, 2), frozenset({1}),
+]  # fmt: skip
 
 
 def filled(dialect: Dialect = MQTT) -> TopicStore[Any]:

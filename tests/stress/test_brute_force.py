@@ -259,11 +259,7 @@ def small_history(random: Random, spec: Spec, any_call: Callable[[Random], Call]
 
 
 def answers(
-    random: Random,
-    spec: Spec,
-    calls: Sequence[Call],
-    order: Sequence[int],
-    any_call: Callable[[Random], Call],
+    random: Random, spec: Spec, calls: Sequence[Call], order: Sequence[int], any_call: Callable[[Random], Call]
 ) -> dict[int, Any]:
     state: Any = spec.initial
     visited, results = [state], {}

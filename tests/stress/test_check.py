@@ -201,11 +201,7 @@ class TestReads:
 
     def test_a_write_of_the_value_that_is_there_is_no_read(self) -> None:
         """If it were taken at once because it changes nothing *now*, it could not restore the value later."""
-        restored = history(
-            (0, 1, 9, "write", (0,), None),
-            (1, 2, 3, "write", (1,), None),
-            (1, 4, 5, "read", (), 0),
-        )
+        restored = history((0, 1, 9, "write", (0,), None), (1, 2, 3, "write", (1,), None), (1, 4, 5, "read", (), 0))
 
         assert verdict(restored, Register(0)) is Verdict.LINEARIZABLE
 

@@ -34,16 +34,7 @@ from stress.tries.experiment import Finding, TrieExperiment
 from stress.tries.mutants.catalogue import MUTANTS, find
 from stress.tries.mutants.mutant import Mutant
 from stress.tries.report import report_on_trie
-from stress.tries.scenarios import (
-    CORE,
-    STARTS,
-    VARIANTS,
-    pairs,
-    random_scenario,
-    snapshots,
-    stops,
-    triples,
-)
+from stress.tries.scenarios import CORE, STARTS, VARIANTS, pairs, random_scenario, snapshots, stops, triples
 from stress.tries.states import States
 from stress.tries.structure import fingerprint
 from stress.tries.token import Token, decode, encode
@@ -441,8 +432,7 @@ class TestFindings:
         assert "CAS C" in page
 
     @pytest.mark.parametrize(
-        ("mutant", "told"),
-        [("clear does not return", "livelock"), ("get_or_create leaves others waiting", "deadlock")],
+        ("mutant", "told"), [("clear does not return", "livelock"), ("get_or_create leaves others waiting", "deadlock")]
     )
     def test_what_never_ends_is_told(self, mutant: str, told: str) -> None:
         twin = load_copy(find(mutant).changes)

@@ -105,11 +105,7 @@ class OfPolledFolder:
 
 
 @pytest.mark.parametrize(
-    ("right", "why"),
-    [
-        (OfWaitingRead, "waits in the operating system"),
-        (OfPolledFolder, "goes round and round"),
-    ],
+    ("right", "why"), [(OfWaitingRead, "waits in the operating system"), (OfPolledFolder, "goes round and round")]
 )
 def test_who_waits_for_something_outside_is_neither_accused_nor_waited_for(right: Any, why: str) -> None:
     outcome = explore(right, Counter(), [[("increment",)], [("increment",)]], preemptions=1)

@@ -245,11 +245,7 @@ class NeedsTheLock(WaitsUnderLock):
 @once
 @pytest.mark.parametrize(
     ("made", "verdict"),
-    [
-        (WaitsUnderLock, Verdict.LINEARIZABLE),
-        (CountsUnderLock, Verdict.UNKNOWN),
-        (NeedsTheLock, Verdict.ILLEGAL),
-    ],
+    [(WaitsUnderLock, Verdict.LINEARIZABLE), (CountsUnderLock, Verdict.UNKNOWN), (NeedsTheLock, Verdict.ILLEGAL)],
 )
 def test_a_wait_under_a_lock_is_no_livelock_if_others_can_end_it(made: Any, verdict: Verdict) -> None:
     outcome = explore(made, None, [[("wait",)], [("set",)]])

@@ -15,10 +15,7 @@ from stress import UNSEEN, Budget, Map, Operation, Spec, SpecError, Verdict, che
 from stress.checker import check as checking
 from stress.checker.parallel import can_fork, deal
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here"),
-]
+pytestmark = [pytest.mark.once, pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here")]
 
 
 @pytest.fixture(autouse=True)

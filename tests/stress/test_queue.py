@@ -216,10 +216,7 @@ def is_got_after_it_was_put(operations: Sequence[Operation], value: Any) -> bool
 class TestLeftToTheSearch:
     @pytest.mark.parametrize(
         "rows",
-        [
-            [(0, 1, "enqueue", 7), (2, 3, "enqueue", 7)],
-            [(0, 1, "enqueue", None), (2, 3, "dequeue", None)],
-        ],
+        [[(0, 1, "enqueue", 7), (2, 3, "enqueue", 7)], [(0, 1, "enqueue", None), (2, 3, "dequeue", None)]],
         ids=["a value twice", "None as a value"],
     )
     def test_what_a_glance_cannot_tell(self, rows: list[tuple[int, int | None, str, Any]]) -> None:

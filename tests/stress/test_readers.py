@@ -10,16 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stress import (
-    UNSEEN,
-    History,
-    HistoryError,
-    Operation,
-    Raised,
-    Verdict,
-    check,
-    read_history,
-)
+from stress import UNSEEN, History, HistoryError, Operation, Raised, Verdict, check, read_history
 from stress.formats import jsonl
 from stress.formats.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
 from stress.formats.read import parse_initial
@@ -448,8 +439,7 @@ class TestJsonLines:
 
 class TestExports:
     HISTORY = History(
-        (Operation(0, 0, 1, 4, "add", ("x", 1), True), Operation(1, "p", 2, None, "clear", (), UNSEEN)),
-        {"spec": "set"},
+        (Operation(0, 0, 1, 4, "add", ("x", 1), True), Operation(1, "p", 2, None, "clear", (), UNSEEN)), {"spec": "set"}
     )
 
     def test_as_events_for_other_checkers(self) -> None:

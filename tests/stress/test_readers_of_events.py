@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 
-from stress import (
-    UNSEEN,
-    HistoryError,
-    PerKey,
-    Verdict,
-    check,
-    read_history,
-)
+from stress import UNSEEN, HistoryError, PerKey, Verdict, check, read_history
 from tests.stress.test_readers import WRITE_AND_READ, done, written
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -33,8 +26,7 @@ class TestEvents:
     def test_a_failed_cas_did_not_happen(self, tmp_path: Path) -> None:
         """Here, unlike in a log, :fail says nothing about the value that was there."""
         path = written(
-            tmp_path,
-            "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :fail :f :cas :value [1 2]}",
+            tmp_path, "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :fail :f :cas :value [1 2]}"
         )
 
         assert len(read_history(path, "register", 1)[0]) == 0
@@ -115,8 +107,7 @@ class TestEvents:
             read_history(path, "register")
 
     @pytest.mark.parametrize(
-        ("answer", "verdict"),
-        [("true", Verdict.ILLEGAL), ("false", Verdict.LINEARIZABLE), ("[1 2]", Verdict.ILLEGAL)],
+        ("answer", "verdict"), [("true", Verdict.ILLEGAL), ("false", Verdict.LINEARIZABLE), ("[1 2]", Verdict.ILLEGAL)]
     )
     def test_a_cas_may_tell_whether_it_succeeded(self, tmp_path: Path, answer: str, verdict: Verdict) -> None:
         path = written(tmp_path, done(0, "write", "3", "3") + done(0, "cas", "[1 2]", answer))
@@ -340,11 +331,7 @@ class TestEvents:
     @pytest.mark.parametrize(
         ("text", "line", "complaint"),
         [
-            (
-                "{:process 0 :type :ok :f :read :value 1}",
-                1,
-                "process 0 completes read, but has invoked nothing",
-            ),
+            ("{:process 0 :type :ok :f :read :value 1}", 1, "process 0 completes read, but has invoked nothing"),
             (
                 "{:process 0 :type :invoke :f :read}\n\n{:process 0 :type :invoke :f :read}",
                 3,
@@ -355,11 +342,7 @@ class TestEvents:
                 2,
                 "completes write, not the read of line 1",
             ),
-            (
-                "{:process 0 :type :invoke :f :pop}",
-                1,
-                "register has no operation pop: it has cas, read, write",
-            ),
+            ("{:process 0 :type :invoke :f :pop}", 1, "register has no operation pop: it has cas, read, write"),
             ("{:process 0 :type :invoke :f :cas :value 3}", 1, "the value of cas must be a pair, not 3"),
             ("{:process 0 :type :done :f :read}", 1, "the type of an event is :invoke, :ok, :fail or :info"),
             ("{:process 0 :type :invoke :f :write}", 1, "the call is write(value), not write()"),

@@ -13,21 +13,7 @@ from typing import Any
 
 import pytest
 
-from stress import (
-    UNSEEN,
-    WAITS,
-    Counter,
-    Deferred,
-    History,
-    Map,
-    Raised,
-    Spec,
-    Stuck,
-    Verdict,
-    check,
-    freeze,
-    record,
-)
+from stress import UNSEEN, WAITS, Counter, Deferred, History, Map, Raised, Spec, Stuck, Verdict, check, freeze, record
 
 Plans = list[list[list[tuple[str, tuple[Any, ...]]]]]
 

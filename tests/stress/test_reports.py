@@ -8,20 +8,7 @@ from typing import Any
 
 import pytest
 
-from stress import (
-    UNSEEN,
-    Counter,
-    History,
-    Map,
-    Operation,
-    Raised,
-    Register,
-    Set,
-    Spec,
-    Subscriptions,
-    Verdict,
-    check,
-)
+from stress import UNSEEN, Counter, History, Map, Operation, Raised, Register, Set, Spec, Subscriptions, Verdict, check
 from stress.reports import faults, window
 from stress.reports import html as report_html
 from stress.reports import text as report_text
@@ -47,11 +34,7 @@ def report(spec: Spec, *rows: tuple[Any, ...]) -> Report:
     return report_on(history, spec, check(history, spec), replay="python -m stress replay it.jsonl")
 
 
-LOST_UPDATE = (
-    Counter(),
-    (0, 1, 3, "increment", (), 1),
-    (1, 2, 4, "increment", (), 1),
-)
+LOST_UPDATE = (Counter(), (0, 1, 3, "increment", (), 1), (1, 2, 4, "increment", (), 1))
 PUT_BACK = (
     Counter(),
     (0, 1, 2, "increment", (), 1),
@@ -61,11 +44,7 @@ PUT_BACK = (
     (0, 8, 9, "increment", (), 4),
     (1, 10, 11, "increment", (), 2),
 )
-LOST_WRITE = (
-    Map(),
-    (0, 1, 2, "put", ("a", 1), None),
-    (1, 3, 4, "get", ("a",), None),
-)
+LOST_WRITE = (Map(), (0, 1, 2, "put", ("a", 1), None), (1, 3, 4, "get", ("a",), None))
 STALE_READ = (
     Register(),
     (0, 1, 2, "write", (1,), None),
@@ -73,11 +52,7 @@ STALE_READ = (
     (1, 5, 6, "read", (), 1),
     (2, 5, 7, "read", (), 2),
 )
-RESURRECTED = (
-    Map({"a": 1}),
-    (0, 1, 2, "pop", ("a", None), 1),
-    (1, 3, 4, "get", ("a",), 1),
-)
+RESURRECTED = (Map({"a": 1}), (0, 1, 2, "pop", ("a", None), 1), (1, 3, 4, "get", ("a",), 1))
 TORN_MATCH: Any = (
     Subscriptions([("*.b", 1)]),
     (0, 1, 8, "match", ("a.b",), frozenset()),

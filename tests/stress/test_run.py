@@ -411,8 +411,7 @@ class TestOutcome:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"threads": 0}, {"rounds": 0}, {"length": 0}, {"processes": 0}, {"clock": "sundial"}, {"duration": None}],
+    "wrong", [{"threads": 0}, {"rounds": 0}, {"length": 0}, {"processes": 0}, {"clock": "sundial"}, {"duration": None}]
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"at least 1|no clock|needs an end"):

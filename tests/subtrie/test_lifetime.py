@@ -175,9 +175,7 @@ HOLDERS: dict[str, Callable[[SubscriptionTrie, Subscriber], object]] = {
 @every_company
 class TestTheCollectorFindsCyclesThrough:
     def test_a_trie(
-        self,
-        accompany: Callable[[SubscriptionTrie], None],
-        hold: Callable[[SubscriptionTrie, Subscriber], object],
+        self, accompany: Callable[[SubscriptionTrie], None], hold: Callable[[SubscriptionTrie, Subscriber], object]
     ) -> None:
         """subscriber -> a dict of its own -> the trie -> its nodes -> the subscriber"""
         trie, subscriber = SubscriptionTrie(), Subscriber()
@@ -193,9 +191,7 @@ class TestTheCollectorFindsCyclesThrough:
         assert gone(*refs)
 
     def test_a_snapshot_and_a_fork(
-        self,
-        accompany: Callable[[SubscriptionTrie], None],
-        hold: Callable[[SubscriptionTrie, Subscriber], object],
+        self, accompany: Callable[[SubscriptionTrie], None], hold: Callable[[SubscriptionTrie, Subscriber], object]
     ) -> None:
         trie, subscriber = SubscriptionTrie(), Subscriber()
         hold(trie, subscriber)

@@ -38,11 +38,7 @@ MATCHERS: dict[str, MakeMatcher] = {
     "trie": SubscriptionTrie,
     "trie, exact": partial(SubscriptionTrie, exact=True),
 }
-WORDS = {
-    AMQP: ["a", "b", "c", "", "a#b"],
-    MQTT: ["a", "b", "", "$s", "$t"],
-    NATS: ["a", "b", "c", "a>", "**"],
-}
+WORDS = {AMQP: ["a", "b", "c", "", "a#b"], MQTT: ["a", "b", "", "$s", "$t"], NATS: ["a", "b", "c", "a>", "**"]}
 VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 
 every_matcher = pytest.mark.parametrize("make", MATCHERS.values(), ids=MATCHERS)

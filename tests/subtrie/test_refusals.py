@@ -236,10 +236,7 @@ class Unwilling:
     """Has the hash of the `victim`, and breaks or does something else when it is hashed or compared."""
 
     def __init__(
-        self,
-        victim: object,
-        on_hash: Callable[[], Any] = lambda: None,
-        on_eq: Callable[[], Any] = lambda: None,
+        self, victim: object, on_hash: Callable[[], Any] = lambda: None, on_eq: Callable[[], Any] = lambda: None
     ) -> None:
         self.victim = victim
         self.on_hash = on_hash

@@ -205,12 +205,7 @@ MUTANTS = [
         "    return turn >> 32 != key or rounds_in(turn) < ENOUGH\n",
         "    return turn >> 32 != key or rounds_in(turn) < 1\n",
     ),
-    Change(
-        "each message by lot ends a round",
-        CHOOSING,
-        "draw_again(size) == 0 if lots else",
-        "True if lots else",
-    ),
+    Change("each message by lot ends a round", CHOOSING, "draw_again(size) == 0 if lots else", "True if lots else"),
     Change(
         "the first member begins after each change",
         CHOOSING,

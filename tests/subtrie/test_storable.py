@@ -18,17 +18,8 @@ GOOD: list[Any] = [
     *({1: 2}, [1, [2]], {"a": {3}}, frozenset({1}), Number.ONE, Name("x"), {"~tuple": [1]}),
 ]
 BAD: list[Any] = [
-    object(),
-    len,
-    socket.socket,
-    1j,
-    bytearray(b"x"),
-    ...,
-    cyclic(),
-    [object()],
-    {"a": object()},
-    Raises(5),
-]
+    object(), len, socket.socket, 1j, bytearray(b"x"), ..., cyclic(), [object()], {"a": object()}, Raises(5),
+]  # fmt: skip
 
 
 def empty(**settings: Any) -> SubscriptionTrie:

@@ -51,10 +51,7 @@ def with_broker(test: Callable[[Broker, str], Awaitable[None]], kind: type[Broke
 
     async def run() -> None:
         port = free_port()
-        configuration = {
-            "listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}},
-            "plugins": NAMED,
-        }
+        configuration = {"listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}}, "plugins": NAMED}
         broker = kind(configuration)
         await broker.start()
         try:

@@ -380,7 +380,7 @@ def test_entrants_do_the_same(entrant: matchers.Entrant) -> None:
         assert not matcher.subscribe(entrant.text(filter), number)
         assert matcher.unsubscribe(entrant.text(filter), number)
         assert not matcher.unsubscribe(entrant.text(filter), number)
-    assert not any(matcher.match(entrant.text(topic)) for topic in topics)
+    assert not any(matcher.match(entrant.text(topic)) for topic in topics)  # fmt: skip
 
 
 def test_a_wrong_answer_stops_a_benchmark() -> None:

@@ -125,11 +125,7 @@ class TestMatch:
         Path("topics").write_text(TOPICS + "a\tb\n")
         status, out, err = match(capfdbinary)
         assert (status, out) == (1, MATCHES)
-        assert [line.split(": ")[0] for line in err.splitlines()] == [
-            "subscriptions:1",
-            "subscriptions:6",
-            "topics:4",
-        ]
+        assert [line.split(": ")[0] for line in err.splitlines()] == ["subscriptions:1", "subscriptions:6", "topics:4"]
 
     @pytest.mark.parametrize("piped", ["subscriptions", "topics"])
     def test_reads_either_file_from_standard_input(self, piped: str) -> None:

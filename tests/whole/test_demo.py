@@ -320,8 +320,7 @@ class TestFailures:
         trie.check()
 
     @pytest.mark.parametrize(
-        ("method", "message"),
-        [("subscribe", "was there before it was made"), ("unsubscribe", "was lost")],
+        ("method", "message"), [("subscribe", "was there before it was made"), ("unsubscribe", "was lost")]
     )
     def test_a_lost_write_ends_the_demonstration(self, method: str, message: str) -> None:
         calls = itertools.count()

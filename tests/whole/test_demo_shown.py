@@ -180,7 +180,7 @@ class TestPage:
             "No match was wrong",
             "77 messages",
         ):
-            assert text in shown
+            assert text in shown  # fmt: skip
         assert (page.open, page.links) == ([], [])
         assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
