@@ -25,6 +25,7 @@ import pytest
 from tests.scripts import WARNINGS
 from tests.threads import run_together
 
+pytestmark = pytest.mark.compiled  # no body has an interpreted twin
 GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 ROOT = Path(__file__).parents[2]
 THREADS = 4

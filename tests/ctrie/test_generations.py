@@ -112,6 +112,7 @@ def test_a_write_survives_that_others_renew_around_it(bump: str, change: str, he
 
 
 # After clear and refill everything has one generation, so nothing is renewed.
+@pytest.mark.once  # a copy of the interpreted source, whatever twin the tests run
 @pytest.mark.parametrize("held_name", ["a", "b"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("bump", [bump for bump in BUMPS if bump != "clear and refill"])
@@ -121,6 +122,7 @@ def test_the_published_renewal_is_noticed(bump: str, change: str, held_name: str
         write_while_another_renews(make, BUMPS[bump], CHANGES[change], held_name)
 
 
+@pytest.mark.once
 class TestRenewal:
     """What happens to the I-nodes of a C-node when one of them is entered, on the interpreted nodes."""
 

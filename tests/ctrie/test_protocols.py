@@ -1,6 +1,6 @@
 """GCAS, RDCSS and tombs, one promise at a time, on the interpreted nodes under chosen schedules.
 
-test_ctrie_interleavings.py tests what pairs of operations may return. This file tests what they do on the way: what
+tests/ctrie/test_every_schedule.py tests what pairs of operations may return. This file tests what they do on the way: what
 they restore, how often they try, what they change, and how deep the stack gets. The last test repeats each promise that
 some implementation has broken, with that fault restored.
 """
@@ -19,6 +19,8 @@ from ctrie._machine import W, flag_at
 from stress.explorer.suspension import stopped_for_ever
 from tests.keys import Key, hash_of, key
 from tests.twins import Fault, Together, Twin, load_twin
+
+pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 
 A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
 T1, T2, T3 = (Key(name, 0xFEDC_BA98_7654_3210) for name in ("t1", "t2", "t3"))

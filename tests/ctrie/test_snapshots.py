@@ -302,6 +302,7 @@ class TestDiff:
         with pytest.raises(TypeError, match=r"diff\(\) takes a Ctrie, not dict"):
             Ctrie().diff({})  # type: ignore[call-overload]
 
+    @pytest.mark.once
     def test_it_looks_only_where_something_was_changed(self) -> None:
         """The test counts the accesses of slots on the interpreted twin."""
         twin = load_twin()
@@ -491,6 +492,7 @@ def snapshots_are_apart(make: Callable[..., Any]) -> None:
         each.check()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "fault",
     [

@@ -49,6 +49,7 @@ def depth(shape: tuple[Any, ...]) -> int:
 
 
 class TestPlaces:
+    @pytest.mark.once
     def test_unmix_is_the_inverse_of_mix(self) -> None:
         mix = load_twin().nodes.mix
         for mixed in (0, 1, GROUPS - 1, 1 << 63, (1 << 64) - 1, 0x0123_4567_89AB_CDEF):
@@ -364,6 +365,7 @@ class TestCollisions:
         trie.check()
 
 
+@pytest.mark.once
 class TestCheck:
     """`check` names the invariant that is broken. The tests break one by hand, on the interpreted nodes."""
 
@@ -489,6 +491,7 @@ def shape_notices(make: Callable[..., Any]) -> None:
     eights.check()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "fault",
     [

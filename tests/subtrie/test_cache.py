@@ -277,6 +277,7 @@ ANY_ROOT = Fault(
 )
 
 
+@pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 class TestEveryAccess:
     @pytest.mark.parametrize(("one", "other"), list(combinations(WRITES, 2)))
     def test_of_one_operation_with_another_in_between(self, one: str, other: str) -> None:

@@ -98,6 +98,7 @@ class TestOneProbe:
                 ask(topic)  # type: ignore[operator]
         trie.check()
 
+    @pytest.mark.once
     def test_words_are_not_looked_at(self) -> None:
         """A topic of many words costs as many accesses as one of two."""
         twin = subscription_twin()

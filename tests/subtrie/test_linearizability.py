@@ -69,6 +69,7 @@ def missed(private: Twin, ask: Callable[[Any, str], Any], old: str, new: str, ex
     return misses
 
 
+@pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 class TestMovingFromFilterToFilter:
     @pytest.mark.parametrize("question", QUESTIONS)
     def test_the_published_schedule(self, question: str) -> None:
@@ -104,6 +105,7 @@ HASTY_NO = Fault(
 )
 
 
+@pytest.mark.once
 class TestTheSuiteNotices:
     @pytest.mark.parametrize("question", [name for name in QUESTIONS if name != "match_iter"])  # reads a snapshot
     @pytest.mark.parametrize("fault", [NO_SECOND_PASS, BLIND_SECOND_PASS], ids=lambda fault: fault.name)
@@ -118,6 +120,7 @@ class TestTheSuiteNotices:
         assert any(missed(hasty, QUESTIONS["has_match"], *move) for move in (("*.b", "a.b"), ("a.b", "*.b")))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(8))
 def test_a_match_ends_however_much_is_written(seed: int) -> None:
     """After some attempts, a match reads a snapshot."""
@@ -216,6 +219,7 @@ def test_real_threads_see_no_two_who_were_never_subscribed_together() -> None:
 # ------------------------------------------------------------------------------------------------ what a snapshot holds
 
 
+@pytest.mark.once
 def test_a_snapshot_amid_a_prune_is_sound() -> None:
     """It may hold a tomb for ever, and a branch that leads only there. That is not a fault, and adds no filter."""
     private = subscription_twin()

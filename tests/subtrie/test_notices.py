@@ -218,6 +218,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 @pytest.mark.parametrize("here", [False, True])
 @pytest.mark.parametrize("first", CHANGES)
 @pytest.mark.parametrize("second", CHANGES)
@@ -312,6 +313,7 @@ class TestCounts:
         assert (counts["filters"], counts["subscriptions"], counts["groups"], counts["widest_fanout"]) == (2, 4, 2, 3)
         trie.check()
 
+    @pytest.mark.once  # the same
     def test_retries(self) -> None:
         twin = subscription_twin()
         counted = []

@@ -163,6 +163,7 @@ class TestOverlapping:
         assert [one.subscriber for one in found] == ["ann"]
         trie.check()
 
+    @pytest.mark.once
     def test_what_cannot_overlap_is_not_looked_at(self) -> None:
         """The other words of a level cost nothing if the filter names one word."""
         twin = subscription_twin()
@@ -269,6 +270,7 @@ class TestExactMatchesFirst:
         assert refused[-1] == "a" * 300
         trie.check()
 
+    @pytest.mark.once
     @either_layout
     def test_no_wildcard_is_looked_at_before_the_exact_ones_are_handed_over(self, exact: bool) -> None:
         """However many filters with wildcards there are, and whatever is subscribed to them."""
