@@ -62,12 +62,12 @@ def expect(one: Checked, trie: SubscriptionTrie, topics: list[str]) -> None:
         named = by_filter.setdefault(filter, {})
         if group is not None:
             named.setdefault(group, set()).add(who)
+    listed = in_order((each.filter, each.subscriber, in_order(each.options.items())) for each in trie)
     for filter, named in by_filter.items():
         found = trie.groups(filter)
         assert {group: Counter(each.subscriber for each in members) for group, members in found.items()} == {
             group: Counter(members) for group, members in named.items()
         }
-        listed = in_order((each.filter, each.subscriber, in_order(each.options.items())) for each in trie)
         for group, members in found.items():
             assert in_order(each.subscriber for each in trie.members(filter, group)) == in_order(named[group])
             for each in members:
