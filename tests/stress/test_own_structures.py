@@ -241,7 +241,7 @@ SMALL = {
 }
 
 
-@pytest.fixture(params=WRONG)
+@pytest.fixture(scope="module", params=WRONG)
 def wrong(request: pytest.FixtureRequest) -> tuple[str, stress.Explored]:
     make, spec, threads, at_end = WRONG[request.param]
     return request.param, explore(make, spec, threads, at_end=at_end)
