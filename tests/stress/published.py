@@ -11,12 +11,14 @@ import itertools
 import threading
 from typing import Any
 
+from tests.stress.one_at_a_time import one_at_a_time
+
 CASES: dict[str, tuple[Any, Any, Any]] = {}
 TWICE: Any = [[("get",)], [("get",)]]
 
 
 def published(name: str, threads: Any = TWICE) -> Any:
-    """Notes a pair: the decorated class is the right one, and derives from the wrong one."""
+    """Notes a pair: the class is the right one, and derives from the wrong one."""
 
     def note(right: Any) -> Any:
         CASES[name] = right.__mro__[1], right, threads
@@ -188,11 +190,7 @@ class Connection:
         return False
 
 
-@published("redis-py 732", [[("disconnect",)], [("disconnect",)]])
-class ConnectionUnderLock(Connection):
-    def disconnect(self) -> bool:
-        with self.lock:
-            return super().disconnect()
+published("redis-py 732", [[("disconnect",)], [("disconnect",)]])(one_at_a_time(Connection, "disconnect"))
 
 
 class NamedPool:
@@ -278,11 +276,7 @@ class Managed:
         return f"answer of {host}"
 
 
-@published("urllib3 1252", [[("ask", "a")], [("ask", "b")]])
-class ManagedInUse(Managed):
-    def ask(self, host: str) -> str:
-        with self.lock:
-            return super().ask(host)
+published("urllib3 1252", [[("ask", "a")], [("ask", "b")]])(one_at_a_time(Managed, "ask"))
 
 
 class Rule:
@@ -311,11 +305,7 @@ class Routes:
         return None
 
 
-@published("werkzeug 546", [[("match",)], [("match",)]])
-class RoutesUnderLock(Routes):
-    def update(self) -> None:
-        with self.lock:
-            super().update()
+published("werkzeug 546", [[("match",)], [("match",)]])(one_at_a_time(Routes, "update"))
 
 
 class Lines:
@@ -351,11 +341,7 @@ class Gauss:
         return next(self.drawn) if kept is None else kept
 
 
-@published("random.gauss")
-class GaussUnderLock(Gauss):
-    def get(self) -> int:
-        with self.lock:
-            return super().get()
+published("random.gauss")(one_at_a_time(Gauss, "get"))
 
 
 class Emptied:
@@ -396,11 +382,7 @@ class Cache:
         return value
 
 
-@published("LocMemCache.incr", [[("incr",)], [("incr",)]])
-class CacheUnderOneLock(Cache):
-    def incr(self) -> int:
-        with self.lock:
-            return super().incr()
+published("LocMemCache.incr", [[("incr",)], [("incr",)]])(one_at_a_time(Cache, "incr"))
 
 
 class Counted:
@@ -419,11 +401,9 @@ class Counted:
         return found
 
 
-@published("redis-py-cluster 353, a generator", [[("connect", "c")], [("connect", "d")]])
-class CountedUnderLock(Counted):
-    def connect(self, node: str) -> int:
-        with self.lock:
-            return super().connect(node)
+published("redis-py-cluster 353, a generator", [[("connect", "c")], [("connect", "d")]])(
+    one_at_a_time(Counted, "connect")
+)
 
 
 class CountedInALoop(Counted):
@@ -434,11 +414,9 @@ class CountedInALoop(Counted):
         return found
 
 
-@published("redis-py-cluster 353, a loop", [[("connect", "c")], [("connect", "d")]])
-class CountedInALoopUnderLock(CountedInALoop):
-    def connect(self, node: str) -> int:
-        with self.lock:
-            return super().connect(node)
+published("redis-py-cluster 353, a loop", [[("connect", "c")], [("connect", "d")]])(
+    one_at_a_time(CountedInALoop, "connect")
+)
 
 
 class Numbers:
@@ -457,11 +435,7 @@ class Numbers:
         return next(self.numbers)
 
 
-@published("a generator of two threads")
-class NumbersUnderLock(Numbers):
-    def get(self) -> int:
-        with self.lock:
-            return super().get()
+published("a generator of two threads")(one_at_a_time(Numbers, "get"))
 
 
 # ----------------------------------------------------------------- what other checkers of linearizability are tested on
@@ -499,11 +473,7 @@ class SetWithSnapshot:
 CHANGES = [("add", 1), ("remove", 1), ("add", 2), ("remove", 2), ("add", 1), ("remove", 1), ("add", 2)]
 
 
-@published("a snapshot that compares twice", [[("snapshot",)], CHANGES])
-class SetWithLockedSnapshot(SetWithSnapshot):
-    def snapshot(self) -> Any:
-        with self.lock:
-            return super().snapshot()
+published("a snapshot that compares twice", [[("snapshot",)], CHANGES])(one_at_a_time(SetWithSnapshot, "snapshot"))
 
 
 class ManySwitches:
@@ -520,15 +490,9 @@ class ManySwitches:
         return all(self.is_open for _ in range(3))
 
 
-@published("many switches", [[("get",)], [("pass_by",), ("pass_by",), ("pass_by",)]])
-class ManySwitchesUnderLock(ManySwitches):
-    def pass_by(self) -> None:
-        with self.lock:
-            super().pass_by()
-
-    def get(self) -> bool:
-        with self.lock:
-            return super().get()
+published("many switches", [[("get",)], [("pass_by",), ("pass_by",), ("pass_by",)]])(
+    one_at_a_time(ManySwitches, "pass_by", "get")
+)
 
 
 class Accounts:

@@ -3,7 +3,6 @@ same time, another one may come in between."""
 
 from __future__ import annotations
 
-import threading
 from collections import ChainMap, OrderedDict, UserDict, deque
 from collections.abc import Callable
 from types import FunctionType
@@ -16,6 +15,7 @@ from stress.explorer import instrumentation
 from stress.explorer.assembly import disassembled
 from stress.explorer.codes import codes_in
 from stress.processes import gil_enabled
+from tests.stress.one_at_a_time import one_at_a_time
 
 
 class Keys:
@@ -104,20 +104,7 @@ def test_another_thread_may_come_in_between_unless_threads_take_turns(made: Any)
 
 @pytest.mark.parametrize("made", [*CLASSES, Turned])
 def test_with_a_lock_none_comes_in_between(made: Any) -> None:
-    class Locked(made):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.lock = threading.Lock()
-
-        def put(self, n: int) -> None:
-            with self.lock:
-                super().put(n)
-
-        def get(self) -> Any:
-            with self.lock:
-                return super().get()
-
-    outcome = stress.explore(Locked, None, [[("put", 1)], [("get",)], [("get",)]])
+    outcome = stress.explore(one_at_a_time(made, "put", "get"), None, [[("put", 1)], [("get",)], [("get",)]])
     assert outcome.verdict is stress.Verdict.LINEARIZABLE, outcome.report()
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import ctrie
 from stress import Counter, Verdict, explore
+from tests.stress.one_at_a_time import one_at_a_time
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 TAKES = [[("take",)], [("take",)]]
@@ -190,26 +191,13 @@ class Compiled:
         return self.code(self)
 
 
-def under_lock(counter: Any) -> type:
-    class UnderLock(counter):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.lock = threading.Lock()
-
-        def increment(self) -> int:
-            with self.lock:
-                return int(super().increment())
-
-    return UnderLock
-
-
 @pytest.mark.parametrize(
     ("factory", "verdict"),
     [
         (Noted, Verdict.ILLEGAL),
-        (under_lock(Noted), Verdict.LINEARIZABLE),
+        (one_at_a_time(Noted, "increment"), Verdict.LINEARIZABLE),
         (Compiled, Verdict.ILLEGAL),
-        (under_lock(Compiled), Verdict.LINEARIZABLE),
+        (one_at_a_time(Compiled, "increment"), Verdict.LINEARIZABLE),
     ],
 )
 def test_it_has_steps(factory: Any, verdict: Verdict) -> None:

@@ -18,6 +18,7 @@ import stress
 from stress import Outcome, Raised, SpecError, Verdict, explore, one_of, unique
 from stress.sequential import Sequential
 from stress.spec import WAITS
+from tests.stress.one_at_a_time import one_at_a_time
 from tests.stress.test_what_runs_say import Bumped, Locked, Shared, WrongAlone
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
@@ -46,18 +47,7 @@ class Lru:
         self.content[key] = value
 
 
-class LockedLru(Lru):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
-
-    def get(self, key: str) -> Any:
-        with self.lock:
-            return super().get(key)
-
-    def put(self, key: str, value: Any) -> None:
-        with self.lock:
-            super().put(key, value)
+LockedLru = one_at_a_time(Lru, "get", "put")
 
 
 class Drained:

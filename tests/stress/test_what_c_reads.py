@@ -12,7 +12,6 @@ import functools
 import itertools
 import operator
 import pickle
-import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 
 import ctrie
 from stress import Verdict, explore
+from tests.stress.one_at_a_time import one_at_a_time
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
@@ -91,25 +91,6 @@ class Compared(InNamespace):
         return self.whole == SimpleNamespace(one=none, other=none)
 
 
-def at_once(moves: Any) -> type:
-    """The same class, but threads make the moves and save one at a time."""
-
-    class AtOnce(moves):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.lock = threading.Lock()
-
-        def move(self) -> None:
-            with self.lock:
-                super().move()
-
-        def save(self) -> Any:
-            with self.lock:
-                return super().save()
-
-    return AtOnce
-
-
 MOVES = [InNamespace, InSet, InFrozenSet, InKeys, InException, Told, Compared]
 
 
@@ -118,7 +99,7 @@ def test_reads_all_that_is_held(moves: Any) -> None:
     calls = [[("save",)], [("move",)]]
     outcome = explore(moves, None, calls)
     assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
-    outcome = explore(at_once(moves), None, calls)
+    outcome = explore(one_at_a_time(moves, "move", "save"), None, calls)
     assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
 
 
@@ -251,19 +232,6 @@ class ByReduce(Takes):
         return n
 
 
-def locked(takes: Any) -> type:
-    class Locked(takes):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.lock = threading.Lock()
-
-        def take(self) -> Any:
-            with self.lock:
-                return super().take()
-
-    return Locked
-
-
 @pytest.mark.parametrize(
     "takes",
     [
@@ -275,5 +243,5 @@ def test_functions_in_c_access_what_they_are_given(takes: Any) -> None:
     calls = [[("take",)], [("take",)]]
     outcome = explore(takes, None, calls)
     assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
-    outcome = explore(locked(takes), None, calls)
+    outcome = explore(one_at_a_time(takes, "take"), None, calls)
     assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
