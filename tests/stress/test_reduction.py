@@ -19,6 +19,7 @@ from stress.explorer.machine import Machine, lowest
 from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
 from stress.explorer.scenario import Around, Scenario
+from tests.stress.test_run import LockedCounter
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
@@ -205,18 +206,8 @@ def test_nothing_is_lost(seed: int) -> None:
     assert compared
 
 
-class Locked:
-    def __init__(self) -> None:
-        self.lock, self.n = threading.Lock(), 0
-
-    def increment(self) -> int:
-        with self.lock:
-            self.n += 1
-            return self.n
-
-
 @pytest.mark.parametrize(("calls", "orders"), [((1, 1), 2), ((3, 3), 20), ((1, 1, 1), 6), ((2, 2, 1), 30)])
 def test_who_waits_for_a_lock_makes_no_step(calls: tuple[int, ...], orders: int) -> None:
     """There are as many executions as orders in which the threads can take the lock."""
-    outcome = stress.explore(Locked, stress.Counter(), [[("increment",)] * number for number in calls])
+    outcome = stress.explore(LockedCounter, stress.Counter(), [[("increment",)] * number for number in calls])
     assert (outcome.verdict, outcome.executions) == (stress.Verdict.LINEARIZABLE, orders)
