@@ -41,10 +41,12 @@ class TestCommands:
         assert listed.returncode == 0
         assert all(name in listed.stdout for name in commands())
 
-    def test_importing_the_package_brings_nothing_heavy(self) -> None:
-        code = "import stress, sys; print(sorted({'ctrie', 'subtrie', 'rich', 'atomics', 'pytest'} & set(sys.modules)))"
+    def test_importing_the_package_loads_next_to_nothing(self) -> None:
+        code = """import stress, sys
+print([name for name in sys.modules if name.startswith(("stress", "ctrie", "subtrie", "rich", "atomics", "pytest"))])"""
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+        assert ran.stdout == "['stress']\n"
 
 
 class TestNumbers:
@@ -90,6 +92,7 @@ class TestPipes:
             ["check", "--spec", "kv", GOOD, BAD],
             ["check", "--spec", "kv", BAD],
             ["replay", "--spec", "kv", GOOD],
+            ["replay", "--spec", "kv", BAD],
             ["run", f"{HERE}:locked", "--rounds", "2", "--processes", "2"],
             ["explore", "map", "--duration", "0.1", "--processes", "2"],
             ["mutants", "--list"],
