@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from subtrie import AMQP, TopicError
+from subtrie import AMQP, Dialect, TopicError
 from tests.keys import key
 from tests.twins import Fault, Twin, load_twin
 
@@ -47,8 +47,11 @@ State = dict[On, Any]  # the option `by` of every subscription, None without opt
 
 
 @functools.cache
-def matches(filter: str, topic: str) -> bool:
-    return AMQP.matches(AMQP.split_filter(filter), AMQP.split_topic(topic))
+def reaches(dialect: Dialect, filter: str, topic: str) -> bool:
+    return dialect.matches(dialect.split_filter(filter), dialect.split_topic(topic))
+
+
+matches = functools.partial(reaches, AMQP)
 
 
 def listed(subscriptions: Iterable[Any]) -> State:

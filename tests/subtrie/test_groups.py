@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
 from subtrie.dialects import Words
+from tests.subtrie.support import reaches
 from tests.subtrie.test_model import SUBSCRIBERS, filters_of, in_order, topics_of
 from tests.threads import meanwhile, run_together
 
@@ -84,7 +85,7 @@ def test_any_sequence_of_operations(dialect: Dialect, settings: dict[str, Any], 
 
 def expect_match(ways: Ways, trie: SubscriptionTrie, there: Iterable[tuple[str, str | None, Any]], topic: str) -> None:
     dialect = ways.dialect
-    reached = [one for one in there if dialect.matches(dialect.split_filter(one[0]), dialect.split_topic(topic))]
+    reached = [one for one in there if reaches(dialect, one[0], topic)]
     listed = in_order((ways.filter(filter, group), who, ways.options(group)) for filter, group, who in reached)
     assert in_order((one.filter, one.subscriber, dict(one.options)) for one in trie.entries(topic)) == listed
     expected = trie.count(topic)
@@ -358,9 +359,7 @@ class Change:
             assert self.trie.subscribe(filter, who, queue="w")
 
     def send(self, topic: str) -> None:
-        reached = [
-            who for filter, who in self.there if NATS.matches(NATS.split_filter(filter), NATS.split_topic(topic))
-        ]
+        reached = [who for filter, who in self.there if reaches(NATS, filter, topic)]
         for who in reached:
             self.due[who] = self.due.get(who, 0) + 1 / len(reached)
         found = self.trie.match(topic)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from subtrie import AMQP, MQTT, NATS, Change, Dialect, Subscription, SubscriptionTrie
-from tests.subtrie.support import is_valid
+from tests.subtrie.support import is_valid, reaches
 
 Options = dict[str, Any]
 
@@ -37,12 +37,10 @@ class Model(dict[tuple[str, Any], Options]):
         return Model(self.dialect, self.exact, self.items())
 
     def reached(self, topic: str) -> list[Any]:
-        words = self.dialect.split_topic(topic)
-        matches, split = self.dialect.matches, self.dialect.split_filter
         return in_order(
             (filter, subscriber, options)
             for (filter, subscriber), options in self.items()
-            if matches(split(filter), words)
+            if reaches(self.dialect, filter, topic)
         )
 
     def wanting(self, topic: str) -> set[Any]:

@@ -17,6 +17,7 @@ import pytest
 from benchmarks.shares import SCHEDULES, Schedule, shares
 from stress.tries.source_copy import Change, import_privately, interpreted_twin
 from subtrie import MQTT, NATS, SubscriptionTrie
+from tests.subtrie.support import reaches
 
 MESSAGES = 16_000
 SETTINGS: list[dict[str, Any]] = [{}, {"index": True}, {"cache": 64}, {"exact": True}, {"weak": True}, {"weak": True}]
@@ -114,10 +115,9 @@ class Traffic:
                 self.toggle(who, self.all)
 
     def send(self, topic: str, number: int) -> None:
-        words = self.dialect.split_topic(topic)
         reached: dict[str, list[str]] = {}
         for filter, who in self.there[number]:
-            if self.dialect.matches(self.dialect.split_filter(filter), words):
+            if reaches(self.dialect, filter, topic):
                 reached.setdefault("" if self.dialect is NATS else filter, []).append(who)
         for names in reached.values():
             for name in names:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from tests.scripts import run_script
-from tests.subtrie.support import SameHash, Subscriber
+from tests.subtrie.support import SameHash, Subscriber, reaches
 from tests.threads import run_together
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -95,9 +95,7 @@ def assert_answers(trie: SubscriptionTrie, alive: dict[str, Any], state: dict[On
 
 def assert_answers_about(trie: SubscriptionTrie, topic: str, state: dict[On, Any]) -> None:
     dialect = trie.dialect
-    reached = {
-        on: qos for on, qos in state.items() if dialect.matches(dialect.split_filter(on[0]), dialect.split_topic(topic))
-    }
+    reached = {on: qos for on, qos in state.items() if reaches(dialect, on[0], topic)}
     plain = {name for _, queue, name in reached if queue is None}
     groups: dict[Any, set[str]] = {}
     for _, queue, name in reached:
