@@ -32,7 +32,6 @@ from subtrie.fields import (
     Wildcard,
     Within,
     explain,
-    flattened,
     from_pattern,
     pattern_rows,
     to_pattern,
@@ -380,10 +379,6 @@ def test_rows_make_the_matcher_again() -> None:
     assert set(again) == set(matcher)
     assert {s.subscriber: dict(s.options) for s in again} == {s.subscriber: dict(s.options) for s in matcher}
     again.check()
-
-
-def test_nested_messages() -> None:
-    assert flattened({"a": {"b": 1, "c": {"d": [1, 2]}}, "e": {}}) == {"a.b": 1, "a.c.d": (1, 2)}
 
 
 @pytest.mark.parametrize(
