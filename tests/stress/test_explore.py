@@ -323,17 +323,6 @@ class TestMatrix:
             assert len(met) == expected - left_out
 
     @pytest.mark.parametrize("target", TRIES)
-    def test_core_pairs_with_one_preemption(self, twin: TrieCopy, target: str) -> None:
-        core = [each for each in pairs(target) if all(op in CORE[target] for ((op, _),) in each.threads)]
-        executions = sum(clean(bounded(TrieExperiment(twin, each), 1)) for each in core[SEED % SHARE :: SHARE])
-        assert executions > 10 * len(core) / SHARE
-
-    @pytest.mark.parametrize("target", TRIES)
-    def test_threads_that_stop_for_ever(self, twin: TrieCopy, target: str) -> None:
-        chosen = Random(SEED).sample(list(stops(target)), 600 // SHARE)
-        assert sum(clean(stopped_for_ever(TrieExperiment(twin, each))) for each in chosen) > 6_000 / SHARE
-
-    @pytest.mark.parametrize("target", TRIES)
     def test_three_threads_with_two_preemptions(self, twin: TrieCopy, target: str) -> None:
         chosen = Random(SEED).sample(list(triples(target)), 6)
         most = 4_500 // SHARE
