@@ -129,7 +129,7 @@ json_patterns = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(json_patterns)
 def test_what_a_pattern_says_is_what_is_written_of_it(pattern: dict[str, Any]) -> None:
     try:
@@ -141,7 +141,7 @@ def test_what_a_pattern_says_is_what_is_written_of_it(pattern: dict[str, Any]) -
     assert to_pattern(from_pattern(json.dumps(pattern))) == pattern
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(json_patterns)
 def test_criteria_that_are_written_anew_ask_the_same(pattern: dict[str, Any]) -> None:
     """Without what they remember of the pattern that they were read from."""

@@ -20,7 +20,18 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from subtrie.fields import FieldMatcher, RoutingMatcher, explain, flattened, from_pattern, pattern_rows, to_pattern
+from subtrie.fields import (
+    AnyOf,
+    Criterion,
+    FieldMatcher,
+    Not,
+    RoutingMatcher,
+    explain,
+    flattened,
+    from_pattern,
+    pattern_rows,
+    to_pattern,
+)
 
 # ------------------------------------------------------------------------------------------------------- a plain reading
 
@@ -166,6 +177,7 @@ def is_like(pattern: list[tuple[str, bool]], text: str) -> bool:
 # -------------------------------------------------------------------------------------------------------- what is drawn
 
 TEXTS = [
+    *("a\x00b", "a[0]", "K", "fi", "FI", "\udfff", "a\ud800", "\uffff", "010.0.0.1", "2001:db8::1", "2001:DB8:0::1"),
     *("b", "AB", "\u03a3a", "\u01c4", "\u01c5", "\u01c6", "\U0001f600a"),
     *("", "a", "A", "ab", "aB", "ba", "k", "\u212a", "\u017fa", "Sa", "\xdf", "\u1e9e", "ss", "SS", "\u03c3", "\u03a3"),
     *("\u03c2", "i", "I", "\u0130", "\u0131", "e\u0301", "\xe9", "\u0301", "\ufb01", "\ud800", "a\udfff", "\U00010400"),
@@ -187,7 +199,7 @@ NUMBERS: list[Any] = [
         1e-320, 2**63 - 1, 2.0**63, 2**64, 2.0**64, 1e22, 10**22, 10**23, 1e23, -(2**53) - 1, 1 / 3, -1e308, 2**1024,
         -(2**1024),
     ),
-    *(2.5, -2.5, 3, 1e-7, 1e300),
+    *(2.5, -2.5, 3, 1e-7, 1e300, -5e-324, 10**16, -(10**30), 1.7976931348623157e308),
     *(1.0000000000000002, 2**52 + 0.5, 2**53, 2**53 + 1, 2.0**53, 2**63, -(2**64), 10**30, 1e30, 10**400, 1e308),
 ]  # fmt: skip
 NO_JSON = [math.inf, -math.inf, math.nan]
@@ -206,7 +218,7 @@ NETWORKS = [
     "2001:db8::/32",
 ]
 NETWORKS += [
-    "10.0.0.0/32", "0.0.0.0/1", "128.0.0.0/1", "::/1", "::/128", "::ffff:10.0.0.0/104", "fe80::/10", "10.0.0.1/0",
+    "10.0.0.0/32", "0.0.0.0/1", "128.0.0.0/1", "::/1", "::/128", "::ffff:10.0.0.0/104", "fe80::/10", "10.0.0.1/0", "10.0.0.7/8",
 ]  # fmt: skip
 WILDCARDS = ["*", "", "a", "a*", "*b", "*a*", "a*b", "\\*", "*\\*", "a\\\\*", "*\\\\", "*\n*", "a*a", "*1*", "*\ud800"]
 WILDCARDS += [
@@ -217,12 +229,12 @@ SHELLS = [
 ]  # fmt: skip
 
 # Few names and many common values, so that patterns ask for what events have.
-NAMES = ["a", "b", "c", "", "a.b", "b.c", 'q"', "[0]", "\xdf", "$or "]
+NAMES = ["a", "b", "c", "", "a.b", "b.c", 'q"', "[0]", "\xdf", "$or ", ".", "a[0]", "\ud800"]
 COMMON = [1, 2, "a", "ab"]
 
 
 def some_event(rng: random.Random, depth: int = 0) -> dict[str, Any]:
-    return {name: some_value(rng, depth) for name in rng.sample(NAMES[: rng.choice([3, 5, 10])], rng.randrange(1, 4))}
+    return {name: some_value(rng, depth) for name in rng.sample(NAMES[: rng.choice([3, 5, 13])], rng.randrange(1, 4))}
 
 
 def some_value(rng: random.Random, depth: int) -> Any:
@@ -240,7 +252,7 @@ def some_plain(rng: random.Random, pool: list[Any]) -> Any:
 
 def some_pattern(rng: random.Random, depth: int = 0) -> dict[str, Any]:
     pattern: dict[str, Any] = {}
-    for name in rng.sample(NAMES[: rng.choice([3, 5, 10])], rng.randrange(1, 4)):
+    for name in rng.sample(NAMES[: rng.choice([3, 5, 13])], rng.randrange(1, 4)):
         if depth < 3 and rng.random() < 0.4:
             pattern[name] = some_pattern(rng, depth + 1)
         else:
@@ -293,6 +305,17 @@ def some_range(rng: random.Random) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------------------------- tests
 
 
+def written_anew(criterion: Criterion) -> list[Criterion]:
+    """As if it had been made without a pattern. Alternatives and exclusions of some kinds have none then."""
+    criterion.written = None
+    try:
+        return from_pattern(to_pattern([criterion]))
+    except ValueError:
+        if not isinstance(criterion, AnyOf | Not):
+            raise
+        return [criterion]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_every_door_gives_the_answer_of_a_plain_reading(seed: int) -> None:
     rng = random.Random(seed)
@@ -300,6 +323,7 @@ def test_every_door_gives_the_answer_of_a_plain_reading(seed: int) -> None:
     events = [some_event(rng) for _ in range(8)]
     matcher: FieldMatcher[int] = FieldMatcher(max_values=10**6)
     routes: RoutingMatcher[int] = RoutingMatcher(max_values=10**6)
+    anew: FieldMatcher[int] = FieldMatcher(max_values=10**6)
     known: dict[int, Any] = {}
     for number, pattern in enumerate(asked):
         try:
@@ -310,13 +334,15 @@ def test_every_door_gives_the_answer_of_a_plain_reading(seed: int) -> None:
             raise
         assert to_pattern(criteria) == pattern
         assert to_pattern(from_pattern(json.dumps(pattern))) == pattern
+        assert set(from_pattern(to_pattern(criteria))) == set(criteria)
         known[number] = pattern
         matcher.subscribe(criteria, number, qos=1)
+        anew.subscribe([one for criterion in from_pattern(pattern) for one in written_anew(criterion)], number)
         routes.subscribe("t.#", criteria, number)
     matcher.check()
     again: FieldMatcher[int] = FieldMatcher(max_values=10**6)
     again.subscribe_many([(from_pattern(text), number, options) for text, number, options in pattern_rows(matcher)])
-    copies = [matcher.fork(), matcher.snapshot(), again, pickle.loads(pickle.dumps(matcher))]
+    copies = [matcher.fork(), matcher.snapshot(), again, anew, pickle.loads(pickle.dumps(matcher))]
     together = matcher.match_many(events)
     through_routes = routes.match_many([("t.a", event) for event in events])
     for event, found, found_routes in zip(events, together, through_routes, strict=True):
