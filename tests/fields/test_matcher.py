@@ -462,27 +462,25 @@ def compare(one: Any, other: Any, strictly: bool) -> bool:
         return False
 
 
-def meets(criterion: Criterion, message: dict[str, Any]) -> bool:
-    """Whether a message meets a criterion, computed without the criterion's code."""
-    if isinstance(criterion, Absent):
-        return criterion.name not in message
-    if criterion.name not in message:
-        return False
+def meets(criterion: Any, message: dict[str, Any]) -> bool:
+    """Whether a message meets a criterion, of a private copy, too: computed without the criterion's code."""
+    kind = type(criterion).__name__
+    if kind == "Absent" or criterion.name not in message:
+        return kind == "Absent" and criterion.name not in message
     value = message[criterion.name]
-    match criterion:
-        case Equals():
+    match kind:
+        case "Present":
+            return True
+        case "Equals":
             return bool(value == criterion.value)
-        case OneOf():
+        case "OneOf":
             return any(value == one for one in criterion.values)
-        case NotIn():
+        case "NotIn":
             return all(value != one for one in criterion.values)
-        case Prefix():
+        case "Prefix":
             return isinstance(value, str) and value[: len(criterion.prefix)] == criterion.prefix
-        case Within():
-            above = criterion.low is None or compare(criterion.low, value, criterion.low_open)
-            return above and (criterion.high is None or compare(value, criterion.high, criterion.high_open))
-    assert isinstance(criterion, Present)
-    return True
+    above = criterion.low is None or compare(criterion.low, value, criterion.low_open)
+    return above and (criterion.high is None or compare(value, criterion.high, criterion.high_open))
 
 
 def hits(criteria: Iterable[Criterion], message: dict[str, Any]) -> int:

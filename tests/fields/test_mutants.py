@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.fields.test_matcher import meets
 from tests.twins import Fault, load_twin
 
 pytestmark = pytest.mark.once  # the same interpreted source, whatever twin the tests run
@@ -109,25 +110,6 @@ def some_message(names: list[str], rng: random.Random) -> dict[str, int]:
 def values_of(criteria: Any) -> dict[str, int]:
     """Return the fields that meet the criteria which name a value."""
     return {criterion.name: criterion.value for criterion in criteria if type(criterion).__name__ == "Equals"}
-
-
-def meets(criterion: Any, message: dict[str, int]) -> bool:
-    kind = type(criterion).__name__
-    if kind == "Absent" or criterion.name not in message:
-        return kind == "Absent" and criterion.name not in message
-    value = message[criterion.name]
-    match kind:
-        case "Present":
-            return True
-        case "Equals":
-            return bool(value == criterion.value)
-        case "OneOf":
-            return value in list(criterion.values)
-        case "NotIn":
-            return value not in list(criterion.values)
-    low, high = criterion.low, criterion.high
-    above = low is None or low < value or (low == value and not criterion.low_open)
-    return above and (high is None or value < high or (high == value and not criterion.high_open))
 
 
 def fields_with(fault: Fault | None) -> Any:

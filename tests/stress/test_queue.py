@@ -16,6 +16,8 @@ from stress.reports.report import report_on
 from stress.reports.text import enumerated, render
 from stress.spec import Spec
 
+pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
+
 FEW_STEPS = Budget(steps=100_000)
 
 
