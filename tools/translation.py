@@ -49,8 +49,8 @@ NOT_SHARED = ["AutoPickle", "MemoryView"]
 
 
 def translate(sources: dict[str, str], modules: list[str], folder: Path, directives: dict[str, Any]) -> None:
-    """Write the C of these modules, each from its source, below `folder`. `modules` names all that there are: a module's
-    C is the same whichever others are translated with it."""
+    """Write the C of these modules, each from its source, below `folder`. `modules` names all that there are, so that a
+    module's C is the same whichever others are translated with it."""
     finish([Process(target=translate_all, args=(sources, modules, folder, directives))] if sources else [])
 
 
