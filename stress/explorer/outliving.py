@@ -27,7 +27,7 @@ from typing import Any, Final
 from stress.explorer.kinds import CONTAINERS, LOCKS, Kind, is_of_c, kind_of
 from stress.explorer.policy import Treatment, treatment_of_file
 
-__all__ = ["OF_C", "Environment", "Snapshot", "fill_again", "items_of", "set_again", "state_again"]
+__all__ = ["OF_C", "Environment", "Snapshot", "fill_again", "is_free", "items_of", "set_again", "state_again"]
 
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
@@ -80,7 +80,7 @@ class Snapshot:
             return self._parts_of_function(each)
         if of in LOCKS:
             self._seen[id(each)] = each
-            self._locks += [each] if _is_free(each) else []
+            self._locks += [each] if is_free(each) else []
             return ()
         leads = _leads(each, kind)
         if leads is not None:
@@ -152,7 +152,7 @@ class Snapshot:
             back()
         for lock in self._locks:
             # Code without steps has taken it, and was ended. While others run, nobody knows whose it is.
-            while not _is_free(lock) and (type(lock) is not LOCKS[0] or _is_alone()):
+            while not is_free(lock) and (type(lock) is not LOCKS[0] or _is_alone()):
                 lock.release()
         for names, before in self._spaces:
             if list(names) == list(before) and all(map(is_, names.values(), before.values())):
@@ -194,7 +194,7 @@ def _leads(each: Any, kind: Kind) -> Iterable[Any] | None:
     return None
 
 
-def _is_free(lock: Any) -> bool:
+def is_free(lock: Any) -> bool:
     """Whether a lock is free, or a reentrant one is not this thread's."""
     return not (lock.locked() if type(lock) is LOCKS[0] else lock._is_owned())
 

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from stress.explorer.outliving import is_free
 from stress.explorer.policy import Refused
 from stress.explorer.sharing import Sharing
 from stress.explorer.slots import Seam
@@ -121,9 +122,9 @@ class StandIns(Sharing):
         return self._numbers.setdefault(id(lock), (lock, len(self._numbers)))[1]
 
     def marks(self) -> dict[Any, Any] | None:
-        """As `Undo.marks`; a lock that outlives the object, and is held, is to be put back, too."""
-        is_held = any(made._value or not made.is_lock for _, made in self._twins.values())
-        return None if is_held else super().marks()
+        """As `Undo.marks`; a lock that outlives the object, and is held, or was at first, is to be put back, too."""
+        used = any(made._value or not made.is_lock or not is_free(lock) for lock, made in self._twins.values())
+        return None if used else super().marks()
 
     def reset_twins(self) -> None:
         """Restore the initial state of locks that outlive an execution."""

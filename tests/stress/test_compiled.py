@@ -75,7 +75,7 @@ def test_the_seam_imports_no_module_that_asks_it(tmp_path: Path) -> None:
     """It is imported before all others, so it has its own copy of what they have in common."""
     seam = "stress/tries/seam/explored_seam.pyx"
     program = "import sys; from pathlib import Path; from tools.translation import translate\n"
-    program += f"translate({{'explored_seam': {seam!r}}}, Path(sys.argv[1]), {{}})"
+    program += f"translate({{'explored_seam': {seam!r}}}, ['explored_seam'], Path(sys.argv[1]), {{}})"
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     assert "ctrie." not in (tmp_path / seam).with_suffix(".c").read_text(encoding="utf-8")
 
