@@ -38,7 +38,6 @@ Code, Errors, ExprNodes, Main, ModuleNode, Naming, Nodes, Optimize, Pipeline, Py
         *("PyrexTypes", "Symtab", "TypeSlots"),
     )
 )
-FORK: Any = get_context("fork")
 
 
 SHARED = "ctrie._shared"
@@ -83,13 +82,14 @@ def translate_all(sources: dict[str, str], modules: list[str], folder: Path, dir
     cores = os.cpu_count() or 1
     # Each process has its whole share from the beginning, so none waits for ever for one that was killed.
     shares = [share for first in range(cores) if (share := largest_first[first::cores])]
-    finish([FORK.Process(target=translate_some, args=(share, folder, directives, context)) for share in shares])
+    process = get_context("fork").Process  # asked for here: installing without extensions needs no such context
+    finish([process(target=translate_some, args=(share, folder, directives, context)) for share in shares])
 
 
 def translate_some(share: list[tuple[str, str]], folder: Path, directives: dict[str, Any], context: Any) -> None:
     """Write the C of some modules, each in a process of its own: Cython does not translate two in one context."""
     for name, source in share:
-        finish([FORK.Process(target=translate_one, args=(name, source, folder, directives, context))])
+        finish([get_context("fork").Process(target=translate_one, args=(name, source, folder, directives, context))])
 
 
 def translate_one(name: str, source: str, folder: Path, directives: dict[str, Any], context: Any) -> None:

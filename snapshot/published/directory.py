@@ -97,8 +97,7 @@ class Directory:
             raise HistoryError(
                 f"{self.store.place}: version {later.version} was not published after this version {earlier.version}, "
                 "but after another one: files of two histories are mixed. Restore the directory from one copy, or "
-                "publish "
-                "to a new directory"
+                "publish to a new directory"
             )
 
     def require(self, known: Mark | str | None) -> None:

@@ -80,8 +80,8 @@ class Warns:
 MOVE_AND_TOTAL: Any = [[("move",)], [("total",)]]
 
 
-# On a free-threaded build, an object ends when the thread that made it next looks what others have let go of. So it is
-# chance there whether an execution shows that.
+# On a free-threaded build, an object may end later than the last reference to it is let go. So it is chance there
+# whether an execution shows that.
 @pytest.mark.parametrize("made", [Pair, pytest.param(Weak, marks=pytest.mark.once)])
 def test_no_proof(made: Any) -> None:
     outcome = explore(made, None, MOVE_AND_TOTAL, seed=1)
