@@ -395,8 +395,11 @@ class Ctrie(ChangeableMap):
         return InParts(partial(_flat, freeze_root(self._root))), bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Fill in a new copy, which is read-only and empty until then; its content may refer to it. TypeError for a
-        Ctrie that has been made: operations that are in progress have borrowed its root."""
+        """Fill in a new copy, which is read-only and empty until then; its content may refer to it.
+
+        Raises:
+            TypeError: The Ctrie has been made: operations that are in progress have borrowed its root.
+        """
         if self._is_made():
             raise TypeError("__setstate__() is for a Ctrie that is being unpickled; update() changes one that is there")
         flat, readonly, attributes = state

@@ -95,7 +95,7 @@ Frames = tuple[tuple[str, int, str], ...]
 class Raised:
     """An exception as the result of an operation. Two of them are equal when the classes of the exceptions are.
 
-    Parameters:
+    Args:
         type: the class, or its name. A name stands for the built-in exception of that name; if there is none, for every
             class of that name.
         message: the text of the exception. It does not count.

@@ -55,7 +55,7 @@ T = TypeVar("T")
 class Sequential(OfCalls):
     """The object that `make` makes, called by one thread.
 
-    Parameters:
+    Args:
         make: makes a fresh object.
 
     Raises:

@@ -122,7 +122,7 @@ def check(
 ) -> Judgement:
     """Judge a history against a specification.
 
-    Parameters:
+    Args:
         history: the recorded operations.
         spec: the sequential object that it must behave like.
         starts: the states that the object may have had at the start; by default `spec.initial` alone.

@@ -136,7 +136,7 @@ def explore(
 ) -> Explored:
     """Let a few threads call an object under every schedule, and judge all histories.
 
-    Parameters:
+    Args:
         factory: makes a fresh object in the state `spec.initial`; called for every execution, and must make the same
             object each time.
         spec: the sequential object that it must behave like. None: an answer is right if some sequential order of the

@@ -26,7 +26,7 @@ __all__ = ["Scenarios"]
 class Scenarios:
     """Scenarios to be generated for `stress.explore`.
 
-    Parameters:
+    Args:
         operations: what may be called: tuples of a method's name and its arguments, which may be `one_of(...)` or
             `unique`; write one twice to have it called twice as often.
         roles: what each thread may call, if not all may call the same: a list of operations for each. They set the

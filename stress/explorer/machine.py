@@ -20,12 +20,12 @@ from typing import Any, Final, Protocol
 from stress.answers import as_it_is
 from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
-from stress.explorer.outside import Outside
 from stress.explorer.places import Place, meet
 from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
 from stress.history import ANSWERS
+from stress.outside import Outside
 from stress.processes import forks
 
 __all__ = ["LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
@@ -268,8 +268,7 @@ class Machine:
             self.coroutines.abandon()
         if forks() != before:
             os._exit(0)  # a call has forked, and the child has come back from it
-        if self.outside.raised is not None:
-            raise self.outside.raised
+        self.outside.raise_again()
         if self._escaped is not None:
             raise self._escaped
         if self._starving and not execution.trouble:

@@ -52,7 +52,6 @@ from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.outliving import OF_C, Snapshot
-from stress.explorer.outside import Outside
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
@@ -61,6 +60,7 @@ from stress.explorer.stand_ins import ClassOfLocks
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import Primitive, refuse_private
 from stress.explorer.undo import MAIN
+from stress.outside import Outside
 
 __all__ = ["PlainState"]
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.explorer.outliving import Snapshot
-from stress.explorer.outside import Outside
 from stress.explorer.scenario import Around, Program
 from stress.history import ANSWERS, Call, History, Operation, freeze
+from stress.outside import Outside
 from stress.recorder.record import Stuck, record
 from stress.spec import Spec
 from stress.verdicts import Verdict

@@ -42,7 +42,7 @@ class Seam:
     `clock` are the seconds that have passed for the explored object since it was made: those that its threads have
     slept, or waited in vain.
 
-    Parameters:
+    Args:
         takes_back: whether changes can be undone. Replaced values are kept alive until then.
     """
 

@@ -149,7 +149,7 @@ class _Place:
 def read_edn(text: str, source: str = "<text>", *, lenient: bool = False) -> Iterator[tuple[int, Any]]:
     """The top-level values of `text`, each with the number of the line that it starts on.
 
-    Parameters:
+    Args:
         text: the text to read.
         source: its origin, for messages.
         lenient: whether a word that is not EDN becomes an `Unreadable`.

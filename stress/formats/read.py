@@ -28,7 +28,7 @@ _EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
 def read_history(path: str | Path, spec: str | None = None, initial: Any = UNSEEN) -> tuple[History, Spec]:
     """The history in a file, and the specification to judge it by.
 
-    Parameters:
+    Args:
         path: our JSON Lines, a jepsen log, or EDN event maps; the content tells which.
         spec: the name of a specification, or `module:Class` for your own; may be None for our own format, whose header
             names one.

@@ -38,7 +38,7 @@ class Reader:
     def read_event(self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN) -> Read:
         """The operation, arguments and result of an event pair of an EDN history.
 
-        Parameters:
+        Args:
             f: the operation's name.
             invoked: the value of the invocation; `UNSEEN` if it carries none.
             completed: the value of the completion; `UNSEEN` if it never completed or carries none.

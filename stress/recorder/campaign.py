@@ -7,6 +7,7 @@ finding ends them all. If one of the processes dies, that is a finding too: its 
 from __future__ import annotations
 
 import pickle
+import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Any, Final
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.formats import jsonl
+from stress.outside import Outside
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
 from stress.recorder.call_log import CallLog
@@ -46,8 +48,9 @@ def run_workloads(workloads: Sequence[Workload], settings: Settings, watch: Watc
     interrupted = False
     found: Found | None = None
     try:
-        found = campaign.together() if settings.supervised or settings.processes > 1 else campaign.alone()
-        campaign.look()
+        with campaign.ctrl_c:
+            found = campaign.together() if settings.supervised or settings.processes > 1 else campaign.alone()
+            campaign.look()
     except KeyboardInterrupt:
         interrupted = True
     return _outcome(workloads[0].spec, settings, tally, found, interrupted, campaign.seconds, campaign.once)
@@ -120,6 +123,8 @@ class _Campaign:
         self._until = None if settings.duration is None else self._began + settings.duration
         self.once: set[str] = set()
         """What changed only once, although it outlives the objects."""
+        self.ctrl_c = Outside(signal.SIGINT)
+        """What it raised, which the interpreter drops if a thread's object is just being deleted."""
 
     @property
     def seconds(self) -> float:
@@ -127,7 +132,8 @@ class _Campaign:
         return time.monotonic() - self._began
 
     def look(self) -> None:
-        """Report the progress to the watch."""
+        """Report the progress to the watch, and end if Ctrl-C was pressed."""
+        self.ctrl_c.raise_again()
         if self._watch is not None:
             self._watch(self._tally, self.seconds)
 

@@ -32,7 +32,7 @@ class Refused(ValueError):
 class Fresh:
     """Makes the objects of a campaign, and refuses one that was given before.
 
-    Parameters:
+    Args:
         factory: makes an object.
         reset: puts back what outlives objects; then the same object may come again.
     """

@@ -70,7 +70,7 @@ CLOCKS: Final[dict[str, Callable[[], Callable[[], int]]]] = {
 class Deferred:
     """An answer that is read after the round, and again after the batch; see the module's docstring.
 
-    Parameters:
+    Args:
         read: gives the content; called when no operation is running.
     """
 
@@ -216,7 +216,7 @@ def record(
 ) -> History:
     """Let one thread for each plan call `subject`, and return their history.
 
-    Parameters:
+    Args:
         subject: the object; an operation is a method of it.
         plans: for each thread its rounds, each a sequence of `(op, args)`. All have the same number of
             rounds.

@@ -39,7 +39,7 @@ def run(
 ) -> Outcome:
     """Put an object under stress from several threads, and judge the histories of their calls.
 
-    Parameters:
+    Args:
         factory: makes a fresh object in the state `spec.initial`; called for every batch. One that gives the same
             object again is refused.
         spec: the sequential object that it must behave like. None: an answer is right if some order of the calls, made

@@ -97,7 +97,7 @@ def refuse_misfits(subject: Any, calls: Iterable[Call]) -> None:
 class Workload:
     """An object to put under stress.
 
-    Parameters:
+    Args:
         factory: makes a fresh object, whose state is `spec.initial`.
         spec: the sequential object that it must behave like; None: like itself, if one thread alone calls it
             (`Sequential`).

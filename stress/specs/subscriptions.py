@@ -31,7 +31,7 @@ class Subscriptions(Spec):
     a topic), `filters(subscriber)`, `subscriptions()` and `snapshot()` (pairs),
     `len()`, `clear()`, `contains(filter, subscriber)`.
 
-    Parameters:
+    Args:
         dialect: "amqp", "mqtt" or "nats".
         initial: the pairs that are there at the start.
 

@@ -24,7 +24,7 @@ class Topics(Map):
     Operations and answers are those of `subtrie.TopicStore`: the mapping methods of `Map`, and `matching(filter)`,
     which answers the pairs of topic and value of one instant, in any order.
 
-    Parameters:
+    Args:
         dialect: "amqp", "mqtt" or "nats".
 
     >>> Topics().step(FrozenMap({"a.b": 1, "c": 2}), "matching", ("a.*",))[1] == {("a.b", 1)}

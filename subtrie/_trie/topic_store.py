@@ -142,10 +142,12 @@ class TopicStore(Matchable):
     # ----------------------------------------------------------------------------------------------------- to change
 
     def __setitem__(self, topic: str, value: Any) -> None:
-        """Store `value` for `topic`; it replaces any earlier value.
+        """Store `value` for `topic`; it replaces any earlier value. O(words). Linearizes at the commit of one
+        compare-and-set.
 
-        TopicError for a text that is not a topic, TypeError on a read-only snapshot. O(words). Linearizes at the commit
-        of one compare-and-set.
+        Raises:
+            TopicError: `topic` is not a topic.
+            TypeError: This is a read-only snapshot.
         """
         self.put(topic, value, time())
 
@@ -207,7 +209,11 @@ class TopicStore(Matchable):
         return found[1]
 
     def __delitem__(self, topic: str) -> None:
-        """Remove `topic`. KeyError if it has no value. The rest is as in `pop`."""
+        """Remove `topic`. The rest is as in `pop`.
+
+        Raises:
+            KeyError: It has no value.
+        """
         self.pop(topic)
 
     def popitem(self) -> tuple[str, Any]:
@@ -410,7 +416,12 @@ class TopicStore(Matchable):
         return (entry for entry in entries if is_left(entry))
 
     def __getitem__(self, topic: str) -> Any:
-        """The value of `topic`; KeyError if there is none. TopicError if it is not a topic. O(words), lock-free."""
+        """The value of `topic`. O(words), lock-free.
+
+        Raises:
+            KeyError: There is none.
+            TopicError: `topic` is not a topic.
+        """
         entry = self._found(topic)
         if not self._is_there(entry):
             raise KeyError(topic)

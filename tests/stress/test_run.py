@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import _thread
+import itertools
 import queue
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -393,6 +395,26 @@ class TestOutcome:
         assert outcome.verdict is Verdict.UNKNOWN
         assert outcome.rounds > 0
         assert "interrupted" in outcome.summary
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_ctrl_c_that_comes_while_an_object_is_deleted_ends_it(self) -> None:
+        """The interpreter drops what is raised there, as it does where the threads of a batch are deleted."""
+        made = itertools.count(1)
+
+        class Pressed(LockedCounter):
+            def __init__(self) -> None:
+                super().__init__()
+                self.is_the_third = next(made) == 3
+
+            def __del__(self) -> None:
+                if self.is_the_third:
+                    signal.raise_signal(signal.SIGINT)
+
+        outcome = stress.run(Pressed, Counter(), COUNTING, duration=None, rounds=10_000, seed=1)
+
+        assert outcome.interrupted
+        assert 0 < outcome.rounds < 10_000
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     def test_what_was_found_can_be_kept(self, tmp_path: Path) -> None:
         outcome = stress.run(LossyCounter, Counter(), COUNTING, **ENOUGH, seed=1)

@@ -152,7 +152,8 @@ def test_a_wide_line_is_noticed() -> None:
 def test_docstrings_have_the_sections_of_one_style() -> None:
     """Google's (`Args:`, `Returns:`, `Raises:`), of which the manual makes its reference."""
     of_another = re.compile(
-        r"^ *:(param|arg|returns?|rtype|raises?|type)\b|^ *(Parameters|Returns|Raises)\n *---", re.MULTILINE
+        r"^ *:(param|arg|returns?|rtype|raises?|type)\b|^ *(Parameters|Returns|Raises)\n *---|^ *(Parameters|Arguments):$",
+        re.MULTILINE,
     )
     rooms = (ROOT / room for room in ("ctrie", "subtrie", "snapshot", "stress", "benchmarks", "examples", "tools"))
     found = [named(file) for room in rooms for file in room.rglob("*.py") if of_another.search(file.read_text("utf-8"))]

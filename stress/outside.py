@@ -1,9 +1,10 @@
 """Signal handlers are no part of the object: they run in the middle of whatever the main thread does, and what they
 raise is for the caller of the exploration.
 
-It may be raised anywhere: in a call of the object, which may catch it, in a `with` block, which is left by a step, or
-in the explorer's own code, where an exception has a meaning. So it is kept when the handler raises it, by a handler
-around the handler, and raised again where an execution ends, and at the end of all.
+It may be raised anywhere: in a call of the object, which may catch it, in a `with` block, which is left by a step, in
+the explorer's own code, where an exception has a meaning, or where the interpreter drops it, as in a `__del__` and when
+a weak reference ends (each thread that ends has one, in `threading`). So it is kept when the handler raises it, by a
+handler around the handler, and raised again where an execution or a batch ends, and at the end of all.
 """
 
 from __future__ import annotations
@@ -18,19 +19,21 @@ __all__ = ["Outside"]
 
 class Outside:
     """Within the block, what a handler of a signal raises is kept in `raised`, and raised again at its end if it was
-    lost on the way. Only the main thread has signals; in any other one nothing happens.
+    lost on the way. Only the main thread has signals; in any other one nothing happens. `signals`: those that count;
+    by default all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *signals: int) -> None:
         self.raised: BaseException | None = None
+        self._signals = signals
         self._handling = 0
-        self._main = threading.main_thread()
+        self._main = threading.main_thread().ident
         self._instead: list[tuple[int, Any, Any]] = []
 
     def __enter__(self) -> Outside:
         self.raised = None
-        if threading.current_thread() is self._main:
-            for number in signal.valid_signals():
+        if threading.get_ident() == self._main:
+            for number in self._signals or signal.valid_signals():
                 handler = signal.getsignal(number)
                 if callable(handler):  # and not one of C's, or none
                     around = _Around(self, handler)
@@ -46,10 +49,15 @@ class Outside:
         if self.raised is not None and self.raised is not error:
             raise self.raised
 
+    def raise_again(self) -> None:
+        """Raise what a handler has raised, where nothing else is under way."""
+        if self.raised is not None:
+            raise self.raised
+
     @property
     def is_handling(self) -> bool:
         """Whether this thread runs a handler."""
-        return self._handling > 0 and threading.get_ident() == self._main.ident
+        return self._handling > 0 and threading.get_ident() == self._main
 
     def behind(self, error: BaseException) -> BaseException | None:
         """What was raised from outside, if it was, when `error` ended a call: by a handler, or by Ctrl-C."""
