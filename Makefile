@@ -121,8 +121,7 @@ pictures: .venv/installed
 build: .venv/built
 
 clean:
-	rm -rf .venv .venv-t build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	rm -rf artifacts derby.log metastore_db spark-warehouse
+	rm -rf .venv .venv-t build dist docs/_build *.egg-info .*_cache .hypothesis artifacts derby.log metastore_db spark-warehouse
 	find ctrie subtrie -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -147,7 +146,7 @@ endef
 .venv/bin/pip: INTERPRETER = $(PYTHON)
 .venv-t/bin/pip: INTERPRETER = $(FREE_THREADED_PYTHON)
 .venv/bin/pip .venv-t/bin/pip: %/bin/pip:
-	@$(call require_python,$(INTERPRETER))
+	@sh tools/require_python.sh '$(INTERPRETER)'
 	@'$(INTERPRETER)' -c 'import sys; sys.exit("$*" == ".venv-t" and getattr(sys, "_is_gil_enabled", lambda: True)())' \
 		|| { echo "$(INTERPRETER) is not a free-threaded Python" >&2; exit 1; }
 	@'$(INTERPRETER)' -m venv --clear $*
@@ -163,16 +162,8 @@ endef
 .venv/docs .venv/release: .venv/installed
 	@$(install)
 
-# --- What only the machine can provide (tools/needs.py) ---------------------------------------------------------------
+# --- What only the machine can provide (tools/needs.py, tools/require_python.sh) --------------------------------------
 
 java:
-	@$(call require_python,$(PYTHON))
+	@sh tools/require_python.sh '$(PYTHON)'
 	@'$(PYTHON)' tools/needs.py java
-
-require_python = '$(1)' -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	echo "Python 3.11 or newer, with its venv module, is needed (found: $(or $(1),none)). Install it, for instance" >&2; \
-	echo "    Debian, Ubuntu:  sudo apt-get install python3.11 python3.11-venv python3.11-dev" >&2; \
-	echo "    Fedora:          sudo dnf install python3.11 python3.11-devel" >&2; \
-	echo "    macOS:           brew install python@3.11" >&2; \
-	echo "or name one: make PYTHON=/path/to/python3.11 ..." >&2; \
-	exit 1; }
