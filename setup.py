@@ -37,85 +37,27 @@ from setuptools.errors import BaseError, CCompilerError
 sys.path.insert(0, str(Path(__file__).parent))  # pip does not run this file as a program
 from tools import translation
 
-MODULES = {
-    "ctrie._shared": "ctrie/_shared.c",  # has no source of ours; see tools/translation.py
-    "ctrie._native": "ctrie/_native.pyx",
-    "ctrie._row": "ctrie/_row.pyx",
-    "ctrie._tally": "ctrie/_tally.pyx",
-    "ctrie._cnode": "ctrie/_cnode.pyx",
-    "ctrie._nodes": "ctrie/_nodes.py",
-    "ctrie._edits": "ctrie/_edits.py",
-    "ctrie._descent": "ctrie/_descent.py",
-    "ctrie._bulk": "ctrie/_bulk.py",
-    "ctrie._hinted": "ctrie/_hinted.py",
-    "ctrie._combining": "ctrie/_combining.py",
-    "ctrie._pickled": "ctrie/_pickled.py",
-    "ctrie._thread_owner": "ctrie/_thread_owner.py",
-    "ctrie._changeable": "ctrie/_changeable.py",
-    "ctrie._ctrie": "ctrie/_ctrie.py",
-    "ctrie._set": "ctrie/_set.py",
-    "subtrie._trie.keyed": "subtrie/_trie/keyed.py",
-    "subtrie._trie.subscribers": "subtrie/_trie/subscribers.py",
-    "subtrie._trie.groups": "subtrie/_trie/groups.py",
-    "subtrie._trie.choosing": "subtrie/_trie/choosing.py",
-    "subtrie._trie.packed_key": "subtrie/_trie/packed_key.pyx",
-    "subtrie._trie.branch": "subtrie/_trie/branch.py",
-    "subtrie._trie.frozen": "subtrie/_trie/frozen.py",
-    "subtrie._trie.match.reading": "subtrie/_trie/match/reading.py",
-    "subtrie._trie.match.answer_cache": "subtrie/_trie/match/answer_cache.py",
-    "subtrie._trie.match.columns": "subtrie/_trie/match/columns.py",
-    "subtrie._trie.match.audience": "subtrie/_trie/match/audience.py",
-    "subtrie._trie.match.deliveries": "subtrie/_trie/match/deliveries.py",
-    "subtrie._trie.match.traversal": "subtrie/_trie/match/traversal.py",
-    "subtrie._trie.match.interleaved": "subtrie/_trie/match/interleaved.py",
-    "subtrie._trie.match.dedupe": "subtrie/_trie/match/dedupe.py",
-    "subtrie._trie.match.plan": "subtrie/_trie/match/plan.pyx",
-    "subtrie._trie.match.topic_rules": "subtrie/_trie/match/topic_rules.py",
-    "subtrie._trie.match.scratch": "subtrie/_trie/match/scratch.pyx",
-    "subtrie._trie.match.questions": "subtrie/_trie/match/questions.py",
-    "subtrie._trie.match.own_first": "subtrie/_trie/match/own_first.py",
-    "subtrie._trie.match.batches": "subtrie/_trie/match/batches.py",
-    "subtrie._trie.editing": "subtrie/_trie/editing.py",
-    "subtrie._trie.queries.listing": "subtrie/_trie/queries/listing.py",
-    "subtrie._trie.queries.overlapping": "subtrie/_trie/queries/overlapping.py",
-    "subtrie._trie.lookup": "subtrie/_trie/lookup.py",
-    "subtrie._trie.topic_edits": "subtrie/_trie/topic_edits.py",
-    "subtrie._trie.queries.topics_matching": "subtrie/_trie/queries/topics_matching.py",
-    "subtrie._trie.topic_store": "subtrie/_trie/topic_store.py",
-    "subtrie._trie.queries.growing": "subtrie/_trie/queries/growing.pyx",
-    "subtrie._trie.queries.buffers": "subtrie/_trie/queries/buffers.py",
-    "subtrie._trie.queries.columns": "subtrie/_trie/queries/columns.py",
-    "subtrie._trie.filed": "subtrie/_trie/filed.py",
-    "subtrie._trie.reverse_index": "subtrie/_trie/reverse_index.py",
-    "subtrie._trie.pickled_rows": "subtrie/_trie/pickled_rows.py",
-    "subtrie._trie.duties": "subtrie/_trie/duties.py",
-    "subtrie._trie.interest": "subtrie/_trie/interest.py",
-    "subtrie._trie.changeable": "subtrie/_trie/changeable.py",
-    "subtrie._trie.trie": "subtrie/_trie/trie.py",
-    "subtrie._trie.filling": "subtrie/_trie/filling.py",
-    "subtrie._trie.warming": "subtrie/_trie/warming.py",
-    "subtrie._trie.taking": "subtrie/_trie/taking.py",
-    "subtrie._trie.merging": "subtrie/_trie/merging.py",
-    "subtrie.fields.criteria": "subtrie/fields/criteria.py",
-    "subtrie.fields.texts": "subtrie/fields/texts.py",
-    "subtrie.fields.topics": "subtrie/fields/topics.py",
-    "subtrie.fields.combined": "subtrie/fields/combined.py",
-    "subtrie.fields.intervals": "subtrie/fields/intervals.py",
-    "subtrie.fields.boxes": "subtrie/fields/boxes.py",
-    "subtrie.fields.maps": "subtrie/fields/maps.py",
-    "subtrie.fields.index": "subtrie/fields/index.py",
-    "subtrie.fields.needs": "subtrie/fields/needs.py",
-    "subtrie.fields.equals": "subtrie/fields/equals.py",
-    "subtrie.fields.delivery": "subtrie/fields/delivery.py",
-    "subtrie.fields.state": "subtrie/fields/state.py",
-    "subtrie.fields.search": "subtrie/fields/search.py",
-    "subtrie.fields.matcher": "subtrie/fields/matcher.py",
-    "subtrie.fields.routing": "subtrie/fields/routing.py",
-}
+ROOMS = ("ctrie", "subtrie")
+WITHOUT_CYTHON = ("ctrie/_thread_owner.py", "subtrie/_trie/match/columns.py")  # plain Python, and compiled all the same
+
+
+def compiled_sources() -> dict[str, str]:
+    """Return what is compiled, by the name of the module: what is written in Cython, or imports it."""
+    texts = [path for room in ROOMS for path in sorted(Path(room).rglob("*.py*")) if path.suffix in (".py", ".pyx")]
+    return {
+        ".".join(path.with_suffix("").parts): path.as_posix()
+        for path in texts
+        if path.suffix == ".pyx"
+        or path.as_posix() in WITHOUT_CYTHON
+        or "\n    import cython\n" in path.read_text("utf-8")
+    }
+
+
+SHARED = "ctrie/_shared.c"  # has no source of ours; see tools/translation.py
+MODULES = {translation.SHARED: SHARED, **compiled_sources()}
 
 COMMON_NAMES = ("snapshot", "stress")  # which other distributions have, too; see subtrie/_ours.py
 LIBRARY = "ctrie._compiled"  # where all of them are
-PACKAGES = sorted({module.partition(".")[0] for module in MODULES})
 SEAM = Path("stress", "tries", "seam")
 
 RULES = ("tools/translation.py", "tools/linking.py")
@@ -178,6 +120,7 @@ _SMALL = (
     "subtrie.fields.routing",
     "subtrie.fields.state",
     "subtrie.fields.texts",
+    "subtrie.fields.tree",
     translation.SHARED,
 )
 _SIZE = ["-Os", "-fno-gcse"]  # that pass takes a tenth of the compiler's time, and makes such modules larger
@@ -238,7 +181,7 @@ if EXPLORED:
 
 def extensions() -> list[Extension]:
     """Return the library, and what the explorer needs beside it. Each depends on all headers."""
-    folders = [*map(Path, PACKAGES), *[SEAM] * EXPLORED]
+    folders = [*map(Path, ROOMS), *[SEAM] * EXPLORED]
     headers = sorted(header for folder in folders for header in folder.rglob("*.h"))
     return [
         Extension(
@@ -276,7 +219,7 @@ def digest(*parts: bytes) -> str:
 def translated_from(source: str) -> str:
     """Return a digest of all that decides what `source` is in C. Cython's own declarations go with its version."""
     names: list[str] = []
-    if source != MODULES[translation.SHARED]:
+    if source != SHARED:
         found = create_dependency_tree().all_dependencies(source)
         names = sorted(name for name in found if not Path(name).is_absolute())
     way = repr((version("Cython"), sorted(DIRECTIVES.items())))
@@ -433,8 +376,8 @@ class BuildExtensions(build_ext):
     def remove_in_place(self, keep: set[str]) -> None:
         """Remove this interpreter's extensions from beside the sources, all but `keep`."""
         suffix = Path(self.get_ext_filename("module")).name.removeprefix("module")
-        for package in PACKAGES:
-            for library in Path(package).rglob(f"*{suffix}"):
+        for room in ROOMS:
+            for library in Path(room).rglob(f"*{suffix}"):
                 if ".".join((*library.parts[:-1], library.name.removesuffix(suffix))) not in keep:
                     library.unlink()
 

@@ -217,11 +217,7 @@ def compiled(build: Build) -> str:
 
     # `-std=gnu11` is for both compilers; inlining parameters are gcc's own.
     here = sorted(
-        {
-            f"-I{header.parent.relative_to(ROOT)}"
-            for package in setup.PACKAGES
-            for header in (ROOT / package).rglob("*.h")
-        }
+        {f"-I{header.parent.relative_to(ROOT)}" for package in setup.ROOMS for header in (ROOT / package).rglob("*.h")}
     )
     here += ["-Ic"]
     strict = ["-Wall", "-Wextra", "-Werror", *[f"-Wno-{name}" for name in ALLOWED]]

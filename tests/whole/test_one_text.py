@@ -11,6 +11,8 @@ from typing import Final
 
 import pytest
 
+from tests.whole.test_packaging import COMPILED_MODULES
+
 pytestmark = pytest.mark.once
 
 ROOT: Final = Path(__file__).parents[2]
@@ -40,16 +42,9 @@ def sources(*suffixes: str) -> dict[str, Path]:
     return {str(path.relative_to(ROOT)): path for path in sorted(found)}
 
 
-def compiled_from_python() -> dict[str, Path]:
-    """The `.py` files that `setup.py` has compiled."""
-    named = re.findall(r'^    "[\w.]+": "([\w/]+\.py)",$', (ROOT / "setup.py").read_text(), re.MULTILINE)
-    assert named
-    return {name: ROOT / name for name in named}
-
-
 def test_lines_without_an_interpreted_text_are_few(record_property: Callable[[str, object], None]) -> None:
     alone = {name: code_lines(path) for name, path in sources(".pyx", ".h").items()}
-    shared = sum(map(code_lines, compiled_from_python().values()))
+    shared = sum(code_lines(ROOT / source) for source in COMPILED_MODULES.values() if source.endswith(".py"))
     share = sum(alone.values()) / (sum(alone.values()) + shared)
     listing = "\n".join(f"{lines:5} {name}" for name, lines in sorted(alone.items(), key=lambda item: -item[1]))
     report = f"{share:.1%} of the compiled twin's code has no interpreted text:\n{listing}"

@@ -109,10 +109,13 @@ class TestTwin:
         uses_cython = {
             path.relative_to(ROOT).as_posix()
             for path in sources(".py", ".pyx")
-            if path.suffix == ".pyx" or re.search(r"^ +import cython$", path.read_text(), re.MULTILINE)
+            if path.suffix == ".pyx" or "cython.compiled" in path.read_text()
         }
         seam = "stress/tries/seam/explored_seam.pyx"  # only where schedules are explored (CTRIE_EXPLORED)
         assert uses_cython - {seam} <= set(COMPILED_MODULES.values())
+
+    def test_what_has_flags_of_its_own_is_compiled(self) -> None:
+        assert set(SETUP.EXTRA_FLAGS) | set(SETUP.WITHOUT_CYTHON) <= {*COMPILED_MODULES, *COMPILED_MODULES.values()}
 
 
 class TestImport:
