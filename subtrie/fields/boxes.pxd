@@ -5,15 +5,11 @@ from libc.math cimport isnan
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from ctrie._machine cimport inserted, removed, replaced, untrack_constant
-from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None
+from ctrie._machine cimport untrack_constant
+from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR
 from subtrie.fields.criteria cimport BOUNDS, BOXES, Criterion, NUMBERS, Within, exact_double, order_of
-from subtrie.fields.intervals cimport exchanged
-from subtrie.fields.maps cimport crowd_size
+from subtrie.fields.tree cimport MOST, Tree, filled, first_at, with_key
 
-cdef enum:
-    MOST = 16       # entries of a node
-cdef int LEAST
 cdef object _RANGES, Elements
 
 
@@ -25,17 +21,12 @@ cdef class Box(Criterion):
     cpdef bint met_by(self, dict message) except -1
 
 
-cdef class Boxes:
-    cdef int size               # the number of entries
-    cdef readonly tuple below
-    cdef readonly tuple boxes
-    cdef readonly Box first
+cdef class Boxes(Tree):
     cdef double low, high, other_low, other_high    # around all of them
     cdef double lows[MOST]
     cdef double highs[MOST]
     cdef double other_lows[MOST]
     cdef double other_highs[MOST]
-    cdef PyObject *entries[MOST]    # what `below` holds, one step nearer
 
 
 cdef struct Spot:
@@ -87,11 +78,9 @@ cdef inline int compare_boxes(Box a, Box b) noexcept:
 cdef inline void note_below(Boxes node) noexcept:
     cdef int i
     cdef PyObject *entry
-    node.size = len(node.below)
     for i in range(node.size):
-        node.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
-        if node.boxes is not None:
-            entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.boxes, i)
+        if node.keys is not None:
+            entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.keys, i)
             node.lows[i], node.highs[i] = (<Box>entry).one.lowest, (<Box>entry).one.highest
             node.other_lows[i], node.other_highs[i] = (<Box>entry).other.lowest, (<Box>entry).other.highest
         else:
@@ -105,22 +94,6 @@ cdef inline void note_below(Boxes node) noexcept:
         node.high = max(node.high, node.highs[i])
         node.other_low = min(node.other_low, node.other_lows[i])
         node.other_high = max(node.other_high, node.other_highs[i])
-
-
-cdef inline Py_ssize_t count_at(Borrowed node) noexcept:
-    return (<Boxes>node).size
-
-
-cdef inline bint is_last(Borrowed node) noexcept:
-    return <PyObject *>(<Boxes>node).boxes != Py_None
-
-
-cdef inline Borrowed entry_below(Borrowed node, Py_ssize_t i) noexcept:
-    return (<Boxes>node).entries[i]
-
-
-cdef inline Borrowed box_at(Borrowed node, Py_ssize_t i) noexcept:
-    return PyTuple_GET_ITEM_PTR(<PyObject *>(<Boxes>node).boxes, i)
 
 
 cdef inline bint is_around(Borrowed node, Py_ssize_t i, const Spot *spot) noexcept:
@@ -159,25 +132,4 @@ cdef inline bint spot_on(Spot *spot, object value, object other) except -1:
 
 cpdef Box box_among(object criteria)
 cpdef object bracket_of(object value)
-@cython.locals(node=Boxes)
-cdef Boxes _node(tuple boxes, tuple below)
-@cython.locals(child=Boxes)
-cdef Box _first_at(Boxes node, Py_ssize_t i)
-@cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t)
-cdef Py_ssize_t _place_of(Boxes node, Box box) except -2
-@cython.locals(i=Py_ssize_t, node=Boxes)
-cpdef object filed_in_box(Boxes tree, Box box)
-@cython.locals(nodes=tuple)
-cpdef Boxes with_box(Boxes tree, Box box, object filed)
-@cython.locals(i=Py_ssize_t)
-cdef tuple _with(Boxes node, Box box, object filed)
-@cython.locals(half=Py_ssize_t)
-cdef tuple _nodes(tuple boxes, tuple below)
-@cython.locals(left=Boxes, only=Boxes)
-cpdef Boxes without_box(Boxes tree, Box box)
-@cython.locals(i=Py_ssize_t, before=Py_ssize_t, child=Boxes, joined=tuple)
-cdef Boxes _without(Boxes node, Box box)
-@cython.locals(boxes=tuple)
-cdef tuple _joined(Boxes one, Boxes other)
-@cython.locals(node=Boxes)
-cdef object _check_node(Boxes node)
+cpdef Tree with_box(Tree tree, Box box, object filed)

@@ -1,4 +1,4 @@
-"""Two ranges at once: an immutable tree of boxes, for subscriptions that ask for ranges of numbers on two fields.
+"""Two ranges at once: a tree of boxes, for subscriptions that ask for ranges of numbers on two fields.
 
 A range alone is found with all that begin and end around the same value, of which the other field leaves few. So two
 ranges of a subscription are filed as one *box*, by both fields:
@@ -9,15 +9,15 @@ ranges of a subscription are filed as one *box*, by both fields:
     the boxes around it.                                    |   +------+
                                                             +-------------> one field
 
-The tree is a B+-tree of boxes in the order of a curve that keeps near what is near (the Z-order of their four bounds).
-Each node knows the bounds of what is below it, and a search leaves out a node that does not reach around the point.
-Where boxes are small that is O(log n) for each one found. A change copies one node of each level.
+The tree is a B+-tree (tree.py) of boxes, in the order of a curve that keeps near what is near (the Z-order of their
+four bounds). Each node knows the bounds of what is below it, and a search leaves out a node that does not reach around
+the point. Where boxes are small that is O(log n) for each one found.
 
 Bounds are doubles: a box is made of ranges whose bounds are exactly that. A value of a message that is no double, or
 that stands in a list, is looked for with all that it may be, and then asked itself.
 """
 
-# ruff: noqa: D102 - the methods of criteria are those of Criterion, and are explained there
+# ruff: noqa: D102 - the methods of a criterion are explained in Criterion, those of a tree in Tree
 
 from __future__ import annotations
 
@@ -26,29 +26,24 @@ try:
 except ModuleNotFoundError:
     from ctrie import _cython as cython
 
-import itertools
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._machine import inserted, removed, replaced, untrack_constant
+    from ctrie._machine import untrack_constant
     from subtrie.fields.criteria import BOXES, NUMBERS, Criterion, Within, order_of
-    from subtrie.fields.intervals import exchanged
-    from subtrie.fields.maps import crowd_size
+    from subtrie.fields.tree import Tree, filled, first_at, with_key
 
 from subtrie.fields.criteria import AtLeast, AtMost, GreaterThan, LessThan
 from subtrie.fields.events import Elements
 
-LEAST = 5  # a node that is left with fewer is joined with one beside it, unless it is the only one of its level
-
 _RANGES = frozenset([Within, LessThan, AtMost, GreaterThan, AtLeast])  # a user's subclass may hold for what it likes
 
 if not cython.compiled:  # the C bodies are in boxes.pxd
-    MOST = 16  # entries of a node
 
     def has_bounds(span: Within) -> bool:
         """Return whether a range is one of doubles."""
@@ -97,25 +92,9 @@ if not cython.compiled:  # the C bodies are in boxes.pxd
 
     def note_below(node: Any) -> None:
         """Write down the bounds of the entries, and of all of them."""
-        node.each = tuple([entry.bounds for entry in (node.below if node.boxes is None else node.boxes)])
+        node.each = tuple([entry.bounds for entry in (node.below if node.keys is None else node.keys)])
         first_low, first_high, other_low, other_high = zip(*node.each, strict=True)
         node.bounds = (min(first_low), max(first_high), min(other_low), max(other_high))
-
-    def count_at(node: Boxes) -> int:
-        """Return the number of entries of a borrowed node."""
-        return len(node.below)
-
-    def is_last(node: Boxes) -> bool:
-        """Return whether a borrowed node has boxes, not nodes."""
-        return node.boxes is not None
-
-    def entry_below(node: Boxes, i: int) -> Any:
-        """Return what is below an entry: what is filed under a box, or a node."""
-        return node.below[i]
-
-    def box_at(node: Boxes, i: int) -> Any:
-        """Return a box of a borrowed node."""
-        return node.boxes[i]  # type: ignore[index]
 
     def is_around(node: Any, i: int, point: Any) -> bool:
         """Return whether an entry, with all below it, may be around a point."""
@@ -182,122 +161,33 @@ def _name(span: Within) -> Any:
     return span.name
 
 
-# --------------------------------------------------------------------------------------------------------------- nodes
+# ---------------------------------------------------------------------------------------------------------------- tree
 
 
-class Boxes:
-    """A node. The last level has boxes, and `below` is what is filed under each; without boxes, `below` is nodes."""
+class Boxes(Tree):
+    """A node of boxes."""
 
-    __slots__ = ("below", "bounds", "boxes", "each", "first")
-    below: tuple[Any, ...]
-    boxes: tuple[Box, ...] | None
-    first: Box
+    __slots__ = ("bounds", "each")
 
+    def blank(self) -> Tree:
+        return Boxes.__new__(Boxes)
 
-def _node(boxes: tuple[Box, ...] | None, below: tuple[Any, ...]) -> Boxes:
-    """Return a node of one entry or more."""
-    node: Boxes = Boxes.__new__(Boxes)
-    node.boxes = boxes
-    node.below = below
-    node.first = _first_at(node, 0)
-    note_below(node)
-    untrack_constant(node)
-    return node
+    def order_at(self, i: int, key: object) -> int:
+        return compare_boxes(cython.cast(Box, first_at(self, i)), cython.cast(Box, key))
 
+    def note(self, before: Tree | None, key: object) -> None:
+        note_below(self)
 
-def _first_at(node: Boxes, i: int) -> Box:
-    if node.boxes is not None:
-        return node.boxes[i]
-    child: Boxes = node.below[i]
-    return child.first
+    def check_noted(self, keys: list[Any]) -> None:
+        around = bounds_around(keys)
+        assert bounds_of(self) == around, f"{bounds_of(self)} at {self.first!r}, not {around}"
 
 
-def _place_of(node: Boxes, box: Box) -> int:
-    """Return which entry is the last that begins no later than a box; -1 if all begin later."""
-    low = 0
-    high = len(node.below)
-    while low < high:
-        middle = (low + high) // 2
-        if compare_boxes(_first_at(node, middle), box) <= 0:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1
-
-
-# ------------------------------------------------------------------------------------------------------------- changes
-
-
-def filed_in_box(tree: Boxes | None, box: Box) -> Any:
-    """Return what is filed under this very box, None if nothing is. O(log n)."""
-    node = tree
-    while node is not None:
-        i = _place_of(node, box)
-        if i < 0:
-            return None
-        if node.boxes is not None:
-            return node.below[i] if compare_boxes(node.boxes[i], box) == 0 else None
-        node = node.below[i]
-    return None
-
-
-def with_box(tree: Boxes | None, box: Box, filed: Any) -> Boxes:
+def with_box(tree: Tree | None, box: Box, filed: Any) -> Tree:
     """Return the tree with `filed` under the box, whatever was there. O(log n)."""
     if tree is None:
-        return _node((box,), (filed,))
-    nodes = _with(tree, box, filed)
-    return nodes[0] if len(nodes) == 1 else _node(None, nodes)
-
-
-def _with(node: Boxes, box: Box, filed: Any) -> tuple[Boxes, ...]:
-    """Return the node with the box, or two in its place."""
-    i = _place_of(node, box)
-    if node.boxes is not None:
-        if i >= 0 and compare_boxes(node.boxes[i], box) == 0:
-            return (_node(node.boxes, replaced(node.below, i, filed)),)
-        return _nodes(inserted(node.boxes, i + 1, box), inserted(node.below, i + 1, filed))
-    i = max(i, 0)
-    return _nodes(None, exchanged(node.below, i, _with(node.below[i], box, filed)))
-
-
-def _nodes(boxes: tuple[Box, ...] | None, below: tuple[Any, ...]) -> tuple[Boxes, ...]:
-    """Return a node of these entries, or two if they are too many for one."""
-    if len(below) <= MOST:
-        return (_node(boxes, below),)
-    half = len(below) // 2
-    if boxes is None:
-        return (_node(None, below[:half]), _node(None, below[half:]))
-    return (_node(boxes[:half], below[:half]), _node(boxes[half:], below[half:]))
-
-
-def without_box(tree: Boxes, box: Box) -> Boxes | None:
-    """Return the tree without the box, which it has; None if that was the last one. O(log n)."""
-    if tree.boxes is not None and len(tree.below) == 1:
-        return None
-    left = _without(tree, box)
-    if left.boxes is None and len(left.below) == 1:
-        only: Boxes = left.below[0]
-        return only
-    return left
-
-
-def _without(node: Boxes, box: Box) -> Boxes:
-    """Return the node without the box; it may be left with too few entries."""
-    i = _place_of(node, box)
-    if node.boxes is not None:
-        return _node(removed(node.boxes, i), removed(node.below, i))
-    child = _without(node.below[i], box)
-    if len(child.below) >= LEAST:
-        return _node(None, replaced(node.below, i, child))
-    before = i - 1 if i > 0 else 0
-    joined = _joined(node.below[before], child) if i > 0 else _joined(child, node.below[1])
-    return _node(None, exchanged(removed(node.below, before + 1), before, joined))
-
-
-def _joined(one: Boxes, other: Boxes) -> tuple[Boxes, ...]:
-    """Return a node of the entries of two that stand side by side, or two of about the same size."""
-    boxes = None if one.boxes is None or other.boxes is None else one.boxes + other.boxes
-    return _nodes(boxes, one.below + other.below)
+        return filled(Boxes.__new__(Boxes), (box,), (filed,), None, None)
+    return with_key(tree, box, filed)
 
 
 # ------------------------------------------------------------------------------------------------------------- queries
@@ -326,45 +216,6 @@ def bracket_of(value: Any) -> tuple[float, float] | None:
     if type(value) is int and -(2**53) <= value <= 2**53:
         return near, near
     return math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
-
-
-def all_boxes(tree: Boxes | None) -> Iterator[tuple[Box, Any]]:
-    """Yield every box with what is filed under it, in order."""
-    if tree is None:
-        return
-    if tree.boxes is not None:
-        yield from zip(tree.boxes, tree.below, strict=True)
-    else:
-        for node in tree.below:
-            yield from all_boxes(node)
-
-
-def check_boxes(tree: Boxes) -> None:
-    """Raise AssertionError if the tree is ill-formed."""
-    boxes = [box for box, _ in all_boxes(tree)]
-    for one, other in itertools.pairwise(boxes):
-        assert compare_boxes(one, other) < 0, f"{one!r} before {other!r}"
-    assert tree.boxes is not None or len(tree.below) > 1, "a root with a single node"
-    _check_node(tree)
-
-
-def _check_node(node: Boxes) -> int:
-    """Check what is at and below a node; return the number of its levels."""
-    boxes = [box for box, _ in all_boxes(node)]
-    assert node.first is boxes[0], f"wrong first box at {node.first!r}"
-    around = bounds_around(boxes)
-    assert bounds_of(node) == around, f"{bounds_of(node)} at {node.first!r}, not {around}"
-    assert len(node.below) <= MOST, f"{len(node.below)} entries at {node.first!r}"
-    if node.boxes is not None:
-        assert len(node.boxes) == len(node.below), f"boxes and what is under them differ at {node.first!r}"
-        for box, filed in zip(node.boxes, node.below, strict=True):
-            assert crowd_size(filed) > 0, f"nothing at {box!r}"
-        return 1
-    for child in node.below:
-        assert len(child.below) >= LEAST, f"{len(child.below)} entries at {child.first!r}"
-    levels = {_check_node(child) for child in node.below}
-    assert len(levels) == 1, f"boxes at several levels below {node.first!r}"
-    return levels.pop() + 1
 
 
 def bounds_around(boxes: list[Box]) -> tuple[float, ...]:

@@ -8,10 +8,11 @@ from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_k
 from subtrie.fields.criteria cimport (
     ANY, Absent, BOXES, Criterion, LEADS, NONE, ORIGINAL, OneOf, PIECES, Prefix, RANGES, TOPICS, VALUES, Within
 )
-from subtrie.fields.boxes cimport Box, Boxes, filed_in_box, with_box, without_box
+from subtrie.fields.boxes cimport Box, with_box
 from subtrie.fields.texts cimport Suffix
 from subtrie.fields.topics cimport Topic, WordsAt
-from subtrie.fields.intervals cimport Ranges, crowd_around, filed_at, with_range, without_range
+from subtrie.fields.tree cimport Tree, filed_under, without_key
+from subtrie.fields.intervals cimport crowd_around, with_range
 from subtrie.fields.maps cimport Cell, Crowd, cells_of, crowd_size, find_in_map, new_cell, with_cell, without_cell
 
 cdef tuple _NO_RANGES, _NO_VIEWS
@@ -54,9 +55,9 @@ cdef Field _refiled_in_view(Field field, Criterion criterion, Filed old, Filed n
 cdef bint _is_empty(Field field) except -1
 @cython.locals(ranges=tuple)
 cdef Field _refiled_in_field(Field field, Criterion criterion, Filed old, Filed new, int depth)
-@cython.locals(trees=tuple, tree=Ranges, left=Ranges, changed=tuple)
+@cython.locals(trees=tuple, tree=Tree, left=Tree, changed=tuple)
 cdef tuple _refiled_in_ranges(tuple ranges, Within span, Filed old, Filed new, int depth)
-@cython.locals(name_hash=uint64_t, cell=Cell, tree=Boxes)
+@cython.locals(name_hash=uint64_t, cell=Cell, tree=Tree)
 cdef object _refiled_in_boxes(object cells, Box box, Filed old, Filed new, int depth)
 @cython.locals(cell=Cell)
 cdef object _refiled_under(object cells, object key, uint64_t hash, Filed old, Filed new, int depth)
@@ -71,7 +72,7 @@ cpdef Criterion next_criterion(Filed entry, int depth)
 cdef bint _is_filed_again(Criterion criterion) except -1
 @cython.locals(words=WordsAt)
 cpdef int kind_of_cost(Criterion criterion) except -1
-@cython.locals(words=WordsAt, name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Ranges, below=Py_ssize_t, above=Py_ssize_t)
+@cython.locals(words=WordsAt, name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Tree, below=Py_ssize_t, above=Py_ssize_t)
 cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
 @cython.locals(cell=Cell, field=Field, entry=Filed)
 cpdef Criterion first_under(Index index, Criterion criterion)

@@ -36,7 +36,7 @@ if not cython.compiled:
     from ctrie._machine import replaced, untrack_constant
     from ctrie._nodes import mix
     from subtrie._trie.keyed import Keyed, SetNode, set_size, with_keyed, without_keyed
-    from subtrie.fields.boxes import Box, Boxes, filed_in_box, with_box, without_box
+    from subtrie.fields.boxes import Box, with_box
     from subtrie.fields.criteria import (
         ANY,
         BOXES,
@@ -53,21 +53,15 @@ if not cython.compiled:
         Prefix,
         Within,
     )
-    from subtrie.fields.intervals import (
-        Ranges,
-        crowd_around,
-        filed_at,
-        with_range,
-        without_range,
-    )
+    from subtrie.fields.intervals import crowd_around, with_range
     from subtrie.fields.maps import Cell, Crowd, cells_of, crowd_size, find_in_map, new_cell, with_cell, without_cell
     from subtrie.fields.texts import Suffix
     from subtrie.fields.topics import Topic, WordsAt
+    from subtrie.fields.tree import Tree, filed_under, without_key
 
 from subtrie._trie.keyed import check_shape, iter_keyed
-from subtrie.fields.boxes import all_boxes, check_boxes
-from subtrie.fields.intervals import all_filed, check_ranges
 from subtrie.fields.maps import check_map
+from subtrie.fields.tree import all_filed, check_tree
 
 # What a search pays besides the entries that it finds, in entries: for a tree of ranges, the walk through it; for what
 # is filed under a field alone, that every message with the field finds it; for Absent, every message without it.
@@ -102,7 +96,7 @@ class Field:
     __slots__ = ("any", "boxes", "ranges", "values", "views")
     boxes: Any
     values: Any
-    ranges: tuple[Ranges | None, ...] | None
+    ranges: tuple[Tree | None, ...] | None
     any: Any
     views: tuple[Any, ...] | None
 
@@ -131,7 +125,7 @@ def new_index(fields: Any, absent: Any, topics: Any = None, whole: Any = None, c
 
 
 def _new_field(
-    values: Any, ranges: tuple[Ranges | None, ...] | None, any: Any, views: tuple[Any, ...] | None, boxes: Any
+    values: Any, ranges: tuple[Tree | None, ...] | None, any: Any, views: tuple[Any, ...] | None, boxes: Any
 ) -> Field:
     field: Field = Field.__new__(Field)
     field.values = values
@@ -206,12 +200,12 @@ def _refiled_in_field(field: Field, criterion: Criterion, old: Filed | None, new
 
 
 def _refiled_in_ranges(
-    ranges: tuple[Ranges | None, ...] | None, span: Within, old: Filed | None, new: Filed | None, depth: int
-) -> tuple[Ranges | None, ...] | None:
+    ranges: tuple[Tree | None, ...] | None, span: Within, old: Filed | None, new: Filed | None, depth: int
+) -> tuple[Tree | None, ...] | None:
     trees = _NO_RANGES if ranges is None else ranges
-    tree: Ranges | None = trees[span.order]
-    filed = _exchanged(filed_at(tree, span), old, new, depth)
-    left = with_range(tree, span, filed) if filed is not None else without_range(tree, span)  # type: ignore[arg-type]
+    tree: Tree | None = trees[span.order]
+    filed = _exchanged(filed_under(tree, span), old, new, depth)
+    left = with_range(tree, span, filed) if filed is not None else without_key(tree, span)  # type: ignore[arg-type]
     changed = replaced(trees, span.order, left)
     return None if left is None and changed == _NO_RANGES else changed
 
@@ -220,9 +214,9 @@ def _refiled_in_boxes(cells: Any, box: Box, old: Filed | None, new: Filed | None
     """Change what is filed under a box, in a map from other fields to trees."""
     name_hash = mix(hash(box.other.name))
     cell: Cell | None = find_in_map(cells, box.other.name, name_hash)
-    tree: Boxes | None = None if cell is None else cell.value
-    filed = _exchanged(filed_in_box(tree, box), old, new, depth)
-    left = with_box(tree, box, filed) if filed is not None else without_box(tree, box)  # type: ignore[arg-type]
+    tree: Tree | None = None if cell is None else cell.value
+    filed = _exchanged(filed_under(tree, box), old, new, depth)
+    left = with_box(tree, box, filed) if filed is not None else without_key(tree, box)  # type: ignore[arg-type]
     if left is None:
         return without_cell(cells, cell)  # type: ignore[arg-type]
     return with_cell(cells, new_cell(box.other.name, name_hash, left), cell)
@@ -353,7 +347,7 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
         return max(0, crowd)  # without values, nobody is found
     if criterion.place == RANGES:
         span: Within = criterion.span()
-        tree: Ranges | None = None if field.ranges is None else field.ranges[span.order]
+        tree: Tree | None = None if field.ranges is None else field.ranges[span.order]
         below = 0 if span.low is None else crowd_around(tree, span.low, most)
         above = 0 if span.high is None else crowd_around(tree, span.high, most)
         return _RANGE_COST + max(below, above)
@@ -432,7 +426,7 @@ def _all_in_field(name: Any, view: int, field: Field) -> Iterator[tuple[Any, Any
     for entry in distinct_in(field.any):
         yield name, entry
     for cell in cells_of(field.boxes):
-        for box, filed in all_boxes(cell.value):
+        for box, filed in all_filed(cell.value):
             for entry in distinct_in(filed):
                 yield box, entry
 
@@ -491,12 +485,12 @@ def _check_field(name: Any, field: Field, depth: int) -> None:
         _check_place(value.value, depth)
         assert value.value is not None, f"nothing is filed under {value.key!r}"
     for tree in field.ranges or ():
-        check_ranges(tree)
+        check_tree(tree)
         for _, filed in all_filed(tree):
             _check_place(filed, depth)
     for cell in cells_of(field.boxes):
-        check_boxes(cell.value)
-        for box, filed in all_boxes(cell.value):
+        check_tree(cell.value)
+        for box, filed in all_filed(cell.value):
             assert (box.one.name, box.other.name) == (name, cell.key), f"{box!r} is filed in a wrong place"
             _check_place(filed, depth)
     assert field.views is None or any(field.views), f"no views in {name!r}"

@@ -4,28 +4,19 @@ from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
 
-from ctrie._machine cimport inserted, removed, replaced, untrack_constant
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
 from subtrie._trie.match.walk cimport lowest_bit
 from subtrie.fields.criteria cimport BOUNDS, HEADS, NOTHING_NOTED, Within, exact_double, head_of
 from subtrie.fields.maps cimport crowd_size
-
-cdef enum:
-    MOST = 16       # entries of a node
-cdef int LEAST
+from subtrie.fields.tree cimport MOST, Tree, below_at, filled, first_at, is_leaf, with_key
 
 
-cdef class Ranges:
-    cdef int size               # the number of entries
+cdef class Ranges(Tree):
     cdef int noted              # what the numbers say that are noted of all ranges at and below the node (criteria.pxd)
     cdef double lowest, highest
-    cdef readonly tuple below
-    cdef readonly tuple spans
-    cdef readonly Within first
     cdef readonly Within reach
     cdef double lows[MOST]      # of each entry the least number that is not below it, and the largest not above it, or heads
     cdef double highs[MOST]
-    cdef PyObject *entries[MOST]    # what `below` holds, one step nearer
 
 
 cdef struct Point:              # a value to search for
@@ -64,19 +55,16 @@ cdef extern from *:
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
 
 
-cdef inline void note_entries(Ranges node) noexcept:
+cdef inline void note_numbers(Ranges node) noexcept:
     cdef Py_ssize_t i
     cdef PyObject *entry
     cdef int known, noted = NOTHING_NOTED
-    node.size = len(node.below)
     node.noted = NOTHING_NOTED
     for i in range(node.size, MOST):    # around no number
         node.lows[i], node.highs[i] = INFINITY, -INFINITY
     for i in range(node.size):
-        node.entries[i] = PyTuple_GET_ITEM_PTR(<PyObject *>node.below, i)
-    for i in range(node.size):
-        if node.spans is not None:
-            entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.spans, i)
+        if node.keys is not None:
+            entry = PyTuple_GET_ITEM_PTR(<PyObject *>node.keys, i)
             known = (<Within>entry).noted
             node.lows[i], node.highs[i] = (<Within>entry).lowest, (<Within>entry).highest
         else:
@@ -117,14 +105,6 @@ cdef inline Point point_at(object value) noexcept:
     return point
 
 
-cdef inline bint is_leaf(Borrowed node) noexcept:
-    return <PyObject *>(<Ranges>node).spans != Py_None
-
-
-cdef inline Borrowed below_at(Borrowed node, Py_ssize_t i) noexcept:
-    return (<Ranges>node).entries[i]
-
-
 cdef inline void prefetch_node(Borrowed node) noexcept:
     prefetch(node)
     prefetch(&(<Ranges>node).lows[0])
@@ -161,13 +141,13 @@ cdef inline uint32_t entries_around(Borrowed node, const Point *point) except? 0
 
 cdef inline bint begins_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
     if is_leaf(node):
-        return begins_by(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
+        return begins_by(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).keys, i), point.value)
     return begins_by(<PyObject *>(<Ranges>below_at(node, i)).first, point.value)
 
 
 cdef inline bint lasts_at(Borrowed node, Py_ssize_t i, const Point *point) except -1:
     if is_leaf(node):
-        return lasts_to(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).spans, i), point.value)
+        return lasts_to(PyTuple_GET_ITEM_PTR(<PyObject *>(<Ranges>node).keys, i), point.value)
     return lasts_to(<PyObject *>(<Ranges>below_at(node, i)).reach, point.value)
 
 
@@ -181,11 +161,7 @@ cdef inline bint lasts_to(Borrowed span, PyObject *value) except -1:
     return high == Py_None or RichCompareBool(high, value, Py_GT if (<Within>span).high_open else Py_GE)
 
 
-@cython.locals(node=Ranges)
-cdef Ranges _node(tuple spans, tuple below, Within reach)
-@cython.locals(child=Ranges)
-cdef Within _first_at(Ranges node, Py_ssize_t i)
-@cython.locals(child=Ranges)
+@cython.locals(child=Ranges, span=Within)
 cdef Within _reach_at(Ranges node, Py_ssize_t i)
 @cython.locals(reach=Within, i=Py_ssize_t)
 cdef Within _reach_of(Ranges node)
@@ -195,27 +171,9 @@ cdef int _by_high(Within a, Within b) except -2
 @cython.locals(by_low=int)
 cdef int _compare(Within a, Within b) except -2
 cdef Within _higher(Within a, Within b)
-@cython.locals(i=Py_ssize_t, node=Ranges)
-cpdef object filed_at(Ranges tree, Within span)
-@cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t, side=int)
-cdef Py_ssize_t _place_of(Ranges node, Within span) except -2
-@cython.locals(nodes=tuple)
-cpdef Ranges with_range(Ranges tree, Within span, object filed)
-@cython.locals(i=Py_ssize_t, spans=tuple, below=tuple)
-cdef tuple _with(Ranges node, Within span, object filed)
-@cython.locals(half=Py_ssize_t)
-cdef tuple _nodes(tuple spans, tuple below, Within reach)
-cdef tuple exchanged(tuple below, Py_ssize_t i, tuple nodes)
-@cython.locals(left=Ranges, only=Ranges)
-cpdef Ranges without_range(Ranges tree, Within span)
-@cython.locals(i=Py_ssize_t, before=Py_ssize_t, child=Ranges, joined=tuple)
-cdef Ranges _without(Ranges node, Within span)
-@cython.locals(spans=tuple)
-cdef tuple _joined(Ranges one, Ranges other)
+cpdef Tree with_range(Tree tree, Within span, object filed)
 @cython.locals(point=Point)
-cpdef Py_ssize_t crowd_around(Ranges tree, object value, Py_ssize_t most) except -1
+cpdef Py_ssize_t crowd_around(Tree tree, object value, Py_ssize_t most) except -1
 @cython.locals(crowd=Py_ssize_t, i=int, found=uint32_t)
 cdef Py_ssize_t _crowd_around(Borrowed node, const Point *point, Py_ssize_t most) except -1
-@cython.locals(node=Ranges)
-cdef object _check_node(Ranges node)
 cdef Within highest_of(list spans)

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from subtrie._trie.subscribers import subscriber_hash
-from subtrie.fields.boxes import all_boxes
 from subtrie.fields.combined import AnyOf
 from subtrie.fields.criteria import Absent, Criterion, Equals, NotIn, OneOf, Prefix, Within, order_of
 from subtrie.fields.index import Field, Index, entries_in
-from subtrie.fields.intervals import all_filed
 from subtrie.fields.maps import cells_of, find_in_map
 from subtrie.fields.state import criteria_of
 from subtrie.fields.topics import Topic
+from subtrie.fields.tree import all_filed
 
 MOST_WAYS = 1_000  # to choose among alternatives on the same fields, that are tried
 
@@ -68,7 +67,7 @@ def _filed_in(field: Field, values: Any) -> Iterator[Any]:
             yield from _filed_around(field, value)
     yield from entries_in(field.any)
     for cell in cells_of(field.boxes):
-        for box, filed in all_boxes(cell.value):
+        for box, filed in all_filed(cell.value):
             if values is None or any(box.one.holds(value) for value in values):
                 yield from entries_in(filed)
     for view in field.views or ():

@@ -11,17 +11,16 @@ from subtrie._trie.match.scratch cimport enter, leave
 from subtrie._trie.match.walk cimport as_node, item_of, lowest_bit, prefetch_to_count, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
-from subtrie.fields.boxes cimport (
-    Spot, box_at, count_at, entry_below, is_around, is_last, prefetch_boxes, spot_on
-)
+from subtrie.fields.boxes cimport Spot, is_around, prefetch_boxes, spot_on
 from subtrie.fields.criteria cimport PIECES, TEXTS, order_of, plain
 from subtrie.fields.delivery cimport living
 from subtrie.fields.index cimport Index
-from subtrie.fields.intervals cimport Point, below_at, entries_around, is_leaf, point_at, prefetch_node
+from subtrie.fields.intervals cimport Point, entries_around, point_at, prefetch_node
 from subtrie.fields.maps cimport Cell
 from subtrie.fields.state cimport State, Subscribed, criteria_of, has_owners_of_several, index_of
 from subtrie.fields.texts cimport LONGEST_PIECE, pieces_of, viewed
 from subtrie.fields.topics cimport hash_of_all, stand_there
+from subtrie.fields.tree cimport below_at, count_at, is_leaf, key_at
 from subtrie.fields.views cimport (
     AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_all_bits, has_field, has_pieces, has_topic,
     hash_at,

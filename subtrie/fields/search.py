@@ -32,15 +32,16 @@ if not cython.compiled:
     from subtrie._trie.match.scratch import enter, leave
     from subtrie._trie.match.walk import address, as_node, item_of, lowest_bit, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
-    from subtrie.fields.boxes import box_at, count_at, entry_below, is_around, is_last, prefetch_boxes
+    from subtrie.fields.boxes import is_around, prefetch_boxes
     from subtrie.fields.criteria import PIECES, TEXTS, order_of, plain
     from subtrie.fields.delivery import living
     from subtrie.fields.index import Index
-    from subtrie.fields.intervals import below_at, entries_around, is_leaf, point_at, prefetch_node
+    from subtrie.fields.intervals import entries_around, point_at, prefetch_node
     from subtrie.fields.maps import Cell
     from subtrie.fields.state import State, Subscribed, criteria_of, has_owners_of_several, index_of
     from subtrie.fields.texts import LONGEST_PIECE, pieces_of, viewed
     from subtrie.fields.topics import hash_of_all, stand_there
+    from subtrie.fields.tree import below_at, count_at, is_leaf, key_at
     from subtrie.fields.views import (
         AHEAD,
         ORDERS,
@@ -498,11 +499,11 @@ def _note_boxes(search: Any, tree: Any, spot: Any) -> int:
         for i in range(count_at(node)):
             if not is_around(node, i, spot):
                 continue
-            if not is_last(node):
-                prefetch_boxes(entry_below(node, i))
-                note_node(search, entry_below(node, i))
-            elif spot.is_exact or is_met(search, box_at(node, i)):
-                _note_all(search, entry_below(node, i))
+            if not is_leaf(node):
+                prefetch_boxes(below_at(node, i))
+                note_node(search, below_at(node, i))
+            elif spot.is_exact or is_met(search, key_at(node, i)):
+                _note_all(search, below_at(node, i))
     forget_nodes(search, first)
     return 0
 
