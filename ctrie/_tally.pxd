@@ -1,4 +1,5 @@
-# C types for _tally.pyx, and the bodies of what every change calls.
+# C types for _tally.py, and the C bodies of what every change calls.
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -8,13 +9,13 @@ cdef extern from "tally.h":
     ctypedef struct tally:
         pass
     enum:
-        TALLY_BEGUN
-        TALLY_DONE
-        TALLY_ITEMS
-        TALLY_FILTERS
-        TALLY_DOUBTS
-        TALLY_FILTER_DOUBTS
-        TALLY_TELLS
+        BEGUN "TALLY_BEGUN"
+        DONE "TALLY_DONE"
+        ITEMS "TALLY_ITEMS"
+        FILTERS "TALLY_FILTERS"
+        DOUBTS "TALLY_DOUBTS"
+        FILTER_DOUBTS "TALLY_FILTER_DOUBTS"
+        TELLS "TALLY_TELLS"
     void tally_free(tally *t)
     void tally_add(tally *t, int count, int64_t more)
     int64_t tally_sum(tally *t, int count)
@@ -33,26 +34,45 @@ cdef class Counts:
     cdef int64_t filter_doubts
 
 
+cdef inline void free_counts(Tally t) noexcept:
+    tally_free(&t.counts)
+
+
+cdef inline void add_to(Tally t, int count, int64_t more) noexcept:
+    tally_add(&t.counts, count, more)
+
+
+cdef inline int64_t sum_of(Tally t, int count) noexcept:
+    return tally_sum(&t.counts, count)
+
+
 cdef inline void begin_change(Tally t) noexcept:
     if <PyObject *>t != Py_None:        # the collector has cleared its trie
-        tally_add(&t.counts, TALLY_BEGUN, 1)
+        add_to(t, BEGUN, 1)
 
 
 cdef inline void end_change(Tally t, int64_t items, int64_t filters) noexcept:
     if <PyObject *>t != Py_None:
         if items:
-            tally_add(&t.counts, TALLY_ITEMS, items)
+            add_to(t, ITEMS, items)
         if filters:
-            tally_add(&t.counts, TALLY_FILTERS, filters)
-        tally_add(&t.counts, TALLY_DONE, 1)
+            add_to(t, FILTERS, filters)
+        add_to(t, DONE, 1)
 
 
 cdef void end_with_doubts(Tally t, int64_t items, int64_t filters, int64_t doubts, int64_t filter_doubts) noexcept
 cdef void end_in_doubt(Tally t) noexcept
+@cython.locals(counts=Counts, done=int64_t)
 cpdef Counts read(Tally t)
+@cython.locals(done=int64_t)
+cdef bint has_changed(Tally t, Counts before) noexcept
+@cython.locals(copy=Tally)
 cpdef Tally taken_over(Tally t, Counts before)
 cdef Counts begin_clear(Tally t)
 cdef void end_clear(Tally t, Counts before, bint cleared) noexcept
+@cython.locals(before=Counts)
 cpdef object known(Tally t, bint filters, object count)
+@cython.locals(before=Counts)
 cpdef object exact(Tally t, object count)
+@cython.locals(number=int64_t, more=int64_t, less=int64_t, before=Counts)
 cdef object counted(Tally t, bint filters, object count)

@@ -10,49 +10,41 @@ counts the content once (`known`).
 
 The counts are no slots: they decide nothing, and no answer but a number depends on them. If each change wrote to one
 slot more, all changes would depend on one another, and the explorer could leave out no schedule. So it explores a
-length that counts; the other one (`exact`) rests on the argument given there, and on tests with threads. This is the
-interpreted text; the compiled body is `_tally.pyx`.
+length that counts; the other one (`exact`) rests on the argument given there, and on tests with threads.
 """
 
 from __future__ import annotations
 
+try:
+    import cython
+except ModuleNotFoundError:
+    from ctrie import _cython as cython
+
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
-
-TELLS = True  # False where schedules are explored: slots are taken back after an execution, and counts are not
-ZERO = (0,) * 6
-BEGUN, DONE, ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS = range(6)
 
 
 class Tally:
     """How many things are in a trie."""
 
-    __slots__ = ("_cells", "_own")
+    if cython.compiled:
 
-    def __init__(self) -> None:
-        self._cells: list[list[int]] = []
-        self._own = threading.local()
+        def __dealloc__(self) -> None:
+            free_counts(self)  # noqa: F821 (of _tally.pxd)
+    else:
+        __slots__ = ("cells", "own")
+        cells: list[list[int]]  # the counts of each thread
+        own: threading.local
 
-    def add(self, *counts: int) -> None:
-        """Add to the counts in the place of this thread."""
-        cell = getattr(self._own, "cell", None)
-        if cell is None:
-            cell = list(ZERO)
-            self._cells.append(cell)  # first: were there no memory for it, what this thread counts would never be read
-            self._own.cell = cell
-        for count in (ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS, BEGUN, DONE):
-            cell[count] += counts[count]
-
-    def sum(self, count: int) -> int:
-        """Return one of the counts."""
-        return sum(cell[count] for cell in list(self._cells))
+        def __init__(self) -> None:
+            self.cells, self.own = [], threading.local()
 
 
-class Counts(NamedTuple):
+class Counts:
     """What a tally said: how many changes had begun, and how many of these were not done; items and filters; and the
     doubts about each."""
 
+    __slots__ = ("begun", "doubts", "filter_doubts", "filters", "items", "pending")
     begun: int
     pending: int
     items: int
@@ -61,38 +53,64 @@ class Counts(NamedTuple):
     filter_doubts: int
 
 
-def begin_change(t: Tally) -> None:
-    """A change begins, which may be committed any time from now on."""
-    t.add(1, 0, 0, 0, 0, 0)
+if not cython.compiled:  # the C bodies are in _tally.pxd
+    TELLS = True  # False where schedules are explored: slots are taken back after an execution, and counts are not
+    BEGUN, DONE, ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS = range(6)
 
+    def add_to(t: Tally, count: int, more: int) -> None:
+        """Add to one of the counts, in the place of this thread."""
+        cell = getattr(t.own, "cell", None)
+        if cell is None:
+            cell = [0] * 6
+            t.cells.append(cell)  # first: were there no memory for it, what this thread counts would never be read
+            t.own.cell = cell
+        cell[count] += more
 
-def end_change(t: Tally, items: int, filters: int) -> None:
-    """A change has been made, or given up. It has added so many."""
-    t.add(0, 1, items, filters, 0, 0)
+    def sum_of(t: Tally, count: int) -> int:
+        """Return one of the counts."""
+        return sum(cell[count] for cell in list(t.cells))
+
+    def begin_change(t: Tally) -> None:
+        """A change begins, which may be committed any time from now on."""
+        add_to(t, BEGUN, 1)
+
+    def end_change(t: Tally, items: int, filters: int) -> None:
+        """A change has been made, or given up. It has added so many."""
+        add_to(t, ITEMS, items)
+        add_to(t, FILTERS, filters)
+        add_to(t, DONE, 1)
 
 
 def end_with_doubts(t: Tally, items: int, filters: int, doubts: int, filter_doubts: int) -> None:
     """The same as `end_change`, and change the numbers of doubts."""
-    t.add(0, 1, items, filters, doubts, filter_doubts)
+    add_to(t, DOUBTS, doubts)
+    add_to(t, FILTER_DOUBTS, filter_doubts)
+    end_change(t, items, filters)
 
 
 def end_in_doubt(t: Tally) -> None:
     """A change has raised: nobody knows whether it was made."""
-    end_with_doubts(t, 0, 0, 1, 1)
+    if t is not None:  # the collector has cleared its trie
+        end_with_doubts(t, 0, 0, 1, 1)
 
 
 def read(t: Tally) -> Counts:
     """Return what a tally says now."""
-    done = t.sum(DONE)  # first, and those begun last
-    items, filters, doubts, filter_doubts = (t.sum(count) for count in (ITEMS, FILTERS, DOUBTS, FILTER_DOUBTS))
-    begun = t.sum(BEGUN)
-    return Counts(begun, begun - done, items, filters, doubts, filter_doubts)
+    counts: Counts = Counts.__new__(Counts)
+    done = sum_of(t, DONE)  # first, and those begun last
+    counts.items = sum_of(t, ITEMS)
+    counts.filters = sum_of(t, FILTERS)
+    counts.doubts = sum_of(t, DOUBTS)
+    counts.filter_doubts = sum_of(t, FILTER_DOUBTS)
+    counts.begun = sum_of(t, BEGUN)
+    counts.pending = counts.begun - done
+    return counts
 
 
 def has_changed(t: Tally, before: Counts) -> bool:
     """Tell whether a change has begun or ended since `before` was read."""
-    done = t.sum(DONE)
-    return t.sum(BEGUN) != before.begun or done != before.begun - before.pending
+    done = sum_of(t, DONE)
+    return sum_of(t, BEGUN) != before.begun or done != before.begun - before.pending
 
 
 def taken_over(t: Tally, before: Counts) -> Tally:
@@ -109,7 +127,11 @@ def taken_over(t: Tally, before: Counts) -> Tally:
 def begin_clear(t: Tally) -> Counts:
     """A `clear` begins. O(1)."""
     begin_change(t)
-    return read(t)
+    try:
+        return read(t)
+    except BaseException:
+        end_change(t, 0, 0)
+        raise
 
 
 def end_clear(t: Tally, before: Counts, cleared: bool) -> None:
@@ -125,6 +147,8 @@ def end_clear(t: Tally, before: Counts, cleared: bool) -> None:
 def known(t: Tally, filters: bool, count: Callable[[], int]) -> int:
     """Return the number of items, or of filters. O(1), unless it is in doubt: then `count` tells it, and if no change
     is in progress meanwhile, it is known from then on."""
+    if t is None:  # the collector has cleared its trie
+        return count()
     before = read(t)
     if (before.filter_doubts if filters else before.doubts) == 0:
         return before.filters if filters else before.items
@@ -137,10 +161,10 @@ def exact(t: Tally, count: Callable[[], int]) -> int:
     Those done are read first, those begun last. If both are as many, then no change was in progress when the last of
     those done was read, nor has one begun before the first of those begun was: in between the content was the same,
     and so were the counts. That is the linearization point."""
-    if not TELLS:
+    if not TELLS or t is None:
         return count()
     before = read(t)
-    if before.pending == 0 == before.doubts:
+    if before.pending == 0 and before.doubts == 0:
         return before.items
     return count() if before.pending else counted(t, False, count)
 

@@ -300,7 +300,7 @@ class TestBuild:
 
     @pytest.mark.compiled
     @pytest.mark.parametrize(
-        "changed", ["ctrie/_tally.pyx", "ctrie/_bulk.pxd", "ctrie/c/slot.h", "ctrie/_compiled{library}"]
+        "changed", ["ctrie/_row.pyx", "ctrie/_bulk.pxd", "ctrie/c/slot.h", "ctrie/_compiled{library}"]
     )
     def test_what_has_changed_is_built_whatever_the_times_of_files_say(self, built: Path, changed: str) -> None:
         path = built / changed.format(library=EXTENSION_SUFFIXES[0])
@@ -316,17 +316,17 @@ class TestBuild:
         assert "Translating" not in done.stdout + done.stderr
         made = [path.relative_to(built / SETUP.GENERATED) for path in (built / SETUP.GENERATED).rglob("*.c")]
         assert sorted(made) == sorted(Path(source).with_suffix(".c") for source in SETUP.MODULES.values())
-        changed = built / "ctrie" / "_tally.pyx"
+        changed = built / "ctrie" / "_row.pyx"
         changed.write_bytes(changed.read_bytes() + b" ")
-        (built / SETUP.GENERATED / "ctrie" / "_tally.translated").unlink()
+        (built / SETUP.GENERATED / "ctrie" / "_row.translated").unlink()
         text = self.translated(built)
         done = self.build(built, CC="false")
-        assert re.findall("Translating (.*)", done.stdout) == ["ctrie/_tally.pyx"]
+        assert re.findall("Translating (.*)", done.stdout) == ["ctrie/_row.pyx"]
         assert self.translated(built) == text  # as together with all others
 
     def translated(self, built: Path) -> str:
         """The C of a module, without the lines of its source, which are comments, and without where Cython is."""
-        text = (built / SETUP.GENERATED / "ctrie" / "_tally.c").read_text("utf-8")
+        text = (built / SETUP.GENERATED / "ctrie" / "_row.c").read_text("utf-8")
         return re.sub(r"^ \*.*\n|[^\s\"]*/Cython/Includes/", "", text, flags=re.MULTILINE)
 
     @pytest.mark.compiled
