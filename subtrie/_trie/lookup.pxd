@@ -8,19 +8,17 @@ from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, Root, hash_of, rdcss_read_root, root_of
 from subtrie._trie.branch cimport Branch, Chain, next_of
-from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.match.plan cimport Matchable, Plan, plan_of, put_words
 from subtrie._trie.match.walk cimport Traversal, begins_branch, is_part, length_of, text_in, word_at
-from subtrie._trie.packed_key cimport characters, words_followed_in
+from subtrie._trie.packed_key cimport characters
 from subtrie._trie.words cimport word, word_end
 
 ctypedef const word *a_word
+ctypedef Traversal *a_traversal
 
 
-@cython.locals(
-    inode=Borrowed, depth=Py_ssize_t, lev=int, hash=uint64_t, main=Borrowed, flag=uint64_t, child=Borrowed,
-    taken=Py_ssize_t, found=Branch
-)
-cdef Branch find_branch(Matchable trie, tuple words, tuple hashes, str separator)
+@cython.locals(given=Traversal, t=a_traversal, branch=Branch, root=Root)
+cdef Branch find_branch(Matchable trie, tuple words, tuple hashes)
 @cython.locals(
     inode=Borrowed, depth=Py_ssize_t, hash=uint64_t, main=Borrowed, flag=uint64_t, child=Borrowed, word=a_word,
     found=Branch

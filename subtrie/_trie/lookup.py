@@ -20,7 +20,7 @@ if not cython.compiled:
     from ctrie._nodes import INode, Root, hash_of, rdcss_read_root, root_of
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Branch, Chain, next_of
-    from subtrie._trie.match.plan import Matchable
+    from subtrie._trie.match.plan import Matchable, Plan, plan_of, put_words
     from subtrie._trie.match.walk import (
         Traversal,
         address,
@@ -31,64 +31,30 @@ if not cython.compiled:
         word_at,
         word_end,
     )
-    from subtrie._trie.packed_key import words_followed_in
 else:
     from cython import address
 
 from subtrie._trie.queries.listing import branch_at
 
 
-def find_branch(trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], separator: str) -> Branch | None:
-    """Return the branch where these words end, or None; not for the exact layout, whose texts may be several words.
-    Linearizes at the last read of a main node, or just before that node was cut off. Progress: it restarts only after
-    it has helped to complete another thread's write or snapshot."""
-    while True:
-        pin()
-        inode = peek(root_of(trie))
-        if not is_exactly(inode, INode):
-            unpin()
-            rdcss_read_root(cython.cast(Root, root_of(trie)))
-            continue
-        depth = lev = 0
-        hash = hashes[0]
-        while True:
-            main = peek(inode)
-            if peek(main) is not borrow(None):
-                # A GCAS is pending here: complete it, and start again.
-                help_pending(cython.cast(Root, root_of(trie)), inode, main)
-                break
-            if not is_exactly(main, CNode):  # a tomb, or words with one hash
-                unpin()
-                return branch_at(cython.cast(Root, root_of(trie)), words, hashes, separator)  # type: ignore[no-any-return]
-            flag = flag_at(hash, lev)
-            if not bitmap_of(main) & flag:
-                unpin()
-                return None
-            child = child_at(main, popcount(bitmap_of(main) & (flag - 1)))
-            if is_exactly(child, INode):
-                inode = child
-                lev += W
-                continue
-            taken = words_followed_in(child, words, depth, separator) if hash_of(child) == hash else 0
-            if taken <= 0:
-                unpin()
-                return None
-            depth += taken
-            if depth == len(words):
-                found: Branch = borrowed(child)
-                unpin()
-                return found
-            inode = next_of(child)
-            if inode is borrow(None):
-                unpin()
-                return None
-            lev = 0
-            hash = hashes[depth]
+def find_branch(trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> Branch | None:
+    """Return the branch where these words end, or None; not for the exact layout, whose texts may be several words."""
+    if not cython.compiled:
+        given = Traversal()
+    t = address(given)
+    put_words(t, plan_of(trie), words, hashes)
+    if t.size:
+        branch = find_in_place(trie, t)
+        if t.size:
+            return branch
+    root = cython.cast(Root, root_of(trie))
+    return branch_at(root, words, hashes, cython.cast(Plan, plan_of(trie)).separator)  # type: ignore[no-any-return]
 
 
 def find_in_place(trie: Matchable, t: Traversal) -> Branch | None:
     """The same for the words of a filter in `t`. Size 0 afterwards: this has not been decided, and is to be asked of
-    `find_branch`."""
+    `find_branch`. Linearizes at the last read of a main node, or just before that node was cut off. Progress: it
+    restarts only after it has helped to complete another thread's write or snapshot."""
     while True:
         pin()
         inode = peek(root_of(trie))
@@ -102,9 +68,10 @@ def find_in_place(trie: Matchable, t: Traversal) -> Branch | None:
         while True:
             main = peek(inode)
             if peek(main) is not borrow(None):
+                # A GCAS is pending here: complete it, and start again.
                 help_pending(cython.cast(Root, root_of(trie)), inode, main)
                 break
-            if not is_exactly(main, CNode):
+            if not is_exactly(main, CNode):  # a tomb, or words with one hash
                 unpin()
                 t.size = 0
                 return None

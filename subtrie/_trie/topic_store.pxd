@@ -10,9 +10,10 @@ from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
 from ctrie._tally cimport Tally, begin_clear, end_clear, exact, known, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root
-from subtrie._trie.lookup cimport find_branch
+from subtrie._trie.lookup cimport a_traversal, find_branch, find_in_place
 from subtrie._trie.match.plan cimport Matchable, Plan, path_by
-from subtrie._trie.match.topic_rules cimport TopicRules, topic_path
+from subtrie._trie.match.topic_rules cimport TopicRules, topic_in_place, topic_path
+from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.queries.topics_matching cimport topics_along
 from subtrie._trie.topic_edits cimport put_topic, take_topic
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
@@ -36,7 +37,7 @@ cdef class TopicStore(Matchable):
     cdef object _writable(self)
     cdef bint _is_there(self, object entry) except -1
     cdef object _make_room(self)
-    @cython.locals(words=tuple, hashes=tuple, branch=Branch)
+    @cython.locals(topic_words=Traversal, t=a_traversal, words=tuple, hashes=tuple, branch=Branch)
     cdef object _found(self, object topic)
     cdef tuple _path(self, object topic)
     @cython.locals(other=TopicStore)

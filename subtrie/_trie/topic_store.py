@@ -23,13 +23,16 @@ if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._tally import Tally, begin_clear, end_clear, exact, known, read, taken_over
     from subtrie._trie.frozen import frozen_root
-    from subtrie._trie.lookup import find_branch
+    from subtrie._trie.lookup import find_branch, find_in_place
     from subtrie._trie.match.plan import Matchable, Plan, path_by
-    from subtrie._trie.match.topic_rules import TopicRules, topic_path
+    from subtrie._trie.match.topic_rules import TopicRules, topic_in_place, topic_path
+    from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.queries.topics_matching import topics_along
     from subtrie._trie.topic_edits import put_topic, take_topic
     from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
 else:
+    from cython import address
+
     from subtrie._trie.match.plan import word_hash
 
 from ctrie import AtomicReference
@@ -646,8 +649,14 @@ class TopicStore(Matchable):
 
     def _found(self, topic: Any) -> Any:
         """Return the entry of a topic, or None."""
-        words, hashes = self._path(topic)
-        branch = find_branch(self, words, hashes, self._plan.separator)
+        if not cython.compiled:
+            topic_words = Traversal()
+        t = address(topic_words)
+        in_place = topic_in_place(t, cython.cast(TopicRules, rules_of(self)), topic)
+        branch = find_in_place(self, t) if in_place else None
+        if t.size == 0:
+            words, hashes = self._path(topic)
+            branch = find_branch(self, words, hashes)
         return None if branch is None else branch.value
 
     def _path(self, topic: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:

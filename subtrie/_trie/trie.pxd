@@ -18,10 +18,8 @@ from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.plan cimport Plan, filter_path, plan_of, split_filter_in_place
 from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport new_index
-from subtrie._trie.lookup cimport find_branch, find_in_place
+from subtrie._trie.lookup cimport a_traversal, find_branch, find_in_place
 from subtrie._trie.subscribers cimport Sole, subscriber_hash
-
-ctypedef Traversal *Walk
 
 
 cdef class SubscriptionTrie(Changeable):
@@ -31,7 +29,7 @@ cdef class SubscriptionTrie(Changeable):
     cdef Root _present(self)
     @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
     cdef tuple _audience_of(self, object filter)
-    @cython.locals(filter_words=Traversal, t=Walk, hash=uint64_t, branch=Branch)
+    @cython.locals(filter_words=Traversal, t=a_traversal, hash=uint64_t, branch=Branch)
     cdef bint _has(self, object filter, object subscriber) except -1
     cdef bint _is_among(self, Branch branch, object group, object subscriber, uint64_t hash) except -1
     @cython.locals(other=SubscriptionTrie)

@@ -726,7 +726,7 @@ class SubscriptionTrie(Changeable):
             path, hashes = exact_path(self.dialect, words, hashes, word_hash)
             branch = branch_at(frozen_root(self), path, hashes, self._plan.separator)
         else:
-            branch = find_branch(self, words, hashes, self._plan.separator)
+            branch = find_branch(self, words, hashes)
         return None if branch is None else subscribers_of(branch), words, group
 
     def _has(self, filter: str, subscriber: Any) -> bool:

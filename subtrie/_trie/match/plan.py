@@ -30,6 +30,7 @@ __all__ = [
     "plan_of",
     "prepare_whole",
     "put_query",
+    "put_words",
     "query_again",
     "query_of",
     "remembers",
@@ -184,6 +185,13 @@ def prepare_whole(t: Traversal, plan: Plan, topic: str) -> bool:
     t.whole = Word(topic, word_hash(topic))
     t.separator = plan.separator
     return True
+
+
+def put_words(t: Traversal, plan: Plan, words: tuple[str, ...], hashes: tuple[int, ...]) -> None:
+    """Put words into `t`, to be looked up. Size 0: they cannot be."""
+    t.words = [*map(Word, words, hashes)] if plan.in_place and len(words) <= MOST_WORDS else []
+    t.size = len(t.words)
+    t.separator = plan.separator
 
 
 def put_query(t: Traversal, plan: Plan, query: Query) -> None:

@@ -2,9 +2,9 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from ctrie._native cimport Borrowed, borrowed
-from subtrie._trie.match.plan cimport Plan, path_by
-from subtrie._trie.match.walk cimport item_of, size_of
+from ctrie._native cimport Borrowed, borrow, borrowed
+from subtrie._trie.match.plan cimport Plan, path_by, split_in_place
+from subtrie._trie.match.walk cimport Traversal, item_of, size_of
 
 
 cdef class TopicRules:
@@ -23,5 +23,7 @@ cdef inline Borrowed suspect_of(TopicRules rules) noexcept:
 
 @cython.locals(rules=TopicRules)
 cdef TopicRules _new_rules(object dialect, Plan literal, tuple suspect)
+cdef bint topic_in_place(Traversal *t, TopicRules rules, object topic) except -1
 @cython.locals(suspect=Borrowed, i=Py_ssize_t)
+cdef bint _is_suspect(TopicRules rules, str text) except -1
 cdef tuple topic_path(TopicRules rules, object topic)

@@ -16,9 +16,9 @@ from operator import attrgetter
 from typing import Any
 
 if not cython.compiled:
-    from ctrie._slot import borrowed
-    from subtrie._trie.match.plan import Plan, path_by
-    from subtrie._trie.match.walk import item_of, size_of
+    from ctrie._slot import borrow, borrowed
+    from subtrie._trie.match.plan import Plan, path_by, split_in_place
+    from subtrie._trie.match.walk import Traversal, item_of, size_of
 
 from subtrie._frozen import replaced
 from subtrie.dialects import Dialect, plain_text
@@ -71,15 +71,26 @@ def _new_rules(dialect: Dialect, literal: Plan, suspect: tuple[str, ...]) -> Top
     return rules
 
 
+def topic_in_place(t: Traversal, rules: TopicRules, topic: Any) -> bool:
+    """Put the words of a topic into `t`, to be looked up. False, and size 0: `topic_path` has to look at it."""
+    t.size = 0
+    return type(topic) is str and not _is_suspect(rules, topic) and split_in_place(t, literal_of(rules), borrow(topic))
+
+
+def _is_suspect(rules: TopicRules, text: str) -> bool:
+    suspect = suspect_of(rules)
+    for i in range(size_of(suspect)):  # noqa: SIM110 (a generator holds nothing that is borrowed)
+        if borrowed(item_of(suspect, i)) in text:
+            return True
+    return False
+
+
 def topic_path(rules: TopicRules, topic: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the words of a topic, never none (reading.py on the filter of no words), and their hashes. TopicError if
     it is not a topic, TypeError if it is not a str."""
     text = topic if type(topic) is str else plain_text(topic, "topic")
-    suspect = suspect_of(rules)
-    for i in range(size_of(suspect)):
-        if borrowed(item_of(suspect, i)) in text:
-            rules.dialect.split_topic(text)
-            break
+    if _is_suspect(rules, text):
+        rules.dialect.split_topic(text)
     try:
         return path_by(cython.cast(Plan, literal_of(rules)), text)
     except TopicError:
