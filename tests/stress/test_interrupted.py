@@ -50,11 +50,14 @@ print([each.name for each in threads])
 def test_nothing_is_left(mode: str, when: int, tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(PROGRAM.replace("WHEN", str(when)).replace("MODE", repr(mode)))
-    running = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    assert running.stdout.readline() == "now\n"
-    running.send_signal(signal.SIGINT)
-    told, _ = running.communicate(timeout=60)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "now\n"
+        running.send_signal(signal.SIGINT)
+        try:
+            told, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()  # nothing, if it has ended
     assert told == "[]\n"
 
 
