@@ -18,7 +18,7 @@ from snapshot.build import USED, Building, from_arrow, staying_objects
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
-from snapshot.paths import Path, Place, parquet_files, place_of, replaced_whole
+from snapshot.paths import Location, Path, location_of, parquet_files, replaced_whole
 from snapshot.storing import Kinds, Storing
 from snapshot.text_columns import TEXTS, pieces, text_in
 from snapshot.texts import Key, SubscriberKeys
@@ -130,7 +130,7 @@ def _written(path: Path) -> Iterator[_Written]:
     """Write a file, which appears at the end if there was no error."""
     pq = extra("pyarrow.parquet")
     with (
-        replaced_whole(place_of(path)) as stream,
+        replaced_whole(location_of(path)) as stream,
         pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
         yield _Written(writer)
@@ -239,15 +239,15 @@ def load(
 
 def load_set(path: Path, *, dialect: Dialect | None = None) -> tuple[SubscriptionTrie, Limits | None]:
     """The same, as a trie also if the rows are those of a topic store, and that store's limits."""
-    place = place_of(path)
-    with _naming(place), staying_objects():
-        paths = parquet_files(place)
+    location = location_of(path)
+    with _naming(location), staying_objects():
+        paths = parquet_files(location)
         if len(paths) == 1:
-            with _opened(place, paths[0]) as file:
+            with _opened(location, paths[0]) as file:
                 if not {METADATA_KEY, DIGEST_KEY}.isdisjoint(file.metadata.metadata or {}):
                     return _loaded(file, dialect)
-                _refuse_hidden_metadata(place, paths[0], file)
-        return from_arrow(_stream(place, paths), dialect), None
+                _refuse_hidden_metadata(location, paths[0], file)
+        return from_arrow(_stream(location, paths), dialect), None
 
 
 def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limits | None]:
@@ -279,13 +279,13 @@ def _metadata(file: Any) -> tuple[bytes, bytes]:
     return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
 
 
-def _refuse_hidden_metadata(place: Place, path: str, file: Any) -> None:
+def _refuse_hidden_metadata(location: Location, path: str, file: Any) -> None:
     """Refuse a file whose metadata are hidden by damage: it would be read as one without, and all values as texts.
 
     One changed bit in the footer's structure can hide them. It leaves the bytes of at least one of the keys intact.
     """
     footer, ending = file.metadata.serialized_size, 8  # a length and a mark end a Parquet file
-    with place.files.open_input_file(path) as content:
+    with location.files.open_input_file(path) as content:
         content.seek(content.size() - ending - footer)
         text = content.read(footer)
     if METADATA_KEY in text or DIGEST_KEY in text:
@@ -293,9 +293,9 @@ def _refuse_hidden_metadata(place: Place, path: str, file: Any) -> None:
 
 
 @contextmanager
-def _opened(place: Place, path: str) -> Iterator[Any]:
+def _opened(location: Location, path: str) -> Iterator[Any]:
     pq = extra("pyarrow.parquet")
-    with place.files.open_input_file(path) as content:
+    with location.files.open_input_file(path) as content:
         metadata = pq.read_metadata(content)
         options = {"page_checksum_verification": True, "metadata": metadata, "read_dictionary": _texts_of(metadata)}
         with pq.ParquetFile(content, **options) as file:
@@ -317,23 +317,23 @@ def _batches(file: Any) -> Iterator[Any]:
         yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=there)
 
 
-def _stream(place: Place, paths: list[str]) -> Any:
+def _stream(location: Location, paths: list[str]) -> Any:
     """A reader of the rows of several files, with the columns of the first."""
     pa = extra("pyarrow")
-    with _opened(place, paths[0]) as file:
+    with _opened(location, paths[0]) as file:
         first = file.schema_arrow
     there = [first.field(name) for name in USED if name in first.names]
-    return pa.RecordBatchReader.from_batches(pa.schema(there), _rows(place, paths))
+    return pa.RecordBatchReader.from_batches(pa.schema(there), _rows(location, paths))
 
 
-def _rows(place: Place, paths: list[str]) -> Iterator[Any]:
+def _rows(location: Location, paths: list[str]) -> Iterator[Any]:
     for path in paths:
-        with _opened(place, path) as file:
+        with _opened(location, path) as file:
             yield from _batches(file)
 
 
 @contextmanager
-def _naming(place: Place) -> Iterator[None]:
+def _naming(location: Location) -> Iterator[None]:
     """Turn pyarrow's errors about a file that it cannot read, which have many classes, into a ValueError."""
     try:
         yield
@@ -343,6 +343,6 @@ def _naming(place: Place) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
         raise ValueError(
-            f"{place.name} is not a subscription set written by snapshot.write, "
+            f"{location.name} is not a subscription set written by snapshot.write, "
             f"or not by this version of it, or is damaged: {error}"
         ) from error

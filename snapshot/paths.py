@@ -26,7 +26,7 @@ S3 = ("s3", "s3a", "s3n")
 """Schemes of S3."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A file system of pyarrow, a path in it, and the name that the caller gave."""
 
     files: Any
@@ -38,7 +38,7 @@ class Place(NamedTuple):
         return bool(self.files.get_file_info(self.path).type == extra("pyarrow.fs").FileType.Directory)
 
 
-def place_of(path: Path) -> Place:
+def location_of(path: Path) -> Location:
     """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
 
     Raises:
@@ -47,13 +47,13 @@ def place_of(path: Path) -> Place:
     fs = extra("pyarrow.fs")
     name = os.fspath(path)
     if "://" not in name:
-        return Place(fs.LocalFileSystem(), name, name)
+        return Location(fs.LocalFileSystem(), name, name)
     scheme, _, rest = name.partition("://")
     try:
         files, inside = fs.FileSystem.from_uri(f"s3://{rest}" if scheme in S3 else name)
     except extra("pyarrow").ArrowInvalid as unknown:
         files, inside = _by_fsspec(name, unknown)
-    return Place(files, inside, name)
+    return Location(files, inside, name)
 
 
 def _by_fsspec(name: str, unknown: Exception) -> tuple[Any, str]:
@@ -72,29 +72,31 @@ def _by_fsspec(name: str, unknown: Exception) -> tuple[Any, str]:
 
 
 @contextmanager
-def replaced_whole(place: Place) -> Iterator[Any]:
-    """Open a stream to a new file, which appears at `place` when it is complete, and not at all if that fails.
+def replaced_whole(location: Location) -> Iterator[Any]:
+    """Open a stream to a new file, which appears at `location` when it is complete, and not at all if that fails.
 
     Until then it has another name in the same folder, which begins with a dot, so Spark and others ignore it. A local
     file is on the disk before it gets its name.
 
     Raises:
-        IsADirectoryError: the place is a folder.
+        IsADirectoryError: the location is a folder.
         OSError: the file cannot be written.
     """
-    folder, slash, name = place.path.rpartition("/")
-    if name in ("", ".", "..") or place.is_folder():
-        raise IsADirectoryError(errno.EISDIR, "a folder; name a file in it, such as subscriptions.parquet", place.name)
+    folder, slash, name = location.path.rpartition("/")
+    if name in ("", ".", "..") or location.is_folder():
+        raise IsADirectoryError(
+            errno.EISDIR, "a folder; name a file in it, such as subscriptions.parquet", location.name
+        )
     unfinished = f"{folder}{slash}.{name}.{uuid.uuid4().hex}"
-    is_local = isinstance(place.files, extra("pyarrow.fs").LocalFileSystem)
+    is_local = isinstance(location.files, extra("pyarrow.fs").LocalFileSystem)
     try:
-        with place.files.open_output_stream(unfinished) as stream:
+        with location.files.open_output_stream(unfinished) as stream:
             yield stream
         if is_local:
             _flush(unfinished)
-        place.files.move(unfinished, place.path)
+        location.files.move(unfinished, location.path)
     except BaseException:
-        _remove(place.files, unfinished)
+        _remove(location.files, unfinished)
         raise
 
 
@@ -114,7 +116,7 @@ def _remove(files: Any, path: str) -> None:
         return
 
 
-def parquet_files(place: Place) -> list[str]:
+def parquet_files(location: Location) -> list[str]:
     """The path of a Parquet file, or the sorted paths of those in a folder and below, without hidden ones.
 
     Raises:
@@ -122,15 +124,15 @@ def parquet_files(place: Place) -> list[str]:
         IsADirectoryError: it holds several instants.
     """
     fs = extra("pyarrow.fs")
-    if not place.is_folder():
-        return [place.path]
-    found = place.files.get_file_info(fs.FileSelector(place.path, recursive=True))
-    if any(PUBLISHED in each.path[len(place.path) :].split("/") for each in found):
+    if not location.is_folder():
+        return [location.path]
+    found = location.files.get_file_info(fs.FileSelector(location.path, recursive=True))
+    if any(PUBLISHED in each.path[len(location.path) :].split("/") for each in found):
         why = "a published directory holds many instants; snapshot.restore(path) gives the newest, or another version"
-        raise IsADirectoryError(errno.EISDIR, why, place.name)
-    kept = [each.path for each in found if each.type == fs.FileType.File and _is_data(each.path[len(place.path) :])]
+        raise IsADirectoryError(errno.EISDIR, why, location.name)
+    kept = [each.path for each in found if each.type == fs.FileType.File and _is_data(each.path[len(location.path) :])]
     if not kept:
-        raise FileNotFoundError(errno.ENOENT, "no Parquet files in the folder", place.name)
+        raise FileNotFoundError(errno.ENOENT, "no Parquet files in the folder", location.name)
     return sorted(kept)
 
 

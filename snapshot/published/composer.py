@@ -14,7 +14,7 @@ from snapshot.published.feed import Written, write_feed
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_name
 from snapshot.published.restoring import lost, rebuild
-from snapshot.published.sieve import Place, Refused, Sieve
+from snapshot.published.sieve import Refused, Sieve, SubscriptionKey
 from snapshot.published.store import LocalStore
 from snapshot.storing import Kinds, Storing
 from subtrie import SubscriptionTrie
@@ -57,7 +57,7 @@ class Composition(NamedTuple):
 
     fields: dict[str, Any] | None
     trial: Trial | None
-    refused: dict[Place, Refused]
+    refused: dict[SubscriptionKey, Refused]
 
 
 class Composer:
@@ -77,7 +77,12 @@ class Composer:
         self._strict = strict
 
     def compose(
-        self, cut: Cut, number: int, last: Published | None, ledger: Ledger | None, refused: Mapping[Place, Refused]
+        self,
+        cut: Cut,
+        number: int,
+        last: Published | None,
+        ledger: Ledger | None,
+        refused: Mapping[SubscriptionKey, Refused],
     ) -> Composition:
         """Write the files of version `number`. If this fails, no files are left.
 

@@ -14,7 +14,7 @@ from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
 from subtrie.tagged import has_surrogates
 
-Place = tuple[str, str | None, Hashable]
+SubscriptionKey = tuple[str, str | None, Hashable]
 """What names a subscription: its filter, its queue group, its subscriber."""
 
 
@@ -53,7 +53,7 @@ class Sieve:
     def __init__(
         self,
         raw: Callable[[], Iterator[Changed]],
-        before: Mapping[Place, Refused],
+        before: Mapping[SubscriptionKey, Refused],
         ledger: Ledger | None,
         *,
         queues: bool,
@@ -64,7 +64,7 @@ class Sieve:
         self._ledger = ledger
         self._queues = queues
         self._owners: Mapping[str, Hashable] | None = None
-        self._uncounted: set[Place] = set()
+        self._uncounted: set[SubscriptionKey] = set()
         self.strict = strict
         self.refused = dict(before)
         self.trial = None if ledger is None else ledger.trial(self._effective(), strict=strict)
@@ -99,12 +99,12 @@ class Sieve:
             owners[key] = held.subscriber
             yield Subscription(held.filter, key, held.options)
 
-    def _refuse(self, place: Place, options: Mapping[str, Any], error: Exception) -> None:
+    def _refuse(self, key: SubscriptionKey, options: Mapping[str, Any], error: Exception) -> None:
         """Set a subscription aside. Its subscriber does not get the key for it."""
-        if self.trial is not None and place not in self._uncounted and place[2] not in self.trial.lacking:
-            self._uncounted.add(place)
-            self.trial.moved[place[2]] -= 1
-        self.refused[place] = Refused(place[0], place[2], options, f"{type(error).__name__}: {error}")
+        if self.trial is not None and key not in self._uncounted and key[2] not in self.trial.lacking:
+            self._uncounted.add(key)
+            self.trial.moved[key[2]] -= 1
+        self.refused[key] = Refused(key[0], key[2], options, f"{type(error).__name__}: {error}")
 
     def stored(self, storing: Storing) -> Iterator[Changed]:
         """The changes, with the texts that are stored instead of subscribers and options. Deletes come first if an
@@ -118,11 +118,11 @@ class Sieve:
             deletes = (change for change in self._effective() if change.after is None)
             passes = [deletes, (change for change in self._effective() if change.after is not None)]
         for change in itertools.chain.from_iterable(passes):
-            place, texts = self._place(change), None
+            key, texts = self._key_of(change), None
             if change.after is not None:
-                texts = self._texts(storing, place, change.subscriber, change.after)
+                texts = self._texts(storing, key, change.subscriber, change.after)
             if texts is not None or change.after is None:
-                self.refused.pop(place, None)
+                self.refused.pop(key, None)
             if texts is None and change.before is None:
                 continue
             subscriber, after = texts or (self._subscriber(storing, change.subscriber), None)
@@ -137,10 +137,10 @@ class Sieve:
                 storing.decide([held])
                 undecided = False
             queue = held.options.get("queue") if self._queues else None
-            place = (held.filter, queue, held.subscriber)
-            if place in self.refused:
+            key = (held.filter, queue, held.subscriber)
+            if key in self.refused:
                 continue
-            texts = self._texts(storing, place, held.subscriber, held.options)
+            texts = self._texts(storing, key, held.subscriber, held.options)
             if texts is not None:
                 yield held.filter, *texts
 
@@ -148,31 +148,31 @@ class Sieve:
         """The changes from what was published: of subscriptions that were set aside, nothing was. Those that could not
         have their key come again, since another subscriber may have left it."""
         ledger = self._ledger
-        again = {place: one for place, one in self._before.items() if ledger is not None and ledger.lacks(place[2])}
+        again = {key: one for key, one in self._before.items() if ledger is not None and ledger.lacks(key[2])}
         for change in self._raw():
-            place = self._place(change)
-            again.pop(place, None)
-            if place not in self._before:
+            key = self._key_of(change)
+            again.pop(key, None)
+            if key not in self._before:
                 yield change
             elif change.after is None:
-                self.refused.pop(place, None)
+                self.refused.pop(key, None)
             else:
                 yield change._replace(before=None)
         for (filter, group, subscriber), one in again.items():
             yield Changed(filter, group, subscriber, None, one.options)
 
-    def _place(self, change: Changed) -> Place:
+    def _key_of(self, change: Changed) -> SubscriptionKey:
         subscriber = change.subscriber
         if self._owners is not None:
             subscriber = self._owners.get(subscriber, subscriber)
         return change.filter, change.group if self._queues else None, subscriber
 
     def _texts(
-        self, storing: Storing, place: Place, subscriber: Hashable, options: Mapping[str, Any]
+        self, storing: Storing, key: SubscriptionKey, subscriber: Hashable, options: Mapping[str, Any]
     ) -> tuple[str, dict[str, str | None]] | None:
         """The texts of a subscriber and of options; None if the subscription cannot be stored."""
         try:
-            if has_surrogates(place[0]):
+            if has_surrogates(key[0]):
                 raise ValueError("the filter cannot be encoded as UTF-8")
             return self._subscriber(storing, subscriber), storing.options(options)
         except MemoryError:
@@ -180,7 +180,7 @@ class Sieve:
         except Exception as error:  # whatever a value or a key function does must not stop the others
             if self.strict:
                 raise
-            self._refuse(place, options, error)
+            self._refuse(key, options, error)
             return None
 
     def _subscriber(self, storing: Storing, subscriber: Hashable) -> str:

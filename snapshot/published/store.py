@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from snapshot._extras import extra
-from snapshot.paths import place_of
+from snapshot.paths import location_of
 from snapshot.published.errors import DamagedError
 
 Made = TypeVar("Made")
@@ -247,7 +247,7 @@ class RemoteFiles:
         self._base = base.rstrip("/")
         self._query = mark + query
         self.place = self._base + self._query
-        self._files, path, _ = place_of(self.place)
+        self._files, path, _ = location_of(self.place)
         self._path = path.rstrip("/")
 
     def read(self, name: str, most: int | None = None) -> bytes:

@@ -44,7 +44,7 @@ from snapshot.published.manifest import (
     sealed,
 )
 from snapshot.published.retention import Keep, Retention
-from snapshot.published.sieve import Place, Refused
+from snapshot.published.sieve import Refused, SubscriptionKey
 from snapshot.published.store import LocalStore
 from snapshot.texts import Key
 from snapshot.topics import mirrored
@@ -63,7 +63,7 @@ class _Attempt(NamedTuple):
     text: bytes
     published: Published
     trial: Trial | None
-    refused: Mapping[Place, Refused]
+    refused: Mapping[SubscriptionKey, Refused]
 
 
 class Writer:
@@ -94,7 +94,7 @@ class Writer:
         self._claim, self._desk = claimed.claim, claimed.desk
         self._retention = Retention(keep, claimed.present, self._claim.oldest, removes=claimed.alone)
         self._composer = Composer(self._directory, store, self._claim.epoch, strict=strict)
-        self.refused: Mapping[Place, Refused] = {}
+        self.refused: Mapping[SubscriptionKey, Refused] = {}
         self._key = key
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
@@ -132,7 +132,12 @@ class Writer:
     # ------------------------------------------------------------------------------------------------------- a version
 
     def _attempted(
-        self, cut: Cut, number: int, fields: dict[str, Any], trial: Trial | None, refused: Mapping[Place, Refused]
+        self,
+        cut: Cut,
+        number: int,
+        fields: dict[str, Any],
+        trial: Trial | None,
+        refused: Mapping[SubscriptionKey, Refused],
     ) -> _Attempt:
         """The next version, whose files are written."""
         text, version = sealed(
@@ -275,9 +280,9 @@ class Writer:
             ledger.book(attempt.trial)
         self._ledger = ledger
 
-    def _report(self, before: Mapping[Place, Refused]) -> None:
+    def _report(self, before: Mapping[SubscriptionKey, Refused]) -> None:
         """Log the subscriptions that were set aside in this version, and not before."""
-        new = [one for place, one in self.refused.items() if place not in before]
+        new = [one for key, one in self.refused.items() if key not in before]
         for one in new[:MOST_LOGGED]:
             _log.warning(
                 "%s: a subscription was set aside, since it cannot be stored: filter %.200r, subscriber %.200s: %.300s",

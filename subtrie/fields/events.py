@@ -17,7 +17,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-Place: TypeAlias = tuple[tuple[int, int], ...]  # (number of the list, number of its element), from the outermost on
+PlaceInLists: TypeAlias = tuple[tuple[int, int], ...]
+"""The number of each list, from the outermost on, with the number of its element."""
 
 MOST_LISTS = 100  # of lists in lists, those whose elements are kept apart
 MOST_NESTED = 2_000  # no reader of JSON nests deeper
@@ -31,7 +32,7 @@ class Elements(tuple[Any, ...]):
     True
     """
 
-    places: tuple[Place, ...] | None = None
+    places: tuple[PlaceInLists, ...] | None = None
 
 
 def flattened(message: Mapping[str, Any], *, together: bool = True) -> dict[str, Any]:
@@ -53,9 +54,9 @@ def flattened(message: Mapping[str, Any], *, together: bool = True) -> dict[str,
     if not isinstance(message, Mapping):
         raise TypeError(f"a message is a mapping of field names to values, not {type(message).__name__}")
     flat: dict[str, Any] = {}
-    several: dict[str, list[tuple[Any, Place]]] = {}  # the fields in lists, which `flat` has too: it keeps the order
+    several: dict[str, list[tuple[Any, PlaceInLists]]] = {}  # the fields in lists; `flat` has them, too, in their order
     lists = 0
-    stack: list[tuple[str, Any, Place, int, bool]]
+    stack: list[tuple[str, Any, PlaceInLists, int, bool]]
     stack = [(name, message[name], (), 1, False) for name in reversed(list(message))]
     while stack:
         name, value, place, depth, listed = stack.pop()
@@ -119,8 +120,8 @@ def _ways(criteria: Iterable[Any], message: Mapping[Any, Any]) -> Iterator[list[
 
 
 def _way_holds(criteria: list[Any], message: Mapping[Any, Any]) -> bool:
-    asked: list[list[Place]] = []
-    absent: list[Place] = []
+    asked: list[list[PlaceInLists]] = []
+    absent: list[PlaceInLists] = []
     for criterion in criteria:
         elements = message.get(criterion.name)
         if type(elements) is not Elements or elements.places is None:
@@ -135,7 +136,7 @@ def _way_holds(criteria: list[Any], message: Mapping[Any, Any]) -> bool:
     return _fit(asked, absent)[0]
 
 
-def _fit(asked: list[list[Place]], absent: list[Place]) -> tuple[bool, bool]:
+def _fit(asked: list[list[PlaceInLists]], absent: list[PlaceInLists]) -> tuple[bool, bool]:
     """Return whether there is a place for each asked, so that all of them agree in every list that they share, and
     disagree with every absent one in some list; and whether they can do so with one that is in a list.
 
@@ -143,12 +144,12 @@ def _fit(asked: list[list[Place]], absent: list[Place]) -> tuple[bool, bool]:
     side by side goes with everything: that takes names with points in them."""
     if () in absent:
         return False, False
-    by_list: dict[int, list[list[Place]]] = {}
+    by_list: dict[int, list[list[PlaceInLists]]] = {}
     for places in asked:
         lists = {place[0][0] for place in places if place}
         if len(lists) == 1:
             by_list.setdefault(lists.pop(), []).append(places)
-    apart: dict[int, list[Place]] = {}
+    apart: dict[int, list[PlaceInLists]] = {}
     for place in absent:
         apart.setdefault(place[0][0], []).append(place)
     if not apart.keys() <= by_list.keys():
@@ -162,12 +163,12 @@ def _fit(asked: list[list[Place]], absent: list[Place]) -> tuple[bool, bool]:
     return True, is_in_one
 
 
-def _fit_in_one(group: list[list[Place]], absent: list[Place]) -> bool:
+def _fit_in_one(group: list[list[PlaceInLists]], absent: list[PlaceInLists]) -> bool:
     """Return whether one element of a list has a place for each asked, and what is absent elsewhere only. What has a
     place outside of the list (`()`) need not be in the element, but something has to be."""
     if len(group) == 1 and not absent:
         return True
-    inside: list[dict[int, list[Place]]] = []
+    inside: list[dict[int, list[PlaceInLists]]] = []
     for places in group:
         inside.append({})
         for place in places:
@@ -176,7 +177,7 @@ def _fit_in_one(group: list[list[Place]], absent: list[Place]) -> bool:
     bound = [one.keys() for one, places in zip(inside, group, strict=True) if () not in places]
     elements = set(bound[0]).intersection(*bound[1:]) if bound else set().union(*inside)
     for element in sorted(elements):
-        further: list[list[Place]] = []
+        further: list[list[PlaceInLists]] = []
         is_there = False
         for one, places in zip(inside, group, strict=True):
             if element in one:

@@ -38,7 +38,7 @@ def main(path: str, point: str) -> None:
             die()
         return original(*arguments)
 
-    write_batch, flush, place_of = writer.write_batch, paths._flush, paths.place_of
+    write_batch, flush, location_of = writer.write_batch, paths._flush, paths.location_of
     writer.write_batch = lambda *arguments: batch(write_batch, *arguments)
     paths._flush = lambda *arguments: before("flush", flush, *arguments)
 
@@ -59,7 +59,7 @@ def main(path: str, point: str) -> None:
 
     changed: Any = module
     if point.startswith("move"):
-        changed.place_of = lambda path: place_of(path)._replace(files=Files(place_of(path).files))
+        changed.location_of = lambda path: location_of(path)._replace(files=Files(location_of(path).files))
     columns.BATCH_ROWS = 100
     trie = SubscriptionTrie()
     trie.subscribe_many((f"new.{number}", number) for number in range(ROWS))

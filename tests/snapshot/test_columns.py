@@ -611,7 +611,7 @@ class TestPlaces:
         snapshot.write(trie_of(AMQP, [("a", "s", {})]), path)
         from snapshot import paths
 
-        place = paths.place_of(path)
+        place = paths.location_of(path)
 
         class Full:
             """A file system whose disk is full."""
@@ -624,7 +624,7 @@ class TestPlaces:
                 return place.files.open_output_stream("/dev/full", buffer_size=0)
 
         def fill() -> Iterator[None]:
-            with paths.replaced_whole(paths.Place(Full(), place.path, place.name)) as stream:
+            with paths.replaced_whole(paths.Location(Full(), place.path, place.name)) as stream:
                 stream.write(b"x" * 100_000)
                 yield
 
