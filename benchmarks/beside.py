@@ -28,7 +28,7 @@ from rich.table import Table
 HERE = Path(__file__).resolve().parents[1]
 KEYS = 100_000
 REPEATS = 15
-OPERATIONS = ("match", "has_match", "deliveries", "subscribe and unsubscribe", "get", "set")
+OPERATIONS = ("match", "has_match", "deliveries", "subscribe and unsubscribe", "get", "set", "store get")
 NOT_THERE = "nan"  # an older checkout may lack a call
 
 
@@ -96,7 +96,7 @@ def in_a_process(root: str, load: str, operations: list[str]) -> None:
 
 def _works(filters: list[str], topics: list[str]) -> Iterator[tuple[str, tuple[Callable[[Any], object], list[Any]]]]:
     from ctrie import Ctrie
-    from subtrie import SubscriptionTrie
+    from subtrie import SubscriptionTrie, TopicStore
 
     trie: SubscriptionTrie[int] = SubscriptionTrie()
     for number, filter in enumerate(filters):
@@ -115,6 +115,9 @@ def _works(filters: list[str], topics: list[str]) -> Iterator[tuple[str, tuple[C
     keys = list(range(0, KEYS, 3))
     yield "get", (m.__getitem__, keys)
     yield "set", (lambda key: m.__setitem__(key, key), keys)
+    store: TopicStore[int] = TopicStore()
+    store.update(dict.fromkeys(topics, 0))
+    yield "store get", (store.__getitem__, topics)
 
 
 def _timed(call: Callable[[Any], object], arguments: Iterable[Any]) -> float:
