@@ -36,10 +36,8 @@ cdef inline Borrowed next_of(Borrowed branch) noexcept nogil:
     return <PyObject *>(<Branch>branch).next
 
 
-@cython.locals(kind=object, entry=Entry)
-cdef Branch blank_branch(bint long, object subscribers, INode next)
-@cython.locals(entry=Entry)
-cdef Branch filled_branch(Branch branch, uint64_t hash, object subscribers, INode next)
+@cython.locals(entry=Entry, branch=Branch)
+cdef Branch branch_of(bint long, uint64_t hash, object subscribers, INode next)
 @cython.locals(branch=Branch)
 cdef Branch lone_branch(bint long, uint64_t hash, object subscriber, uint64_t subscriber_hash, dict options)
 @cython.locals(branch=Branch)
@@ -59,7 +57,6 @@ cdef class FilterEdit(Edit):
     cdef tuple hashes
     cdef object group
     cdef Py_ssize_t attempts
-    cdef bint applied
     cdef bint crossed
     cdef bint crossed_group
     cdef Py_ssize_t depth

@@ -75,10 +75,9 @@ class Branch(TextNode):
             return changed_branch(self, subscribers_of(self), _level_of(last, edit.inode.gen))
         filter_edit: FilterEdit = edit  # type: ignore[assignment]
         branch: Branch = last  # type: ignore[assignment]
-        joined = filter_edit.separator.join((self.key, branch.key))
-        chain = blank_branch(True, subscribers_of(branch), branch.next)
-        set_key(chain, joined)
-        return filled_branch(chain, self.hash, subscribers_of(branch), branch.next)
+        chain = branch_of(True, self.hash, subscribers_of(branch), branch.next)
+        set_key(chain, filter_edit.separator.join((self.key, branch.key)))
+        return chain
 
 
 class Chain(Branch):
@@ -98,25 +97,21 @@ if not cython.compiled:  # views of borrowed branches; the compiled ones (branch
     next_of = attrgetter("next")
 
 
-def blank_branch(long: bool, subscribers: Any, next: INode | None) -> Branch:
-    """Make an empty branch of one word or, if `long`, of several, for `filled_branch` with the same arguments."""
-    kind = Chain if long else Branch
-    if next is None and isinstance(subscribers, Entry):
-        entry: Entry = subscribers
-        return new_leaf(kind, entry.key, may_be_tracked(entry.options))  # type: ignore[no-any-return]
-    return new_leaf(kind, subscribers, next)  # type: ignore[no-any-return]
-
-
-def filled_branch(branch: Branch, hash: int, subscribers: Any, next: INode | None) -> Branch:
+def branch_of(long: bool, hash: int, subscribers: Any, next: INode | None) -> Branch:
+    """Make a branch without words yet, of one word or, if `long`, of several. `hash` belongs to the first word."""
+    entry: Entry | None = subscribers if isinstance(subscribers, Entry) else None
+    branch: Branch
+    if entry is not None and next is None:
+        branch = new_leaf(Chain if long else Branch, entry.key, may_be_tracked(entry.options))
+    else:
+        branch = new_leaf(Chain if long else Branch, subscribers, next)
     branch.hash = hash
     branch.value = subscribers
     branch.alone = 0
     branch.next = next
-    if isinstance(subscribers, Entry):
-        entry: Entry = subscribers
-        if entry.hash != 0:
-            branch.value = entry.key if entry.options is None else new_sole(entry.key, entry.options)
-            branch.alone = entry.hash
+    if entry is not None and entry.hash != 0:
+        branch.value = entry.key if entry.options is None else new_sole(entry.key, entry.options)
+        branch.alone = entry.hash
     return branch
 
 
@@ -142,16 +137,16 @@ def is_wanted(branch: Branch) -> bool:
 
 def new_branch(words: tuple[str, ...], separator: str, hash: int, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch of one word or more. `hash` belongs to the first word."""
-    branch = blank_branch(len(words) > 1, subscribers, next)
+    branch = branch_of(len(words) > 1, hash, subscribers, next)
     set_key(branch, words[0] if len(words) == 1 else separator.join(words))
-    return filled_branch(branch, hash, subscribers, next)
+    return branch
 
 
 def changed_branch(branch: Branch, subscribers: Any, next: INode | None) -> Branch:
     """Make a branch with the same words."""
-    copy = blank_branch(isinstance(branch, Chain), subscribers, next)
+    copy = branch_of(isinstance(branch, Chain), branch.hash, subscribers, next)
     copy_key(copy, branch)
-    return filled_branch(copy, branch.hash, subscribers, next)
+    return copy
 
 
 def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
@@ -163,7 +158,6 @@ class FilterEdit(Edit):
     """A change of the subscribers of one filter. It descends by the filter's words."""
 
     __slots__ = (
-        "applied",
         "attempts",
         "bare",
         "bare_above",
@@ -183,7 +177,6 @@ class FilterEdit(Edit):
     separator: str  # the plan's
     group: str | None
     attempts: int
-    applied: bool  # it is over, whether or not there was something to change
     present: Entry | None  # afterwards: the entry that the subscriber had
     crossed: bool  # afterwards: the filter had no subscribers before, or has none now
     crossed_group: bool  # afterwards: the same of those whose set changes: the group, or the subscribers in no group
@@ -205,7 +198,7 @@ class FilterEdit(Edit):
         self.words = words
         self.hashes = hashes
         self.group = group
-        self.settled = self.applied = self.tracks = False  # also if it is interrupted before it is applied
+        self.settled = self.tracks = False  # also if it is interrupted before it is applied
         self.attempts = 0
         self.crossed = self.crossed_group = False
 

@@ -3,18 +3,19 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._machine cimport EVERY, check_signals, release, release_items
-from ctrie._nodes cimport Edit, Pair, Root, clear_root, empty_root, freeze_root
+from ctrie._edits cimport edit_trie
+from ctrie._native cimport Borrowed
+from ctrie._nodes cimport Edit, Pair, Root, clear_root, empty_root, freeze_root, root_of
 from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
 from subtrie._trie.branch cimport (
-    Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribers_of, words_in,
+    Branch, Chain, FilterEdit, Subscribe, Unsubscribe, is_wanted, subscribe_edit, subscribers_of, unsubscribe_edit, words_in,
 )
 from subtrie._trie.duties cimport Duty
-from subtrie._trie.editing cimport edit_filter, new_subscribe, new_unsubscribe
 from subtrie._trie.groups cimport members_of
 from subtrie._trie.interest cimport Notices
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.answer_cache cimport forget
-from subtrie._trie.match.plan cimport Matchable, Plan, filter_path
+from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of
 from subtrie._trie.filed cimport Filing
 from subtrie._trie.queries.listing cimport branch_at
 from subtrie._trie.reverse_index cimport ReverseIndex, new_filing
@@ -49,17 +50,17 @@ cdef class Changeable(Matchable):
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, tuple place, object subscriber, uint64_t hash, dict options)
     cdef object _clear(self, Duty notice)
-    @cython.locals(edit=Subscribe)
+    @cython.locals(edit=Subscribe, plan=Borrowed, separator=str)
     cdef bint _put(self, tuple place, Entry entry) except -1
     @cython.locals(notice=Duty)
     cdef object _make(self, tuple place, FilterEdit edit)
-    @cython.locals(adds=bint, made=bint, in_doubt=bint)
+    @cython.locals(adds=bint, in_doubt=bint)
     cdef object _make_counted(self, tuple place, FilterEdit edit, Duty notice)
     @cython.locals(entry=Entry, index=ReverseIndex)
     cdef object _put_filed(self, tuple place, Subscribe edit)
     @cython.locals(hash=uint64_t, filing=Filing, index=ReverseIndex, look=bint)
     cdef object _file_and_put(self, tuple place, Subscribe edit, object owner, Duty after)
-    @cython.locals(edit=Unsubscribe)
+    @cython.locals(edit=Unsubscribe, plan=Borrowed, separator=str)
     cdef bint _take(self, tuple place, object subscriber, uint64_t hash) except -1
     @cython.locals(hash=uint64_t, index=ReverseIndex)
     cdef object _take_filed(self, tuple place, Unsubscribe edit)

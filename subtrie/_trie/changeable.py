@@ -14,8 +14,9 @@ from subtrie.dialects import AMQP, Dialect
 from subtrie.errors import RowError
 
 if not cython.compiled:
+    from ctrie._edits import edit_trie
     from ctrie._machine import EVERY, check_signals, release, release_items
-    from ctrie._nodes import Edit, Root, clear_root, empty_root, freeze_root
+    from ctrie._nodes import Edit, Root, clear_root, empty_root, freeze_root, root_of
     from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
     from subtrie._trie.branch import (
         Branch,
@@ -24,17 +25,18 @@ if not cython.compiled:
         Subscribe,
         Unsubscribe,
         is_wanted,
+        subscribe_edit,
         subscribers_of,
+        unsubscribe_edit,
         words_in,
     )
     from subtrie._trie.duties import Duty
-    from subtrie._trie.editing import edit_filter, new_subscribe, new_unsubscribe
     from subtrie._trie.filed import Filing
     from subtrie._trie.groups import members_of
     from subtrie._trie.interest import Watched
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.answer_cache import forget
-    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter
+    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter, plan_of
     from subtrie._trie.queries.listing import branch_at
     from subtrie._trie.reverse_index import ReverseIndex, new_filing
     from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
@@ -363,13 +365,17 @@ class Changeable(Matchable):
 
     def _put(self, place: Place, entry: Entry) -> bool:
         _, words, hashes, group = place
-        edit = new_subscribe(self, words, hashes, group, entry)
+        plan = plan_of(self)
+        separator = cython.cast(Plan, plan).separator
+        edit = subscribe_edit(cython.cast(Plan, plan), separator, words, hashes, group, entry)
         self._make(place, edit)
         return edit.present is None
 
     def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
         _, words, hashes, group = place
-        edit = new_unsubscribe(self, words, hashes, group, subscriber, hash)
+        plan = plan_of(self)
+        separator = cython.cast(Plan, plan).separator
+        edit = unsubscribe_edit(cython.cast(Plan, plan), separator, words, hashes, group, subscriber, hash)
         self._make(place, edit)
         return edit.present is not None
 
@@ -392,20 +398,19 @@ class Changeable(Matchable):
             in_doubt = True
             try:
                 if self._index is None:
-                    edit_filter(self, edit)
+                    edit_trie(cython.cast(Root, root_of(self)), edit)
                 elif adds:
                     self._put_filed(place, cython.cast(Subscribe, edit))
                 else:
                     self._take_filed(place, cython.cast(Unsubscribe, edit))
                 in_doubt = False
             finally:  # a subscriber's __eq__ may raise after the change
-                made = edit.applied or edit.settled
                 if in_doubt:
                     end_in_doubt(self._tally)
                 elif adds:
-                    end_change(self._tally, made and edit.present is None, made and edit.crossed)
+                    end_change(self._tally, edit.present is None, edit.crossed)
                 else:
-                    end_change(self._tally, -(made and edit.present is not None), -(made and edit.crossed))
+                    end_change(self._tally, -(edit.present is not None), -edit.crossed)
                 if edit.attempts > 1 or (notice is not None and (self._crosses(edit) or self._notices.is_any_left())):
                     self._after(edit, notice)
         except BaseException as raised:
@@ -489,7 +494,7 @@ class Changeable(Matchable):
         index.file(owner, hash, filing)
         look = True
         try:
-            edit_filter(self, edit)
+            edit_trie(cython.cast(Root, root_of(self)), edit)
             look = False
         finally:
             try:
@@ -513,7 +518,7 @@ class Changeable(Matchable):
 
     def _take_and_strike(self, place: Place, owner: Any, hash: int, edit: Unsubscribe, after: Duty) -> None:
         index: ReverseIndex = self._index  # type: ignore[assignment]
-        edit_filter(self, edit)
+        edit_trie(cython.cast(Root, root_of(self)), edit)
         try:
             self._withdraw(place, owner, hash, edit)
         except BaseException as raised:

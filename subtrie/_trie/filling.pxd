@@ -11,7 +11,7 @@ from ctrie._bulk cimport Ordered, SORT_AHEAD, SORT_LONG, cnode_of, hash_at, pair
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._machine cimport EVERY, check_signals, check_stack, let_others_run
 from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
-from subtrie._trie.branch cimport Branch, Chain, blank_branch, filled_branch, lone_branch
+from subtrie._trie.branch cimport Branch, Chain, branch_of, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.match.plan cimport Matchable, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS

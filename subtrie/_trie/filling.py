@@ -35,7 +35,7 @@ if not cython.compiled:
     from ctrie._cnode import CNode, Gen
     from ctrie._machine import EVERY, check_signals, check_stack
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from subtrie._trie.branch import Branch, Chain, blank_branch, filled_branch, lone_branch
+    from subtrie._trie.branch import Branch, Chain, branch_of, lone_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, with_keyed
     from subtrie._trie.match.plan import Matchable
@@ -322,7 +322,7 @@ class Filling:
         else:
             entry = _entry_of(row, self._trie._plan.dialect)
             audience = with_members(None, group, entry, entry, None)
-            branch = filled_branch(blank_branch(is_long, audience, None), row.words[depth].hash, audience, None)
+            branch = branch_of(is_long, row.words[depth].hash, audience, None)
         put_key(branch, row, depth, row.size)
         self.count += 1
         return branch
@@ -352,7 +352,7 @@ class Filling:
         below: INode | None = None
         if longer > start:
             below = self.level(start, longer, end)
-        branch = filled_branch(blank_branch(end > depth + 1, audience, below), first.words[depth].hash, audience, below)
+        branch = branch_of(end > depth + 1, first.words[depth].hash, audience, below)
         put_key(branch, first, depth, end)
         return branch
 

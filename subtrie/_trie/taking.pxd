@@ -13,14 +13,13 @@ from ctrie._native cimport Borrowed
 from ctrie._nodes cimport (
     INode, Root, SNode, TNode, gcas, gcas_read, new_tnode, rdcss_read_root, renewed, root_of,
 )
-from subtrie._trie.branch cimport Branch, FilterEdit, changed_branch, is_wanted, subscribers_of
-from subtrie._trie.editing cimport new_unsubscribe
+from subtrie._trie.branch cimport Branch, FilterEdit, Unsubscribe, changed_branch, is_wanted, subscribers_of, unsubscribe_edit
 from subtrie._trie.filling cimport (
     DEEP, FilterRow, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of,
 )
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.keyed cimport Keyed, find_keyed, without_keyed
-from subtrie._trie.match.plan cimport Matchable
+from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
 from subtrie._trie.warming cimport warm_rows
 
 
@@ -55,6 +54,8 @@ cdef class BranchChange:
 cdef object take_rows(Filling f, Py_ssize_t count)
 @cython.locals(words=tuple, hashes=tuple)
 cdef object _clear(Filling f, Py_ssize_t number)
+@cython.locals(plan=Borrowed, separator=str)
+cdef Unsubscribe _unsubscribe(Filling f, tuple words, tuple hashes)
 @cython.locals(
     f=Filling, root=Root, main=MainNode, old=CNode, copied=CNode, known=Py_ssize_t, own=Py_ssize_t, changes=int,
     steps=list, step=BranchChange, below=INode, above=bint, top=bint

@@ -44,11 +44,19 @@ if not cython.compiled:
     from ctrie._edits import clear_path, contracted
     from ctrie._machine import EVERY, W, check_signals, check_stack, flag_at, popcount
     from ctrie._nodes import INode, Root, SNode, TNode, gcas, gcas_read, new_tnode, rdcss_read_root, renewed, root_of
-    from subtrie._trie.branch import Branch, FilterEdit, changed_branch, is_wanted, subscribers_of
-    from subtrie._trie.editing import new_unsubscribe
+    from subtrie._trie.branch import (
+        Branch,
+        FilterEdit,
+        Unsubscribe,
+        changed_branch,
+        is_wanted,
+        subscribers_of,
+        unsubscribe_edit,
+    )
     from subtrie._trie.filling import DEEP, Filling, group_of, order, put_row, row_at, shared_until, subscriber_of
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, without_keyed
+    from subtrie._trie.match.plan import Plan, plan_of
     from subtrie._trie.warming import warm_rows
 
 
@@ -96,7 +104,7 @@ def take_rows(f: Filling, count: int) -> None:
     order(f, 0, count, 0)
     t: Taking = Taking.__new__(Taking)
     t.filling = f
-    t.edit = new_unsubscribe(f._trie, (), (), None, None, 0)
+    t.edit = _unsubscribe(f, (), ())
     t.unburied = []
     t.unclear = []
     try:
@@ -110,7 +118,14 @@ def take_rows(f: Filling, count: int) -> None:
 def _clear(f: Filling, number: int) -> None:
     """Roll up and bury what is on the path of a row."""
     _, words, hashes, _ = f._place(f._filters[number], None)
-    clear_path(cython.cast(Root, root_of(f._trie)), new_unsubscribe(f._trie, words, hashes, None, None, 0))
+    clear_path(cython.cast(Root, root_of(f._trie)), _unsubscribe(f, words, hashes))
+
+
+def _unsubscribe(f: Filling, words: tuple[str, ...], hashes: tuple[int, ...]) -> Unsubscribe:
+    """Return an edit that only serves to descend, to roll up and to bury."""
+    plan = plan_of(f._trie)
+    separator = cython.cast(Plan, plan).separator
+    return unsubscribe_edit(cython.cast(Plan, plan), separator, words, hashes, None, None, 0)
 
 
 def _take(t: Taking, inode: INode, lev: int, start: int, end: int, depth: int, bare: bool, number: int) -> bool:

@@ -3,10 +3,10 @@ cimport cython
 
 from ctrie._machine cimport untrack
 from ctrie._native cimport Borrowed
-from ctrie._nodes cimport SNode
+from ctrie._edits cimport edit_trie
+from ctrie._nodes cimport Root, SNode, root_of
 from ctrie._tally cimport begin_change, end_change, end_in_doubt
 from subtrie._trie.branch cimport Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
-from subtrie._trie.editing cimport edit_filter
 from subtrie._trie.match.plan cimport Matchable, Plan, plan_of
 from subtrie._trie.subscribers cimport new_entry
 

@@ -16,11 +16,11 @@ except ModuleNotFoundError:
 from typing import Any
 
 if not cython.compiled:
+    from ctrie._edits import edit_trie
     from ctrie._machine import untrack
-    from ctrie._nodes import SNode
+    from ctrie._nodes import Root, SNode, root_of
     from ctrie._tally import begin_change, end_change, end_in_doubt
     from subtrie._trie.branch import Branch, FilterEdit, Subscribe, Unsubscribe, changed_branch, is_wanted
-    from subtrie._trie.editing import edit_filter
     from subtrie._trie.match.plan import Matchable, Plan, plan_of
     from subtrie._trie.subscribers import new_entry
 
@@ -90,13 +90,13 @@ def put_topic(
     in_doubt = True
     begin_change(store._tally)
     try:
-        edit_filter(store, edit)
+        edit_trie(cython.cast(Root, root_of(store)), edit)
         in_doubt = False
     finally:
         if in_doubt:
             end_in_doubt(store._tally)
         else:
-            end_change(store._tally, edit.applied and edit.kept is None, 0)
+            end_change(store._tally, edit.kept is None, 0)
     return edit.kept  # type: ignore[no-any-return]
 
 
@@ -111,13 +111,13 @@ def take_topic(
     in_doubt = True
     begin_change(store._tally)
     try:
-        edit_filter(store, edit)
+        edit_trie(cython.cast(Root, root_of(store)), edit)
         in_doubt = False
     finally:
         if in_doubt:
             end_in_doubt(store._tally)
         else:
-            end_change(store._tally, -((edit.applied or edit.settled) and edit.kept is not None), 0)
+            end_change(store._tally, -(edit.kept is not None), 0)
     return edit.kept  # type: ignore[no-any-return]
 
 
