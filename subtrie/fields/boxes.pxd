@@ -132,4 +132,4 @@ cdef inline bint spot_on(Spot *spot, object value, object other) except -1:
 
 cpdef Box box_among(object criteria)
 cpdef object bracket_of(object value)
-cpdef Tree with_box(Tree tree, Box box, object filed)
+cdef Tree with_box(Tree tree, Box box, object filed)

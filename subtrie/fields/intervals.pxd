@@ -171,9 +171,9 @@ cdef int _by_high(Within a, Within b) except -2
 @cython.locals(by_low=int)
 cdef int _compare(Within a, Within b) except -2
 cdef Within _higher(Within a, Within b)
-cpdef Tree with_range(Tree tree, Within span, object filed)
+cdef Tree with_range(Tree tree, Within span, object filed)
 @cython.locals(point=Point)
-cpdef Py_ssize_t crowd_around(Tree tree, object value, Py_ssize_t most) except -1
+cdef Py_ssize_t crowd_around(Tree tree, object value, Py_ssize_t most) except -1
 @cython.locals(crowd=Py_ssize_t, i=int, found=uint32_t)
 cdef Py_ssize_t _crowd_around(Borrowed node, const Point *point, Py_ssize_t most) except -1
 cdef Within highest_of(list spans)

@@ -47,22 +47,23 @@ cdef inline Borrowed key_at(Borrowed node, Py_ssize_t i) noexcept:
     return PyTuple_GET_ITEM_PTR(<PyObject *>(<Tree>node).keys, i)
 
 
+# A tree takes keys of its own kind, and does not look: no Python code may call these.
 cdef Tree filled(Tree node, tuple keys, tuple below, Tree before, object key)
 @cython.locals(child=Tree)
 cdef object first_at(Tree node, Py_ssize_t i)
 @cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t)
 cdef Py_ssize_t _place_of(Tree node, object key) except -2
 @cython.locals(i=Py_ssize_t, node=Tree)
-cpdef object filed_under(Tree tree, object key)
+cdef object filed_under(Tree tree, object key)
 @cython.locals(nodes=tuple)
-cpdef Tree with_key(Tree tree, object key, object filed)
+cdef Tree with_key(Tree tree, object key, object filed)
 @cython.locals(i=Py_ssize_t)
 cdef tuple _with(Tree node, object key, object filed)
 @cython.locals(half=Py_ssize_t, left=tuple, right=tuple)
 cdef tuple _nodes(Tree like, tuple keys, tuple below, Tree before, object key)
 cdef tuple _exchanged(tuple below, Py_ssize_t i, tuple nodes)
 @cython.locals(left=Tree, only=Tree)
-cpdef Tree without_key(Tree tree, object key)
+cdef Tree without_key(Tree tree, object key)
 @cython.locals(i=Py_ssize_t, left=Py_ssize_t, child=Tree, joined=tuple)
 cdef Tree _without(Tree node, object key)
 @cython.locals(keys=tuple)

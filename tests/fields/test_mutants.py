@@ -131,6 +131,7 @@ FAULTS = [
     ("intervals", "return 1 if b.high < a.high else b.high_open - a.high_open", "return 1 if b.high < a.high else 0"),
     ("tree", "        if i < 0:\n            i = 0", "        pass"),
     ("tree", "    if len(below) <= MOST:", "    if True:"),
+    ("tree", "        filled(like.blank(), right, below[half:], None, None),\n", ""),
     ("tree", "(None, None) if keys is None else (keys[:half], keys[half:])", "(keys, keys)"),
     ("tree", "return inserted(replaced(below, i, nodes[1]), i, nodes[0])", "return replaced(below, i, nodes[1])"),
     ("tree", "    if len(child.below) >= LEAST:", "    if True:"),

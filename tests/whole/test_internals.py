@@ -176,3 +176,49 @@ for number, call in enumerate((
 def test_none_among_others_does_not_end_the_process() -> None:
     status, _, errors = run_script(AMONG_OTHERS)
     assert status == 0, errors[-2000:]
+
+
+WITH_ANOTHER_KEY = """
+import gc
+import subtrie.fields.boxes as boxes
+import subtrie.fields.intervals as intervals
+import subtrie.fields.tree as tree
+from subtrie.fields import FieldMatcher, Within
+
+matcher = FieldMatcher()
+for number in range(40):
+    matcher.subscribe([Within("p", number, number + 2)], number)
+    matcher.subscribe([Within("q", number, number + 2), Within("r", number, number + 2)], number)
+reached, trees = [matcher], {}
+seen = set()
+while reached:
+    one = reached.pop()
+    if id(one) in seen:
+        continue
+    seen.add(id(one))
+    if isinstance(one, tree.Tree):
+        trees.setdefault((type(one), one.keys is None), one)
+    reached += gc.get_referents(one)
+    reached += [getattr(one, name) for name in ("ranges", "boxes", "below", "keys") if hasattr(one, name)]
+assert {type(one) for one in trees.values()} == {intervals.Ranges, boxes.Boxes}
+keys = [None, 1, "p", Within("p", 1, 2), boxes.Box(Within("p", 1, 2), Within("q", 1, 2)), *trees.values()]
+calls = 0
+for module in (tree, intervals, boxes):
+    for call in [one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__]:
+        if isinstance(call, type):
+            continue
+        for one in trees.values():
+            for arguments in [(one,), *((one, key) for key in keys), *((one, key, 1) for key in keys)]:
+                calls += 1
+                try:
+                    call(*arguments)
+                except (AssertionError, AttributeError, NotImplementedError, TypeError, ValueError):
+                    continue
+print(calls > 100)
+"""
+
+
+@pytest.mark.compiled
+def test_a_tree_takes_no_key_of_another_kind() -> None:
+    status, printed, errors = run_script(WITH_ANOTHER_KEY)
+    assert (status, printed.strip()) == (0, "True"), errors[-2000:]
