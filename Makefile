@@ -121,7 +121,8 @@ pictures: .venv/installed
 build: .venv/built
 
 clean:
-	rm -rf .venv .venv-t build dist docs/_build *.egg-info .*_cache .hypothesis artifacts derby.log metastore_db spark-warehouse
+	rm -rf .venv .venv-t build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf artifacts derby.log metastore_db spark-warehouse
 	find ctrie subtrie -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
