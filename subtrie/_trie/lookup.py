@@ -38,7 +38,8 @@ from subtrie._trie.queries.listing import branch_at
 
 
 def find_branch(trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> Branch | None:
-    """Return the branch where these words end, or None; not for the exact layout, whose texts may be several words."""
+    """Return the branch where these words end, or None; not for the exact layout, whose texts may be several words.
+    Linearizes as the descent that finds it: `find_in_place`, or else `branch_at`."""
     if not cython.compiled:
         given = Traversal()
     t = address(given)

@@ -7,6 +7,7 @@ import pickle
 import pickletools
 import random
 import threading
+from dataclasses import replace
 from time import time
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,8 @@ from hypothesis import strategies as st
 from subtrie import AMQP, MQTT, NATS, Dialect, TopicError, TopicStore
 from subtrie._trie.topic_store import _restored
 from tests.subtrie.support import is_valid
+
+ROOMY = replace(AMQP, max_bytes=4_000, max_words=600)
 
 DIALECTS = [AMQP, MQTT, NATS, Dialect("paths", separator="é", one_word="?", many_words="**", zero_words=True)]
 BY_NAME = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -100,6 +103,21 @@ class TestModel:
         for topic in list(model):
             del store[topic]
         assert list(store.matching(many)) == []
+        store.check()
+
+    @pytest.mark.parametrize("dialect", [ROOMY, replace(ROOMY, separator="·"), replace(ROOMY, one_word="⊕")])
+    @pytest.mark.parametrize("word", ["w", "ä", "語"])
+    def test_topics_of_any_length_are_found(self, dialect: Dialect, word: str) -> None:
+        """Those of up to some words of ASCII characters are looked up in place."""
+        topics = [dialect.separator.join([word] * size) for size in (1, 2, 3, 62, 63, 64, 65, 66, 127, 128, 129, 400)]
+        store: TopicStore[int] = TopicStore(dialect)
+        for number, topic in enumerate(topics):
+            assert topic not in store
+            store[topic] = number
+        assert [store[topic] for topic in topics] == [*range(len(topics))]
+        assert [store.get(topic + "x") for topic in topics] == [None] * len(topics)
+        del store[topics[-1]]
+        assert [topic in store for topic in topics] == [True] * (len(topics) - 1) + [False]
         store.check()
 
     def test_words_that_look_like_wildcards_are_ordinary_where_the_dialect_says_so(self) -> None:
