@@ -47,9 +47,7 @@ def compiled_sources() -> dict[str, str]:
     return {
         ".".join(path.with_suffix("").parts): path.as_posix()
         for path in texts
-        if path.suffix == ".pyx"
-        or path.as_posix() in WITHOUT_CYTHON
-        or "\n    import cython\n" in path.read_text("utf-8")
+        if path.suffix == ".pyx" or path.as_posix() in WITHOUT_CYTHON or "\nimport cython\n" in path.read_text("utf-8")
     }
 
 

@@ -9,7 +9,12 @@ from ctrie import _build_choice
 
 _build_choice.choose()
 
-from ctrie._ctrie import COMPILED, Ctrie  # noqa: E402
+try:
+    from ctrie._ctrie import COMPILED, Ctrie
+except ModuleNotFoundError as error:
+    if error.name != "cython":
+        raise
+    raise ImportError("the interpreted twin needs the package cython: pip install 'subtrie[portable]'") from error
 from ctrie._set import CtrieSet  # noqa: E402
 from ctrie._slot import AtomicReference, drain  # noqa: E402
 from ctrie._version import __version__ as __version__  # noqa: E402

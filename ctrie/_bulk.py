@@ -7,15 +7,12 @@ once, complete.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import (

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable, Iterable
 from operator import index, is_
 from typing import Any, Self
+
+import cython
 
 from ctrie._bulk import pause_collector, resume_collector
 from ctrie._creation import Creation

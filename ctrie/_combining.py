@@ -7,13 +7,10 @@ The new trie is a read-only one, as if it were the snapshot of a third. Whoever 
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._bulk import only_pair

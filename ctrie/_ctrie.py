@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import partial
 from typing import Any
+
+import cython
 
 from ctrie._bulk import collector_paused
 from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault, ctrie

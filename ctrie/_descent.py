@@ -8,13 +8,10 @@ unpin, and then compare. In the interpreted twin a borrowed reference is an ordi
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch

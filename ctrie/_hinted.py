@@ -6,13 +6,10 @@ while the tally is in doubt, after a bulk change of a subscription trie for inst
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._tally import Tally, read

@@ -45,14 +45,11 @@ node's content at its last moment in the trie, and that moment lies within the l
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
+
+import cython
 
 from ctrie._machine import groups_of
 

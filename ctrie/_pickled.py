@@ -10,14 +10,11 @@ emptied as soon as they have been written, or read.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_signals

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable, Iterable, Iterator, MutableSet, Set
 from operator import attrgetter
 from typing import Any, Final, Self
+
+import cython
 
 if not cython.compiled:
     from ctrie._changeable import REMOVE

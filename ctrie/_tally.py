@@ -15,13 +15,10 @@ length that counts; the other one (`exact`) rests on the argument given there, a
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import threading
 from collections.abc import Callable
+
+import cython
 
 
 class Tally:

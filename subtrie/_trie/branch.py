@@ -29,13 +29,10 @@ Invariant
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from operator import attrgetter
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import Gen, new_cnode

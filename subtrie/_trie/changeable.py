@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Self, TypeAlias
+
+import cython
 
 from subtrie.dialects import AMQP, Dialect
 from subtrie.errors import RowError

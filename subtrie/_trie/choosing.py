@@ -35,15 +35,12 @@ up its own keys, and a new one takes a fair part of everyone's; all other keys s
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from bisect import bisect_right
 from itertools import accumulate
 from math import gcd
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from math import log

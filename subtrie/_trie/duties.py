@@ -17,13 +17,10 @@ failed, which takes none, and the next change does it.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load

@@ -12,13 +12,10 @@ one filter, and there the set is the text itself. A tuple of one holds a key tha
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import inserted, removed, replaced, untrack_constant

@@ -17,13 +17,10 @@ raised. Compiled rows and their words are not Python objects (filling.pxd).
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable
 from typing import Any
+
+import cython
 
 from subtrie._trie.exclusions import BUT, checked
 from subtrie._trie.options import one_of_equals

@@ -9,12 +9,9 @@ threads read, and does not make later writers copy nodes again.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import Gen, MainNode, bitmap_of, child_at

@@ -18,13 +18,10 @@ their trie. choosing.py tells what is in it.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load

@@ -32,14 +32,11 @@ as told: its listener may wait for something that does not exist there.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections import deque
 from collections.abc import Callable
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load

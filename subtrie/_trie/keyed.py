@@ -16,14 +16,11 @@ keys with equal hashes. What a member holds beside its key is a matter of its cl
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
+
+import cython
 
 from ctrie._machine import groups_of
 

@@ -12,13 +12,10 @@ at words of one hash), the rows are left, and are done one by one afterwards.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Callable
 from typing import Any
+
+import cython
 
 from ctrie._bulk import pause_collector, resume_collector
 

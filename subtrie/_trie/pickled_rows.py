@@ -10,14 +10,11 @@ all at once then, while no other thread runs. So there are few of them.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_signals

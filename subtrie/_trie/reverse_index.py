@@ -31,14 +31,11 @@ Invariants
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from operator import is_
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._descent import find

@@ -7,12 +7,9 @@ entry has a reference instead of the subscriber (weak_subscribers.py), and calle
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_stack, leaf_after, new_leaf

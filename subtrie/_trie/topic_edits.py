@@ -8,12 +8,9 @@ always replaces the old one.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._edits import edit_trie

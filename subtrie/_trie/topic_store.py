@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cache, partial
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
 from time import time
 from typing import Any
+
+import cython
 
 from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError

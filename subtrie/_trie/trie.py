@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import os
 import weakref
 from array import array
@@ -14,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from time import time_ns
 from typing import Any
+
+import cython
 
 from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError

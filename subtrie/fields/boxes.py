@@ -21,17 +21,14 @@ that stands in a list, is looked for with all that it may be, and then asked its
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import math
 import struct
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import untrack_constant

@@ -7,14 +7,11 @@
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import itertools
 from collections.abc import Iterable
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import untrack_constant

@@ -26,10 +26,7 @@ is compared as Python compares, and is filed under the field alone.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_stack, untrack_constant

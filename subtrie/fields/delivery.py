@@ -7,14 +7,11 @@ kept has the reference instead of the subscriber, and each answer gets a deliver
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import untrack_constant

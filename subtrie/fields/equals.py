@@ -14,13 +14,10 @@ What is rare, and filed under, is known where it is filed: state.py looks for it
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import threading
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from subtrie.fields.criteria import Criterion, Equals

@@ -24,13 +24,10 @@ all that ask for it, but at those whose next criterion it meets, too.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import replaced, untrack_constant

@@ -12,12 +12,9 @@ are made for changes and copy less.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, branch_at, branches_of, new_cnode, with_branch, with_other_branch, without_branch

@@ -8,16 +8,13 @@ the state which that one made. A snapshot is the state.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
+
+import cython
 
 if not cython.compiled:
     from ctrie._hinted import HintedIterator

@@ -8,16 +8,13 @@ instant of topics and fields, and a trie's branches change one by one.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
+
+import cython
 
 if not cython.compiled:
     from subtrie._trie.match.plan import Plan

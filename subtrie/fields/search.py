@@ -15,12 +15,9 @@ This is the text of both twins. What it works with is in views.py.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at

@@ -23,14 +23,11 @@ the same object.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_signals, popcount, untrack_constant

@@ -9,13 +9,10 @@ is filed under how it begins, how it ends, or a short piece of it, since any tex
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import ipaddress
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import untrack_constant

@@ -9,12 +9,9 @@ compiled twin finds and hashes them in the text of the topic, as a trie does, an
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import untrack_constant

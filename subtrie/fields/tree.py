@@ -10,14 +10,11 @@ them out.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import itertools
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import inserted, removed, replaced, untrack_constant

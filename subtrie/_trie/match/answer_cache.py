@@ -29,14 +29,11 @@ two threads share a stripe.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 import threading
 from operator import attrgetter
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._nodes import INode

@@ -13,13 +13,10 @@ when all filters are known.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly

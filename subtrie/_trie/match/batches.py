@@ -7,13 +7,10 @@ meanwhile.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_signals

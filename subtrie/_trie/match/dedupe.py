@@ -6,12 +6,9 @@ the buffer holds every reference once, even if something is raised meanwhile."""
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import flag_at

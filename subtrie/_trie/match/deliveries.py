@@ -16,14 +16,11 @@ a trail (trail.py), from which the text of the filter, and what its wildcards st
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import check_stack, flag_at, leaf_after, new_leaf

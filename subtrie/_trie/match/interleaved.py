@@ -20,12 +20,9 @@ interpreted twin, where nothing can be fetched (`PREFETCHES`): there only tests 
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at

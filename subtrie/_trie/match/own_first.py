@@ -9,13 +9,10 @@ dialect is not asked again.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 from subtrie.dialects import Dialect
 from subtrie.errors import TopicError

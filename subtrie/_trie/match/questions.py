@@ -11,12 +11,9 @@ matched by reading.py. While a pin is held no Python code runs, and nothing is a
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._nodes import Root, freeze_root, hash_of, root_of, value_of

@@ -7,13 +7,10 @@ are integers of any size, nodes are counted, and the traversal itself decides a 
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from functools import reduce
 from typing import Any
+
+import cython
 
 from subtrie.dialects import Dialect
 

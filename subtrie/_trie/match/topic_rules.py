@@ -6,14 +6,11 @@ that dialect cannot judge is left to the dialect's own method.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from functools import cache
 from operator import attrgetter
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._slot import borrow, borrowed

@@ -10,12 +10,9 @@ What grows is in growing.py; in the compiled twin no Python object is made of a 
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any, NamedTuple
+
+import cython
 
 if not cython.compiled:
     from subtrie._trie.match.walk import address

@@ -12,12 +12,9 @@ level for several branches at once, and prefetches what they lead to: one step f
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at

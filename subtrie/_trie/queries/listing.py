@@ -6,14 +6,11 @@ of one word, a path may hold several in one text, or the mark of exact_layout.py
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
+
+import cython
 
 if not cython.compiled:
     from ctrie._machine import EVERY, check_signals

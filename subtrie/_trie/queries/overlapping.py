@@ -13,13 +13,10 @@ decides for each stored filter by itself if the given one has more words than a 
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from collections.abc import Iterator
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, branch_at

@@ -19,12 +19,9 @@ read of an I-node until its main node is seen to be committed.
 
 from __future__ import annotations
 
-try:
-    import cython
-except ModuleNotFoundError:
-    from ctrie import _cython as cython
-
 from typing import Any
+
+import cython
 
 if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at
