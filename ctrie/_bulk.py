@@ -7,9 +7,7 @@ once, complete.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import cython
@@ -180,30 +178,3 @@ def _distinct(pairs: list[Any], equal: Callable[[Any, Any], Any] | None, repeate
         else:
             kept.append(pair)
     return kept
-
-
-def pause_collector() -> bool:
-    """Keep the cycle collector from starting by itself, and return whether it could. Everything that is built meanwhile
-    stays referenced, so a collection would find nothing, yet one would start each time the number of objects grows by a
-    quarter."""
-    paused = gc.isenabled()
-    if paused:
-        gc.disable()
-    return paused
-
-
-def resume_collector(paused: bool) -> None:
-    """Undo `pause_collector`, which returned `paused`. This allocates nothing: a filling that has been made must not
-    end in a MemoryError."""
-    if paused:
-        gc.enable()
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cycle collector within the block."""
-    paused = pause_collector()
-    try:
-        yield
-    finally:
-        resume_collector(paused)

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import cython
 
-from ctrie._bulk import pause_collector, resume_collector
 from ctrie._creation import Creation
 from ctrie._signatures import NoDefault
 from ctrie._subclasses import not_to_be_changed
@@ -242,7 +241,7 @@ class ChangeableMap(Rooted):
 
     def update(self, mapping_or_pairs: Any = (), /, **more: Any) -> None:
         """Store every pair, each by a separate atomic change. If the Ctrie is empty, a dict, list or tuple is stored at
-        one instant, in a fraction of the time, with the cycle collector paused."""
+        one instant, in a fraction of the time."""
         self._writable()
         pairs = pairs_of(mapping_or_pairs)
         if type(mapping_or_pairs) not in _AT_ONCE or not self._fill(mapping_or_pairs):
@@ -313,40 +312,32 @@ class ChangeableMap(Rooted):
         if not is_empty(self._root):
             return False
         found: list[Any] = []
-        paused = pause_collector()
-        try:
-            if type(given) is dict:
-                mapping: dict[Any, Any] = given
-                for key, value in mapping.items():
-                    if len(found) % EVERY == 0:
-                        check_signals()
-                    found.append(new_pair(key, self._hash_of(key), value))
-            else:
-                for number, pair in enumerate(given):
-                    if number % EVERY == 0:
-                        check_signals()
-                    try:
-                        key, value = pair
-                    except (TypeError, ValueError) as refusal:
-                        raise not_a_pair(pair, number, refusal) from None
-                    found.append(new_pair(key, self._hash_of(key), value))
-            return not found or self._fill_root(found)
-        finally:
-            resume_collector(paused)
+        if type(given) is dict:
+            mapping: dict[Any, Any] = given
+            for key, value in mapping.items():
+                if len(found) % EVERY == 0:
+                    check_signals()
+                found.append(new_pair(key, self._hash_of(key), value))
+        else:
+            for number, pair in enumerate(given):
+                if number % EVERY == 0:
+                    check_signals()
+                try:
+                    key, value = pair
+                except (TypeError, ValueError) as refusal:
+                    raise not_a_pair(pair, number, refusal) from None
+                found.append(new_pair(key, self._hash_of(key), value))
+        return not found or self._fill_root(found)
 
     def _add_keys(self, keys: Iterable[Any]) -> None:
         """Store None for each key of a new set, which no other thread sees yet."""
         found: list[Any] = []
-        paused = pause_collector()
-        try:
-            for key in keys:
-                if len(found) % EVERY == 0:
-                    check_signals()
-                found.append(new_pair(key, self._hash_of(key), None))
-            if found:
-                self._fill_root(found)
-        finally:
-            resume_collector(paused)
+        for key in keys:
+            if len(found) % EVERY == 0:
+                check_signals()
+            found.append(new_pair(key, self._hash_of(key), None))
+        if found:
+            self._fill_root(found)
 
     def _fill_root(self, pairs: list[Any]) -> bool:
         """Store these pairs, some, at once if the trie is empty; return whether they are stored."""

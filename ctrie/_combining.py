@@ -43,8 +43,6 @@ if not cython.compiled:
     )
     from ctrie._slot import borrow
 
-from ctrie._bulk import pause_collector, resume_collector
-
 # Which keys are kept:
 MINE = 1  # those of the first trie that the other one lacks
 THEIRS = 2  # those of the other one that the first lacks
@@ -234,12 +232,8 @@ def combined(mine: Root, theirs: Root, equal: Callable[[Any, Any], Any] | None, 
     that is not known, since they share branches. O(n) for the keys below branches that both have and do not share; O(1)
     for any other branch."""
     both = _prepared(mine, theirs, equal, kept, False)
-    paused = pause_collector()
-    try:
-        root = new_root(new_inode(both.top(), both.gen), True)
-        return root, -1 if both.uncounted else both.common
-    finally:
-        resume_collector(paused)
+    root = new_root(new_inode(both.top(), both.gen), True)
+    return root, -1 if both.uncounted else both.common
 
 
 def has_any(mine: Root, theirs: Root, equal: Callable[[Any, Any], Any] | None, kept: int) -> bool:

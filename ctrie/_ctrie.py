@@ -8,7 +8,6 @@ from typing import Any
 
 import cython
 
-from ctrie._bulk import collector_paused
 from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault, ctrie
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr
@@ -108,8 +107,7 @@ class Ctrie(ChangeableMap):
         elif hash is not self._hash or equal is not self._equal:
             raise TypeError("a Ctrie keeps the hash and the equality that it was made with; make another one")
         if isinstance(mapping_or_pairs, Iterator):
-            with collector_paused():
-                mapping_or_pairs = list(mapping_or_pairs)
+            mapping_or_pairs = list(mapping_or_pairs)
         self.update(mapping_or_pairs)
 
     # ------------------------------------------------------------------------------------------------ one key: read

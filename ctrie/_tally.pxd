@@ -1,9 +1,6 @@
 # C types for _tally.py, and the C bodies of what every change calls.
 cimport cython
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
-
-from ctrie._native cimport Py_None
 
 cdef extern from "tally.h":
     ctypedef struct tally:
@@ -47,17 +44,15 @@ cdef inline int64_t sum_of(Tally t, int count) noexcept:
 
 
 cdef inline void begin_change(Tally t) noexcept:
-    if <PyObject *>t != Py_None:        # the collector has cleared its trie
-        add_to(t, BEGUN, 1)
+    add_to(t, BEGUN, 1)
 
 
 cdef inline void end_change(Tally t, int64_t items, int64_t filters) noexcept:
-    if <PyObject *>t != Py_None:
-        if items:
-            add_to(t, ITEMS, items)
-        if filters:
-            add_to(t, FILTERS, filters)
-        add_to(t, DONE, 1)
+    if items:
+        add_to(t, ITEMS, items)
+    if filters:
+        add_to(t, FILTERS, filters)
+    add_to(t, DONE, 1)
 
 
 cdef void end_with_doubts(Tally t, int64_t items, int64_t filters, int64_t doubts, int64_t filter_doubts) noexcept

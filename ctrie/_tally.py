@@ -87,8 +87,7 @@ def end_with_doubts(t: Tally, items: int, filters: int, doubts: int, filter_doub
 
 def end_in_doubt(t: Tally) -> None:
     """A change has raised: nobody knows whether it was made."""
-    if t is not None:  # the collector has cleared its trie
-        end_with_doubts(t, 0, 0, 1, 1)
+    end_with_doubts(t, 0, 0, 1, 1)
 
 
 def read(t: Tally) -> Counts:
@@ -144,8 +143,6 @@ def end_clear(t: Tally, before: Counts, cleared: bool) -> None:
 def known(t: Tally, filters: bool, count: Callable[[], int]) -> int:
     """Return the number of items, or of filters. O(1), unless it is in doubt: then `count` tells it, and if no change
     is in progress meanwhile, it is known from then on."""
-    if t is None:  # the collector has cleared its trie
-        return count()
     before = read(t)
     if (before.filter_doubts if filters else before.doubts) == 0:
         return before.filters if filters else before.items
@@ -158,7 +155,7 @@ def exact(t: Tally, count: Callable[[], int]) -> int:
     Those done are read first, those begun last. If both are as many, then no change was in progress when the last of
     those done was read, nor has one begun before the first of those begun was: in between the content was the same,
     and so were the counts. That is the linearization point."""
-    if not TELLS or t is None:
+    if not TELLS:
         return count()
     before = read(t)
     if before.pending == 0 and before.doubts == 0:

@@ -6,13 +6,8 @@ names the row, counted from 0.
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ctrie._bulk import collector_paused
 from snapshot._extras import extra
 from snapshot.dialect_fields import KNOWN
 from snapshot.file_metadata import FileMetadata
@@ -29,27 +24,6 @@ if TYPE_CHECKING:
 
 USED = ("filter", "subscriber", "options", "group", "dialect")
 """The columns that a trie is built from."""
-
-HAS_GENERATIONS = getattr(sys, "_is_gil_enabled", lambda: True)()
-"""The collector of a free-threaded interpreter has none."""
-
-
-@contextmanager
-def staying_objects() -> Iterator[None]:
-    """Keep the collector from starting by itself within the block, and from looking at all the new objects at its end.
-
-    A new object counts as young, and the collector begins with the young ones. After a million rows, that took a third
-    of the time of the rows. So the new objects become old at once. If something was frozen with ``gc.freeze``, they
-    stay young, since only everything can be unfrozen; then this counts what was frozen.
-    """
-    was_enabled = gc.isenabled()
-    with collector_paused():
-        try:
-            yield
-        finally:
-            if HAS_GENERATIONS and was_enabled and gc.get_freeze_count() == 0:
-                gc.freeze()
-                gc.unfreeze()
 
 
 def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
@@ -75,7 +49,6 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
             subscription that occurs twice; a row of another dialect, or in a group that its filter does not name.
 
     O(n). It takes memory for the trie and, meanwhile, for all filters and some 100 bytes a row besides the data.
-    Python's cycle collector pauses meanwhile, in all threads.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"filter": ["a.*", "b"], "subscriber": ["alice", "bob"]})
@@ -84,16 +57,15 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     ['alice']
     """
     building: Building | None = None
-    with staying_objects():
-        for batch in _reader(data):
-            if len(batch):
-                building = building or Building(_of_texts(dialect or _named_in(batch)), exact=exact)
-                building.add(batch)
-        if building is None:
-            if dialect is None:
-                raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
-            building = Building(_of_texts(dialect), exact=exact)
-        return building.finished()
+    for batch in _reader(data):
+        if len(batch):
+            building = building or Building(_of_texts(dialect or _named_in(batch)), exact=exact)
+            building.add(batch)
+    if building is None:
+        if dialect is None:
+            raise ValueError("no rows, so none names the dialect: give dialect=, such as dialect=AMQP")
+        building = Building(_of_texts(dialect), exact=exact)
+    return building.finished()
 
 
 def from_spark(frame: DataFrame, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:

@@ -17,7 +17,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.build import staying_objects
 from snapshot.columns import sums
 from snapshot.option_numbers import OptionMap, numbered
 from subtrie import Dialect, SubscriptionTrie
@@ -138,8 +137,7 @@ def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:
         if batch.num_rows:
             filters = (behind_group(filter, held.dialect) for filter in batch.column("filter").to_pylist())
             numbers = range(end, end + batch.num_rows)
-            with staying_objects():
-                held.rows.subscribe_many(zip(filters, numbers, _exclusions(batch), strict=False))
+            held.rows.subscribe_many(zip(filters, numbers, _exclusions(batch), strict=False))
             of_options, options = numbered(batch.column("options"), options)
             parts.append(Part(end, batch.append_column(NUMBER, of_options)))
             sizes.append(_sizes(batch).to_numpy())

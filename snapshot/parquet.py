@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from snapshot._extras import extra
-from snapshot.build import USED, Building, from_arrow, staying_objects
+from snapshot.build import USED, Building, from_arrow
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
@@ -230,8 +230,7 @@ def load(
         ValueError: the file is damaged, has another version, or holds no subscriptions; the error names the row.
         TopicError: the dialect refuses a filter in the file.
 
-    O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row. Python's cycle collector
-    pauses meanwhile, in all threads.
+    O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row.
     """
     trie, limits = load_set(path, dialect=dialect)
     return of_kind(kind, topics_of(trie, limits), os.fspath(path))  # type: ignore[no-any-return]
@@ -240,7 +239,7 @@ def load(
 def load_set(path: Path, *, dialect: Dialect | None = None) -> tuple[SubscriptionTrie, Limits | None]:
     """The same, as a trie also if the rows are those of a topic store, and that store's limits."""
     location = location_of(path)
-    with _naming(location), staying_objects():
+    with _naming(location):
         paths = parquet_files(location)
         if len(paths) == 1:
             with _opened(location, paths[0]) as file:

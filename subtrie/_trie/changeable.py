@@ -144,8 +144,7 @@ class Changeable(Matchable):
         All filters and subscribers are checked first. If that raises, nothing is subscribed. If the trie is empty and
         has no `index`, `cache`, `on_interest` or `weak`, all of them appear at one instant. Otherwise each is an atomic
         change, alone or together with others, in any order, so other threads may see one without another. Of a
-        subscription given several times, the last options count. The cycle collector pauses meanwhile, unless the trie
-        has an `index`, `on_interest` or `weak`. O(n) times `subscribe`; lock-free.
+        subscription given several times, the last options count. O(n) times `subscribe`; lock-free.
 
         Raises:
             TopicError, TypeError: One is bad, as in `subscribe`.

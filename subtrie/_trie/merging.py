@@ -17,8 +17,6 @@ from typing import Any
 
 import cython
 
-from ctrie._bulk import pause_collector, resume_collector
-
 if not cython.compiled:
     from ctrie._bulk import hash_at
     from ctrie._cnode import CNode, branch_at, new_cnode, with_branch, with_other_branch
@@ -69,11 +67,10 @@ def change_rows(
     the rows that remain to be done one by one.
 
     All rows are checked first; an error of `Filling.read` changes nothing. If the trie is empty, and remembers no
-    answers, all of them appear at one instant. The cycle collector pauses meanwhile.
+    answers, all of them appear at one instant.
     """
     filling = new_filling(trie, place, filters, subscribers, options, strict, takes)
     count = len(filters)
-    paused = pause_collector()
     try:
         filling.read()
         outcome = NOT_EMPTY if takes or trie._cache is not None else _filled(filling)
@@ -91,7 +88,6 @@ def change_rows(
         return filling.count, _each_once(filling.left, count)
     finally:
         let_go(filling)
-        resume_collector(paused)
 
 
 def _each_once(numbers: list[int], count: int) -> list[int]:

@@ -7,11 +7,14 @@ import pickle
 import random
 import threading
 import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from ctrie import Ctrie, CtrieSet, drain
+from subtrie import SubscriptionTrie
+from tests.threads import run_together
 
 pytestmark = pytest.mark.racing
 
@@ -143,14 +146,60 @@ class TestFilledAtOnce:
         gc.collect()
         assert not any(reference() for reference in alive)
 
-    def test_the_collector_is_as_it_was(self) -> None:
-        assert gc.isenabled()
-        with pytest.raises(TypeError):
-            Ctrie([("a", 1), 2])  # type: ignore[list-item]
-        assert gc.isenabled()
-        gc.disable()
+
+class TestCollector:
+    """It is the user's: code that a filling runs finds it as it was, and whoever switches it meanwhile has the last
+    word."""
+
+    FILLINGS: dict[str, Callable[[Any], Any]] = {
+        "map of a generator": lambda keys: Ctrie((key, None) for key in keys),
+        "map of a dict": lambda keys: Ctrie(dict.fromkeys(keys)),
+        "update": lambda keys: Ctrie().update([(key, None) for key in keys]),
+        "set of a generator": lambda keys: CtrieSet(key for key in keys),
+        "set of a list": lambda keys: CtrieSet(list(keys)),
+        "or": lambda keys: CtrieSet("a") | (key for key in keys),
+        "and": lambda keys: CtrieSet("a") & (key for key in keys),
+        "xor": lambda keys: CtrieSet("a") ^ {key: None for key in keys}.keys(),
+        "union": lambda keys: CtrieSet("a").union(keys),
+        "subscriptions": lambda keys: SubscriptionTrie().subscribe_many((str(key), key) for key in keys),
+        "subscriptions of a list": lambda keys: SubscriptionTrie().subscribe_many([("a", key) for key in keys]),
+    }
+
+    @pytest.mark.parametrize("filling", FILLINGS)
+    @pytest.mark.parametrize("is_on", [True, False])
+    def test_is_as_the_user_set_it(self, filling: str, is_on: bool) -> None:
+        seen: list[bool] = []
+
+        class Looking:
+            def __hash__(self) -> int:
+                seen.append(gc.isenabled())
+                return 5
+
+        def keys() -> Iterator[Looking]:
+            for _ in range(3):
+                seen.append(gc.isenabled())
+                yield Looking()
+
+        (gc.enable if is_on else gc.disable)()
         try:
-            Ctrie({"a": 1})
+            self.FILLINGS[filling](keys())
+            assert seen
+            assert set(seen) == {is_on}
+            assert gc.isenabled() is is_on
+            (gc.disable if is_on else gc.enable)()
+            assert gc.isenabled() is not is_on
+        finally:
+            gc.enable()
+
+    @pytest.mark.parametrize("filling", FILLINGS)
+    def test_stays_off_if_somebody_switches_it_off_meanwhile(self, filling: str) -> None:
+        def keys() -> Iterator[str]:
+            yield "a"
+            run_together([gc.disable])
+            yield "b"
+
+        try:
+            self.FILLINGS[filling](keys())
             assert not gc.isenabled()
         finally:
             gc.enable()

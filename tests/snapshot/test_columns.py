@@ -7,7 +7,7 @@ import json
 import random
 import threading
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot import columns, text_columns
-from snapshot.build import HAS_GENERATIONS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie import columns as plain
 
@@ -513,47 +512,6 @@ class TestFromArrow:
         built, wanted = building.finished(), trie_of(dialect, rows)
         assert held_by(built) == held_by(wanted)
         assert built.stats() == wanted.stats() | {"retries": 0}
-
-
-@pytest.mark.skipif(not HAS_GENERATIONS, reason="the collector has no generations")
-class TestCollector:
-    @pytest.fixture(autouse=True)
-    def threshold(self) -> Iterator[None]:
-        before = gc.get_threshold()
-        gc.set_threshold(5_000, *before[1:])
-        yield
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-    def test_does_not_look_at_what_was_built(self, tmp_path: Path) -> None:
-        trie = SubscriptionTrie()
-        trie.subscribe_many((f"a.{number}", f"s{number}") for number in range(10_000))
-        snapshot.write(trie, tmp_path / "set")
-        table = snapshot.to_arrow(trie)
-        started: list[str] = []
-
-        def note(phase: str, info: dict[str, int]) -> None:
-            started.append(phase)
-
-        builds: list[Callable[[], SubscriptionTrie]] = [
-            lambda: snapshot.load(tmp_path / "set"),
-            lambda: snapshot.from_arrow(table),
-        ]
-        for build in builds:
-            build()  # the first call imports modules
-            gc.collect()
-            gc.callbacks.append(note)
-            try:
-                built = build()
-                made = [[number] for number in range(10)]  # the collector would start here if it counted the build
-            finally:
-                gc.callbacks.remove(note)
-            assert (len(built), len(made), started) == (10_000, 10, [])
-
-    def test_leaves_what_was_frozen(self) -> None:
-        gc.freeze()
-        snapshot.from_arrow(pa.table({"filter": ["a"], "subscriber": ["b"]}), AMQP)
-        assert gc.get_freeze_count() > 0
 
 
 class TestLoadOfWhatOthersMade:

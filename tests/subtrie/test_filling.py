@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from dataclasses import replace
 from typing import Any
@@ -150,11 +149,3 @@ def test_a_snapshot_keeps_what_it_had() -> None:
     assert sorted(filled.match("a.b")) == [1, 2]
     for each in (empty, filled, trie):
         each.check()
-
-
-def test_the_collector_runs_again_afterwards() -> None:
-    SubscriptionTrie().subscribe_many([("a", 1)])
-    assert gc.isenabled()
-    with pytest.raises(TypeError):
-        SubscriptionTrie().subscribe_many([("a", [])])
-    assert gc.isenabled()
