@@ -5,9 +5,10 @@ of any step, each time of another one. It is collected between two executions.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Final
+
+from stress.process_wide import COLLECTOR
 
 __all__ = ["collect_garbage", "garbage_is_kept"]
 
@@ -15,16 +16,9 @@ _MANY: Final = 20_000
 _OFTEN: Final = 10
 
 
-@contextmanager
-def garbage_is_kept() -> Iterator[None]:
+def garbage_is_kept() -> AbstractContextManager[None]:
     """Within the block, garbage is collected where `collect_garbage` is called."""
-    was_collected = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collected:
-            gc.enable()
+    return COLLECTOR.held(False)
 
 
 def collect_garbage() -> None:

@@ -24,7 +24,6 @@ differ, the answer becomes `Raised("SnapshotChanged")`, which no specification a
 
 from __future__ import annotations
 
-import gc
 import inspect
 import itertools
 import os
@@ -34,7 +33,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from random import Random
 from types import FrameType
@@ -43,6 +42,7 @@ from typing import Any, Final
 from stress.answers import as_it_is
 from stress.checker.waiting import wait_as_they_should
 from stress.history import ANSWERS, UNSEEN, History, Operation, Raised, freeze, show
+from stress.process_wide import COLLECTOR, SWITCH_INTERVAL, TRACE_OF_NEW_THREADS
 from stress.processes import forks, gil_enabled
 from stress.recorder.call_log import CallLog, Entry, Plan, operations_of
 from stress.recorder.workload import refuse_misfits
@@ -279,30 +279,16 @@ def _hurried(collect: bool) -> Iterator[None]:
     """Within the block, threads switch as often as the interpreter allows, and the collector does not run unless
     `collect`.
     """
-    interval, collecting = sys.getswitchinterval(), gc.isenabled()
-    sys.setswitchinterval(1e-6)
-    if not collect:
-        gc.disable()
-    try:
+    with SWITCH_INTERVAL.held(1e-6), nullcontext() if collect else COLLECTOR.held(False):
         yield
-    finally:
-        sys.setswitchinterval(interval)
-        if collecting:
-            gc.enable()
 
 
 @contextmanager
 def threads_yielding(probability: float, seed: int | str) -> Iterator[None]:
     """Within the block, threads that the object starts yield, too."""
-    if not probability:
+    its_own = _yielder(probability, Random(f"{seed}/its own")) if probability else None
+    with TRACE_OF_NEW_THREADS.held(its_own) if its_own else nullcontext():
         yield
-        return
-    before = threading.gettrace()
-    threading.settrace(_yielder(probability, Random(f"{seed}/its own")))
-    try:
-        yield
-    finally:
-        threading.settrace(before)
 
 
 def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
