@@ -133,9 +133,9 @@ def typed_key(value: Any) -> Hashable:
     if isinstance(value, Number) or kind is bool:
         return _Typed((_kind(value), value))
     if isinstance(value, tuple):
-        return _Typed((kind, *map(typed_key, value)))
+        return _Typed((tuple, *map(typed_key, value)))
     if isinstance(value, frozenset):
-        return _Typed((kind, frozenset(map(typed_key, value))))
+        return _Typed((frozenset, frozenset(map(typed_key, value))))
     if isinstance(value, Mapping):
-        return _Typed((kind, frozenset((typed_key(key), typed_key(item)) for key, item in value.items())))
+        return _Typed((dict, frozenset((typed_key(key), typed_key(item)) for key, item in value.items())))
     return value  # type: ignore[no-any-return]

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from stress.alike import Again, TypesCount, judging, typed_key
 from stress.history import Call, Operation, show
 from stress.spec import Element, Excerpt, Spec, SpecError, State
+from stress.values import fresh
 
 __all__ = [
     "Frozen",
@@ -203,7 +204,7 @@ class _FrozenStates(Spec):
         `Spec`, and such a one goes back.
         """
         given = state.thaw() if type(state) is Frozen else _copied(state)
-        found: Any = super().step(given, op, args)
+        found: Any = super().step(given, op, fresh(args))  # which may become a part of the state
         if type(state) is not Frozen or not isinstance(found, tuple) or len(found) != 2:
             return found
         return self._frozen(found[0]), found[1]
@@ -224,6 +225,7 @@ class _FrozenStates(Spec):
     def meet(self, state: Any, calls: tuple[Call, ...]) -> Any:
         """As `Spec.meet`, on a copy of the state."""
         given = state.thaw() if type(state) is Frozen else _copied(state)
+        calls = tuple((op, fresh(args)) for op, args in calls)
         found: Any = super().meet(given, calls)
         if type(state) is not Frozen or not isinstance(found, tuple) or len(found) != 2:
             return found

@@ -21,7 +21,8 @@ from enum import Enum
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from stress.source import is_ours
+from stress.source import is_ours, module_of
+from stress.values import FrozenDict, FrozenList, FrozenSet
 
 __all__ = [
     "ANSWERS",
@@ -114,7 +115,7 @@ class Raised:
     def __init__(self, type: str | _Class, message: str = "", home: str = "", frames: Frames = ()) -> None:
         kind: Any = getattr(builtins, type, None) if isinstance(type, str) else type
         if not home and isinstance(kind, _Type) and issubclass(kind, BaseException):
-            home = f"{kind.__module__}.{kind.__qualname__}"
+            home = f"{module_of(kind)}.{kind.__qualname__}"
         name = type if isinstance(type, str) else type.__name__
         for field_name, value in (("type", name), ("message", message), ("home", home), ("frames", frames)):
             object.__setattr__(self, field_name, value)
@@ -197,6 +198,10 @@ def show(value: Any) -> str:
     """
     if isinstance(value, frozenset):
         return "{" + ", ".join(sorted(map(show, value))) + "}"
+    if type(value) is FrozenList:
+        return f"[{', '.join(map(show, value))}]"
+    if type(value) is FrozenDict:
+        return "{" + ", ".join(sorted(f"{show(key)}: {show(item)}" for key, item in value.items())) + "}"
     if isinstance(value, tuple) and type(value) is tuple:
         return f"({', '.join(map(show, value))}{',' * (len(value) == 1)})"
     try:
@@ -294,32 +299,40 @@ _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, Raised, Opa
 
 
 def freeze(value: Any) -> Hashable:
-    """An immutable value equal to `value`, for later comparison: lists become tuples, sets frozen sets, mappings
-    frozen sets of pairs.
+    """An immutable value equal to `value`, for later comparison, which is shown like it (`stress.values`).
 
     Raises:
         ChangingAnswer: `value` is, or contains, a live view, an iterator or another object that may change after
         the operation.
 
-    >>> freeze([1, {"a": 2}])
-    (1, frozenset({('a', 2)}))
+    >>> freeze([1, {"a": 2}]), freeze([1, {"a": 2}]) == (1, {"a": 2}), {freeze([1])}
+    ([1, {'a': 2}], True, {[1]})
     """
     if type(value) in _ATOMS:
         return steady(value)  # type: ignore[no-any-return]
     if isinstance(value, BaseException):
         return Raised.of(value)
     if isinstance(value, (list, tuple)):
-        return tuple(map(freeze, value))
+        return (FrozenList if isinstance(value, (list, FrozenList)) else tuple)(map(freeze, value))
     if isinstance(value, (set, frozenset)):
-        return frozenset(map(freeze, value))
+        return (FrozenSet if isinstance(value, (set, FrozenSet)) else frozenset)(map(freeze, value))
     if isinstance(value, Mapping):
-        return frozenset((freeze(key), freeze(item)) for key, item in value.items())
+        return FrozenDict((freeze(key), freeze(item)) for key, item in value.items())
     return _unchanging(value)
 
 
 def steady(value: Any) -> Any:
-    """`NAN` for a NaN; everything else as it is."""
-    return NAN if type(value) is float and value != value else value
+    """An argument of a call: `NAN` for a NaN, lists, dictionaries and sets frozen, everything else as it is."""
+    kind = type(value)
+    if kind is float:
+        return NAN if value != value else value
+    if kind is tuple:
+        return tuple(map(steady, value))
+    if kind is list:
+        return FrozenList(map(steady, value))
+    if kind is dict:
+        return FrozenDict((steady(key), steady(item)) for key, item in value.items())
+    return FrozenSet(value) if kind is set else value
 
 
 def _unchanging(value: Any) -> Hashable:

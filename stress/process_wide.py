@@ -1,6 +1,6 @@
 """Settings of the whole process that a run or an exploration needs: another one may need them at the same time.
 
-Who notes what is there, sets its own and puts back what was noted, leaves the setting of another one behind: of two that
+If each noted what is there, set its own and put back what it had noted, something would be left behind: of two that
 begin one after another, the first puts back what it found, and then the second what the first had set. So a setting
 knows all who need it now. The first of them notes what was there, the value of the latest holds, and the last puts back
 what the first had noted, in whichever order they end.

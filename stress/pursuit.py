@@ -28,6 +28,7 @@ from stress.recorder.workload import Workload, as_arguments
 from stress.reports.diagnosis import diagnose
 from stress.reports.report import Report, report_on
 from stress.spec import Spec, State
+from stress.values import fresh
 from stress.verdicts import Verdict
 
 __all__ = ["pursue"]
@@ -140,7 +141,7 @@ def _made(factory: Callable[[], Any], calls: Sequence[Call]) -> Any:
     made = factory()
     for op, args in calls:
         with suppress(Exception):
-            getattr(made, op)(*args)
+            getattr(made, op)(*fresh(args))
     return made
 
 

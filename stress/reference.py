@@ -12,7 +12,7 @@ from typing import Any
 
 from stress.formats.jsonl import encode
 from stress.frozen_states import class_of, thawed, with_frozen_states
-from stress.source import short_path
+from stress.source import module_of, short_path
 from stress.spec import Spec
 
 __all__ = ["found_at", "is_as_made", "name_of", "spec_at"]
@@ -28,7 +28,7 @@ def name_of(thing: Any) -> str:
     """
     if isinstance(thing, Spec):
         return thing.name or name_of(type(thing))
-    module, name = getattr(thing, "__module__", ""), getattr(thing, "__qualname__", "")
+    module, name = module_of(thing), getattr(thing, "__qualname__", "")
     if not module or not name or "<" in name:
         return ""
     if module == "__main__":

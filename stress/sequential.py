@@ -26,6 +26,7 @@ from stress.history import ANSWERS
 from stress.of_calls import Calls, OfCalls, told
 from stress.rest import end_of, rest_of
 from stress.spec import WAITS, SpecError, State
+from stress.values import fresh
 
 __all__ = ["PATIENCE", "Sequential"]
 
@@ -126,7 +127,7 @@ class Sequential(OfCalls):
                 return [*answers, WAITS]
             with self._watched(calls[:at]):
                 try:
-                    answer = getattr(subject, op)(*args)
+                    answer = getattr(subject, op)(*fresh(args))
                 except ANSWERS as error:
                     answer = error
             read = getattr(answer, "read_alone", None)  # of a `Deferred`
@@ -177,11 +178,12 @@ class Sequential(OfCalls):
         while thread.is_alive():
             thread.join(self._patience / _LOOKS)
             sleeps, busy = rest_of(thread.native_id)
-            if watch.since is None or watch.since != since:  # another call
-                since, looks, began = watch.since, 0, busy
+            now = watch.since  # read once: the other thread goes on
+            if now is None or now != since:  # another call
+                since, looks, began = now, 0, busy
                 continue
             looks = looks + 1 if sleeps else 0
-            seconds = time.monotonic() - since
+            seconds = time.monotonic() - now
             has_slept = looks >= _LOOKS and seconds > (self._patience if watch.calls else _TO_MAKE)
             if has_slept or busy - began > _BUSY * self._patience or seconds > _STARVED:
                 watch.is_given_up = thread.is_alive()

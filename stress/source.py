@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["PACKAGE", "changed", "digest_of", "digests", "is_ours", "short_path"]
+__all__ = ["PACKAGE", "changed", "digest_of", "digests", "is_ours", "module_of", "short_path"]
 
 PACKAGE: Final = __name__.removesuffix(".source")
 """The name of this package: `stress`, or that of its alias."""
@@ -38,6 +38,12 @@ def _files(written: Any) -> Iterable[str]:
             continue
         if file is not None and not file.startswith((_STANDARD, "<")) and Path(file).is_file():
             yield file
+
+
+def module_of(written: Any) -> str:
+    """The name of the module of a class or function; empty if it does not say. A class may have any `__module__`."""
+    name = getattr(written, "__module__", None)
+    return name if isinstance(name, str) else ""
 
 
 def is_ours(file: str) -> bool:

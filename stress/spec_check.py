@@ -30,7 +30,7 @@ from stress.alike import Again
 from stress.checker.components import universe_of
 from stress.frozen_states import is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
-from stress.source import PACKAGE
+from stress.source import PACKAGE, module_of
 from stress.spec import EVERYTHING, Element, Spec, SpecError, State
 
 __all__ = ["as_instance", "check_spec"]
@@ -71,7 +71,7 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
     begins = [spec.initial] if starts is None else starts
     for state in begins:
         _hashable(spec, state, "its start state")
-    if type(spec).__module__.startswith(f"{PACKAGE}."):
+    if module_of(type(spec)).startswith(f"{PACKAGE}."):
         return
     key = (_identity(spec), frozenset(operation.op for operation in operations))
     if key in _tested:

@@ -19,6 +19,7 @@ from stress.explorer.slots import Seam
 from stress.history import ANSWERS, freeze
 from stress.of_calls import Calls, OfCalls
 from stress.spec import WAITS, Spec, State
+from stress.values import fresh
 
 __all__ = ["Alone", "AnyAnswer"]
 
@@ -82,7 +83,7 @@ class Alone(OfCalls):
             kept.append(made)
             for op, args in calls if alive is None else calls[-1:]:
                 try:
-                    answer = self._bound(made, op)(*args)
+                    answer = self._bound(made, op)(*fresh(args))
                 except ANSWERS as error:
                     answer = error
                 if one.would_wait:  # what the object raised on its way out is no answer

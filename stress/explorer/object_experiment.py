@@ -36,6 +36,7 @@ from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
 from stress.spec import Spec
+from stress.values import fresh
 
 __all__ = ["ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
 
@@ -345,7 +346,7 @@ class ObjectExperiment(Experiment):
                     for at, (time, (op, args)) in enumerate(zip(range(-2 * len(calls), 0, 2), calls, strict=True))
                 )
             plain.note(made)
-        return [[(call, (made, *args)) for call, args in calls] for calls in self._bound]
+        return [[(call, (made, *fresh(args))) for call, args in calls] for calls in self._bound]
 
     def _look(self, execution: Execution) -> Look:
         if not self._looks:
@@ -357,7 +358,7 @@ class ObjectExperiment(Experiment):
 
     def _call(self, op: str, args: tuple[Any, ...]) -> Any:
         try:
-            answer = getattr(self._object, op)(*args)
+            answer = getattr(self._object, op)(*fresh(args))
         except ANSWERS as error:
             return freeze(error)
         return self.spec.normalise(op, answer)

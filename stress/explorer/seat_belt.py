@@ -16,6 +16,7 @@ from stress.history import ANSWERS, Call, History, Operation, freeze
 from stress.outside import Outside
 from stress.recorder.record import Stuck, record
 from stress.spec import Spec
+from stress.values import fresh
 from stress.verdicts import Verdict
 
 __all__ = ["contradiction"]
@@ -98,7 +99,7 @@ def _history(
 
 def _made(made: Any, spec: Spec, at: int, op: str, args: tuple[Any, ...]) -> Operation:
     try:
-        answer = spec.normalise(op, getattr(made, op)(*args))
+        answer = spec.normalise(op, getattr(made, op)(*fresh(args)))
     except ANSWERS as error:
         answer = freeze(error)
     return Operation(at, "main", at, at + 1, op, args, answer)

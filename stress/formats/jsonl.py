@@ -2,7 +2,8 @@
 
 The first line is an object, the header; every other line is an array, one operation: ``[id, thread, call,
 return or null, op, [args...], result]``. A pending operation has null for its return. A value that JSON does not have
-is written as an object with one key: ``{"set": [...]}``, ``{"raised": "KeyError"}``, ``{"unseen": true}`` (an answer
+is written as an object with one key: ``{"list": [...]}`` (an array is a tuple), ``{"dict": [[key, value], ...]}``,
+``{"set": [...]}``, ``{"raised": "KeyError"}``, ``{"unseen": true}`` (an answer
 that was not recorded), ``{"bytes": "00ff"}``, ``{"repr": "..."}`` (an object of a user's class, of which only the
 `repr` is kept).
 """
@@ -30,6 +31,7 @@ from stress.history import (
     renumbered,
     show,
 )
+from stress.values import FrozenDict, FrozenList
 
 __all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
 
@@ -44,6 +46,10 @@ def encode(value: Any) -> Any:
         return value
     if type(value) is Frozen:
         return encode(value.thaw())
+    if type(value) is FrozenDict:
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if type(value) is FrozenList:
+        return {"list": [encode(item) for item in value]}
     if isinstance(value, (tuple, list)):
         return [encode(item) for item in value]
     if isinstance(value, (set, frozenset)):
@@ -72,6 +78,10 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
     if isinstance(value, list):
         return tuple([decode(item, levels - 1) for item in value])
     match value:
+        case {"list": items}:
+            return FrozenList([decode(item, levels - 1) for item in items])
+        case {"dict": items}:
+            return FrozenDict([(decode(key, levels - 1), decode(item, levels - 1)) for key, item in items])
         case {"set": items}:
             return frozenset([decode(item, levels - 1) for item in items])
         case {"raised": name}:
@@ -84,7 +94,7 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
             return Opaque(str(text))
         case dict():
             raise ValueError(
-                f"an object of one of the keys set, raised, unseen, bytes, repr is expected, not {value!r}"
+                f"an object of one of the keys list, dict, set, raised, unseen, bytes, repr is expected, not {value!r}"
             )
     return value  # type: ignore[no-any-return]
 

@@ -163,7 +163,7 @@ class Batch:
             )  # fmt: skip
         except Stuck as stuck:
             is_inside = any(each.pending for each in stuck.history)  # else a thread has not got so far
-            may_wait = not is_inside or wait_as_they_should(self.parts(stuck.history)[-1], spec)
+            may_wait = stuck.waits or not is_inside or wait_as_they_should(self.parts(stuck.history)[-1], spec)
             if not may_wait:
                 return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
             history = stuck.history

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from stress.source import is_ours
+from stress.source import is_ours, module_of
 
 __all__ = ["Fresh", "Outliving", "Refused"]
 
@@ -116,7 +116,7 @@ _SITES: Final = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platli
 
 def _places(roots: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """The names of what outlives an object, each with a value that differs if what it holds does."""
-    packages = {_package(getattr(root, "__module__", None)) for root in roots}
+    packages = {_package(module_of(root)) for root in roots}
     waiting, seen = deque(roots), set[int]()
     while waiting and len(seen) < _MOST:
         each = waiting.popleft()
@@ -125,21 +125,21 @@ def _places(roots: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(id(each))
         if isinstance(each, type):
-            found = [base for base in each.__mro__ if _is_users(base.__module__, packages)]
+            found = [base for base in each.__mro__ if _is_users(module_of(base), packages)]
             for base in found:
                 for name, value in list(vars(base).items()):
                     function = getattr(value, "__func__", getattr(value, "fget", value))
                     if isinstance(function, types.FunctionType):
                         waiting.append(function)
                     elif not (name.startswith("__") and name.endswith("__")) and not _is_kept_by_enum(base, name):
-                        yield f"{base.__module__}.{base.__qualname__}.{name}", _print_of(value)
+                        yield f"{module_of(base)}.{base.__qualname__}.{name}", _print_of(value)
         elif isinstance(each, types.MethodType):
             waiting.append(each.__func__)
-        elif isinstance(each, types.FunctionType) and _is_users(each.__module__, packages):
+        elif isinstance(each, types.FunctionType) and _is_users(module_of(each), packages):
             enclosed = zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
             for name, value in (
                 *_used_by(each.__code__, each.__globals__, packages),
-                *((f"{each.__module__}.{each.__qualname__}.{name}", _content(cell)) for name, cell in enclosed),
+                *((f"{module_of(each)}.{each.__qualname__}.{name}", _content(cell)) for name, cell in enclosed),
             ):
                 if isinstance(value, (type, types.FunctionType)):
                     waiting.append(value)
@@ -176,13 +176,13 @@ def _content(cell: types.CellType) -> Any:
         return None
 
 
-def _package(module: str | None) -> str:
-    return (module or "").partition(".")[0]
+def _package(module: str) -> str:
+    return module.partition(".")[0]
 
 
-def _is_users(module: str | None, packages: set[str]) -> bool:
+def _is_users(module: str, packages: set[str]) -> bool:
     """Whether a module is the user's, or of the package that the object comes from."""
-    file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
     if is_ours(file) or module == "builtins":
         return False
     foreign = not file or file.startswith((_STANDARD, *_SITES))

@@ -27,6 +27,7 @@ from stress.history import ANSWERS, Call, History, Operation, freeze
 from stress.rest import rest_of
 from stress.source import is_ours
 from stress.spec import Spec
+from stress.values import fresh
 from stress.verdicts import Verdict
 
 __all__ = ["make_only_what_is_wanted_first", "would_tell_of_a_lost_change"]
@@ -82,7 +83,7 @@ def make_only_what_is_wanted_first(make: Callable[[], Any], calls: Sequence[Call
         subject = make()
         answers, before = [], _picture(subject, ())
         for at, (op, args) in enumerate(calls[:_CALLS]):
-            answers.append(spec.normalise(op, getattr(subject, op)(*args)))
+            answers.append(spec.normalise(op, getattr(subject, op)(*fresh(args))))
             now = _picture(subject, ())
             if at and (now.keys() != before.keys() or any(_changes(before, now))):
                 return False
@@ -183,7 +184,7 @@ class _Trial:
             if lost is not None:
                 lost.begin(subject, at, self.shared)
             try:
-                answer = spec.normalise(op, getattr(subject, op)(*args))
+                answer = spec.normalise(op, getattr(subject, op)(*fresh(args)))
             except ANSWERS as error:
                 answer = freeze(error)
             yield Operation(at, 0, 2 * at, 2 * at + 1, op, args, answer)

@@ -34,6 +34,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from enum import Enum
 from functools import cache, partial
 from random import Random
 from types import FrameType
@@ -47,9 +48,10 @@ from stress.processes import forks, gil_enabled
 from stress.recorder.call_log import CallLog, Entry, Plan, operations_of
 from stress.recorder.workload import refuse_misfits
 from stress.reference import name_of
-from stress.rest import end_of
+from stress.rest import end_of, rest_of
 from stress.source import is_ours
 from stress.spec import Spec
+from stress.values import fresh
 
 __all__ = ["CLOCKS", "Deferred", "Stuck", "record", "threads_yielding"]
 
@@ -101,11 +103,11 @@ class Deferred:
 
 class Stuck(Exception):
     """A thread has been inside one operation for too long. `history` is what was recorded until then, `stacks` tells
-    where every thread was.
+    where every thread was; `waits` means that all of them were found to wait as the specification says.
     """
 
-    def __init__(self, history: History, seconds: float, stacks: str = "") -> None:
-        self.history, self.stacks = history, stacks
+    def __init__(self, history: History, seconds: float, stacks: str = "", *, waits: bool = False) -> None:
+        self.history, self.stacks, self.waits = history, stacks, waits
         super().__init__(f"nothing has moved for {seconds:g} s: {pending_calls(history)}")
 
 
@@ -150,10 +152,10 @@ class _Recording:
         plan = self.plans[number]
         if len(self.subjects) == 1:
             methods = {op: getattr(self.subjects[0], op) for calls in plan for op, _ in calls}
-            rounds = [[(methods[op], args) for op, args in calls] for calls in plan]
+            rounds = [[(methods[op], fresh(args)) for op, args in calls] for calls in plan]
         else:
             its_own = zip(self.subjects, plan, strict=True)
-            rounds = [[(getattr(subject, op), args) for op, args in calls] for subject, calls in its_own]
+            rounds = [[(getattr(subject, op), fresh(args)) for op, args in calls] for subject, calls in its_own]
         log: Callable[[Entry], None] = self.logs[number].append
         if self.call_log is not None:
             log = self.call_log.writer(number, also=log)
@@ -162,7 +164,8 @@ class _Recording:
                 self.barrier.wait()
                 if self.over:
                     return
-                self.meet(number, round_number)
+                if not self.meet(number, round_number):
+                    return
                 sys.settrace(tracer)
                 _perform(calls, self.now, log, self.stop)
                 sys.settrace(None)
@@ -172,15 +175,24 @@ class _Recording:
         except threading.BrokenBarrierError:
             return  # the batch was given up: only what is in the log counts
 
-    def meet(self, number: int, round_number: int) -> None:
-        """Wait until all threads are awake: the barrier wakes them one after another."""
+    def meet(self, number: int, round_number: int) -> bool:
+        """Wait until all threads are awake: the barrier wakes them one after another. False if the batch was given up
+        meanwhile.
+        """
         awake = self.awake
         awake[number] = round_number
-        for turn in itertools.count():
-            if min(awake) >= round_number or self.barrier.broken:
-                return
-            if turn > _SPINS:
+        turns = itertools.count()
+        while min(awake) < round_number:
+            if self.barrier.broken:
+                return False
+            if next(turns) > _SPINS:
                 time.sleep(0)
+        return True
+
+    def is_calling(self, number: int) -> bool:
+        """Whether a thread makes the calls of the latest round. None does before all have begun it (`meet`)."""
+        begun = self.plans[number][: min(self.awake)]
+        return len(self.logs[number]) < sum(map(len, begun))
 
 
 def _perform(
@@ -246,21 +258,23 @@ def record(
         for number, tracer in enumerate(tracers)
     ]
     with _hurried(collect), threads_yielding(yields, seed):
-        moving = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
-    inside = {number for number, thread in enumerate(threads) if thread.is_alive()}
-    stacks = "" if moving else stacks_of(threads)
+        end = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
+    inside = _inside(threads, batch)
+    stacks = "" if end is _End.RETURNED else stacks_of(threads)
     header = {
         "spec": name_of(spec), **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
         "python": sys.version.split()[0], "gil": gil_enabled(),
     }  # fmt: skip
     history = History(_operations(batch, spec, inside), header)
-    if not moving:
-        raise Stuck(history, patience, stacks)
+    if end is not _End.RETURNED:
+        raise Stuck(history, patience, stacks, waits=end is _End.ALL_WAIT)
     return history
 
 
 _STILL: Final = 0.05
-"""Seconds without any progress after which the specification is asked whether all threads may wait."""
+"""Seconds without any progress after which the specification is asked whether all threads may wait, if all sleep."""
+_BUSY: Final = 1.0
+"""The same if some do not: they may wait by trying again."""
 
 
 def stacks_of(threads: Iterable[threading.Thread]) -> str:
@@ -291,17 +305,24 @@ def threads_yielding(probability: float, seed: int | str) -> Iterator[None]:
         yield
 
 
+def _inside(threads: Sequence[threading.Thread], batch: _Recording) -> set[int]:
+    """The threads that are in a call."""
+    return {number for number, thread in enumerate(threads) if thread.is_alive() and batch.is_calling(number)}
+
+
 def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
-    inside = {number for number, thread in enumerate(threads) if thread.is_alive() and _is_calling(batch, number)}
-    if not inside:
-        return False
-    operations = _operations(batch, spec, inside)
+    operations = _operations(batch, spec, _inside(threads, batch))
     return wait_as_they_should(operations if len(batch.subjects) == 1 else _on_the_last(operations, batch), spec)
+
+
+def _all_sleep(threads: Sequence[threading.Thread]) -> bool:
+    """Whether no thread works, or is about to: one that the system has not let run yet does not sleep."""
+    return all(rest_of(thread.native_id)[0] for thread in threads if thread.is_alive())
 
 
 def _on_the_last(operations: Sequence[Operation], batch: _Recording) -> list[Operation]:
     """The operations of the round that has begun last, which has an object of its own."""
-    begun = max(batch.awake)
+    begun = min(batch.awake)
     left = [sum(map(len, plan[: begun - 1])) for plan in batch.plans]
     found = []
     for each in operations:
@@ -312,16 +333,18 @@ def _on_the_last(operations: Sequence[Operation], batch: _Recording) -> list[Ope
     return found
 
 
-def _is_calling(batch: _Recording, number: int) -> bool:
-    """Whether a thread is in a call of the round that it has begun, and not at the barrier after that round."""
-    begun = batch.plans[number][: batch.awake[number]]
-    return len(batch.logs[number]) < sum(map(len, begun))
+class _End(Enum):
+    """How the threads of a batch came to their ends."""
+
+    RETURNED = "all calls returned"
+    ALL_WAIT = "all of them wait as they should"
+    STUCK = "nothing moves"
 
 
 def _join(
     threads: Sequence[threading.Thread], batch: _Recording, patience: float, may_wait: Callable[[], bool]
-) -> bool:
-    """Start the threads, and wait: False if nothing has moved for `patience` seconds. An exception from
+) -> _End:
+    """Start the threads, and wait for their end, or until nothing has moved for `patience` seconds. An exception from
     outside, such as Ctrl-C, gives the batch up."""
     done, since, asked = -1, time.monotonic(), False
     try:
@@ -336,21 +359,21 @@ def _join(
                 if moved != done:
                     done, since, asked = moved, time.monotonic(), False
                     continue
-                still = time.monotonic() - since
-                if still > _STILL and not asked:
-                    asked = True
-                    still = patience + 1 if may_wait() else still
-                if still > patience:
+                still, waits = time.monotonic() - since, False
+                if still > _STILL and not asked and (still > _BUSY or _all_sleep(threads)):
+                    asked = bool(_inside(threads, batch))
+                    waits = asked and may_wait()
+                if waits or still > patience:
                     batch.barrier.abort()
                     for other in threads:  # threads that only waited for the others end here
                         other.join(_LOOK)
-                    return False
+                    return _End.ALL_WAIT if waits else _End.STUCK
     except BaseException:  # such as Ctrl-C, or what a handler of a signal raises
         batch.stop.append(True)
         batch.barrier.abort()
         end_of(threads, _TO_END)  # those whose calls return
         raise
-    return True
+    return _End.RETURNED
 
 
 def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from stress.checker.waiting import after, after_meeting, may_wait
 from stress.frozen_states import class_of
-from stress.history import ANSWERS, Call, steady
+from stress.history import ANSWERS, Call, show, steady
 from stress.sequential import Sequential
-from stress.source import PACKAGE, digests
+from stress.source import PACKAGE, digests, module_of
 from stress.spec_check import as_instance
 
 __all__ = ["MOST_ALONE", "Draw", "Workload", "as_arguments", "as_calls", "one_of", "refuse_misfits", "unique"]
@@ -57,8 +57,25 @@ def as_calls(operations: Any) -> tuple[Call, ...]:
                 "an operation is a tuple of a method's name and its arguments, such as ('increment',) or "
                 f"('put', 'a', 1), not {operation!r}"
             )
-        calls.append((operation[0], tuple(map(steady, operation[1:]))))
+        calls.append((operation[0], tuple(map(_steady, operation[1:]))))
     return tuple(calls)
+
+
+def _steady(argument: Any) -> Any:
+    """An argument as it is kept.
+
+    Raises:
+        ValueError: it may change, and nothing tells its values apart.
+    """
+    try:
+        found = steady(argument)
+        hash(found)
+    except TypeError as error:
+        raise ValueError(
+            f"an argument may be a list, a dict or a set, but what else may change can not ({error}): give what it is "
+            f"made from, or let a method of the object make it: {show(argument)}"
+        ) from None
+    return found
 
 
 def as_arguments(calls: Iterable[Call]) -> list[tuple[Any, ...]]:
@@ -186,7 +203,7 @@ class Workload:
         if anew and rounds > 1:
             each = [self.plans(random, threads, 1, length) for _ in range(rounds)]
             return [[plans[thread][0] for plans in each] for thread in range(threads)]
-        is_own = type(self.spec).__module__.startswith(f"{PACKAGE}.")  # those of this package do not tell who waits
+        is_own = module_of(type(self.spec)).startswith(f"{PACKAGE}.")  # those of this package do not tell who waits
         if (self.is_sequential or not is_own) and self.waits_alone:
             return self._plans_that_end(random, threads, rounds, length, call)
         return [[[call(thread) for _ in range(length)] for _ in range(rounds)] for thread in range(threads)]
@@ -250,4 +267,4 @@ _TRIES: Final = 10
 def _drawn(operation: Sequence[Any], random: Random, fresh: Callable[[], int]) -> Call:
     """A call of an operation."""
     op, *args = operation
-    return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)
+    return op, tuple(_steady(arg.draw(random, fresh) if isinstance(arg, Draw) else arg) for arg in args)

@@ -259,4 +259,4 @@ def _says_absent(answer: Any) -> bool:
     """Whether an answer means that nothing is there."""
     if isinstance(answer, Raised) or answer is None or answer is False:
         return True
-    return type(answer) in (tuple, frozenset) and answer in ((), frozenset(), (False, None))
+    return isinstance(answer, (tuple, frozenset, dict)) and answer in ((), frozenset(), (False, None))

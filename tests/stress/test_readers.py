@@ -375,7 +375,7 @@ class TestJsonLines:
             ('[0, 0, "x", 2, "read", [], null]', "call and return must be numbers"),
             ('[0, 0, 3, 2, "read", [], null]', "it returns at 2, before it is called at 3"),
             ("[0, 0, 1, 2, 3, [], null]", "op must be a string"),
-            ('[0, 0, 1, 2, "read", [], {"what": 1}]', "an object of one of the keys set, raised"),
+            ('[0, 0, 1, 2, "read", [], {"what": 1}]', "an object of one of the keys list, dict, set, raised"),
             ('[0, 0, NaN, 2, "read", [], null]', "call and return must be finite"),
             ('[0, 0, 1, Infinity, "read", [], null]', "call and return must be finite"),
             ("[0, 0, 1", "not JSON"),

@@ -8,12 +8,14 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import partial, wraps
-from itertools import pairwise
+from itertools import count, pairwise
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from stress import UNSEEN, WAITS, Counter, Deferred, History, Map, Raised, Spec, Stuck, Verdict, check, freeze, record
+from stress.recorder import record as recorder
 
 Plans = list[list[list[tuple[str, tuple[Any, ...]]]]]
 
@@ -232,7 +234,7 @@ class TestDeferred:
         changed = self.snapshots("shared")
 
         assert changed == Raised("SnapshotChanged")
-        assert changed.message == "first (1,), later (1, 2)"
+        assert changed.message == "first [1], later [1, 2]"
 
     def test_one_that_cannot_be_read_answers_the_exception(self) -> None:
         assert self.snapshots("broken") == Raised("ZeroDivisionError")
@@ -324,6 +326,73 @@ class TestStuck:
             record(trap, [rounds, rounds], Waits(), patience=10_000)
 
         trap.never.set()
+
+
+class Handed:
+    """One thread waits for what another one puts."""
+
+    def __init__(self) -> None:
+        self.items: SimpleQueue[int] = SimpleQueue()
+
+    def put(self, item: int) -> None:
+        self.items.put(item)
+
+    def get(self) -> int:
+        return self.items.get()
+
+
+class Handing(Spec):
+    initial: Any = ()
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        if op == "put":
+            return (*state, args[0]), None
+        return (state[1:], state[0]) if state else WAITS
+
+
+def late(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """The system lets thread 0 run again only when the other thread has been found to wait."""
+    asked, original = threading.Event(), getattr(recorder._Recording, where)
+    begun, all_sleep = threading.Event(), recorder._all_sleep
+
+    def after_the_other(batch: Any, number: int, *more: Any) -> Any:
+        if number == 0 and not begun.is_set():
+            begun.set()
+            assert asked.wait(60)
+        return original(batch, number, *more)
+
+    def ask(threads: Any) -> bool:
+        try:
+            return all_sleep(threads)
+        finally:
+            if begun.is_set():
+                asked.set()
+
+    monkeypatch.setattr(recorder._Recording, where, after_the_other)
+    monkeypatch.setattr(recorder, "_all_sleep", ask)
+
+
+def test_a_thread_that_has_not_begun_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    late(monkeypatch, "meet")
+
+    history = record(Handed(), [[[("put", (1,))]], [[("get", ())]]], Handing(), patience=600)
+
+    assert {each.describe() for each in history} == {"put(1) -> None", "get() -> 1"}
+
+
+def test_no_thread_makes_a_call_after_the_batch_was_given_up() -> None:
+    made: list[int] = []
+
+    class Noted:
+        def note(self) -> None:
+            made.append(1)
+
+    batch = recorder._Recording([[[("note", ())]], [[("note", ())]]], count().__next__, [Noted()], None, None)
+    batch.barrier.wait = lambda: 0  # type: ignore[method-assign, assignment]
+    batch.barrier.abort()
+    batch.work(0, None)
+
+    assert not made
 
 
 def test_the_interpreter_is_left_as_it_was() -> None:

@@ -310,3 +310,40 @@ def test_of_a_call_that_never_returns_nothing_is_known() -> None:
     outcome = stress.explore(Reentering, None, [[("increment",)], [("increment",)]])
     assert outcome.verdict is Verdict.UNKNOWN
     assert "increment() never returned in any schedule" in outcome.summary
+
+
+class Returning:
+    """A call that begins, and returns between two looks at the note which the other thread makes of it."""
+
+    calls, is_given_up = ((("value", ()),)), False
+
+    def __init__(self) -> None:
+        self.notes = iter([None, time.monotonic(), None, None])
+
+    @property
+    def since(self) -> float | None:
+        return next(self.notes)
+
+
+class Ending:
+    """A thread that is alive at the first look only."""
+
+    native_id = None
+
+    def __init__(self) -> None:
+        self.alive = iter([True, False])
+
+    def is_alive(self) -> bool:
+        return next(self.alive)
+
+    def join(self, seconds: float) -> None:
+        pass
+
+
+def test_a_call_may_return_while_it_is_looked_at() -> None:
+    watch: Any = Returning()
+    thread: Any = Ending()
+
+    Sequential(Lru)._attend(thread, watch)
+
+    assert not watch.is_given_up
