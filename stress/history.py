@@ -25,7 +25,9 @@ from stress.source import is_ours, module_of
 from stress.values import FrozenDict, FrozenList, FrozenSet
 
 __all__ = [
+    "ALONE",
     "ANSWERS",
+    "MAIN",
     "NAN",
     "UNSEEN",
     "Call",
@@ -50,6 +52,14 @@ __all__ = [
 Time = int | float
 Call = tuple[str, tuple[Any, ...]]
 """A call to make: the name of a method, and its arguments."""
+
+
+MAIN: Final = "main"
+"""The thread that calls an object before its threads begin, and when they have ended."""
+
+
+ALONE: Final = "wrong_alone"
+"""In a header: the same calls are wrong if one thread makes them."""
 
 
 class _Unseen(Enum):

@@ -2,43 +2,52 @@
 
 Fresh threads execute the calls of the crucial window on fresh objects until the fault occurs again. Then they do so
 without one of the calls, and so on, until no call can be left out. The explorer gets the remaining calls and finds the
-schedule step by step, if it can explore the object. Every result has been executed and judged.
+schedule step by step, if it can explore the object. If the window has too many calls, or the fault does not occur
+again, a few calls are drawn instead, as they are drawn for a batch: first for the explorer, and then for threads, ever
+more of them. Every result has been executed and judged.
 """
 
 from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import chain, cycle, product
+from random import Random
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
+from stress.explorer.generation import Scenarios
 from stress.explorer.scenario import Program
 from stress.frozen_states import frozen_state, judged, with_frozen_states
-from stress.history import UNSEEN, Call, History, Operation
+from stress.history import MAIN, UNSEEN, Call, History, Operation
 from stress.processes import Team, Worker, WorkFailed
+from stress.recorder.around import executed, needed
 from stress.recorder.outcome import Outcome
-from stress.recorder.record import Stuck, record
-from stress.recorder.workload import Workload, as_arguments
+from stress.recorder.record import Stuck
+from stress.recorder.workload import Workload, as_arguments, as_calls
 from stress.reports.diagnosis import diagnose
+from stress.reports.faults import WRONG_ALONE
 from stress.reports.report import Report, report_on
 from stress.spec import Spec, State
-from stress.values import fresh
 from stress.verdicts import Verdict
 
 __all__ = ["pursue"]
 
 _MOST_CALLS: Final = 24
 """The most calls of a window that is executed again: with more, the same fault would hardly occur again."""
+_FEW_CALLS: Final = 8
+"""The most calls that the explorer gets as they are."""
 _TRIES: Final = 300
 _YIELDS: Final = (0.3, 0.1, 0.03)
 _BUDGET: Final = Budget(steps=100_000, seconds=1.0)
-_PATIENCE: Final = 1.0
+_LENGTHS: Final = (1, 2, 3, 4, 6)
+_PROGRAMS: Final = 40
+"""Programs of each length that are drawn one after another."""
 _GRACE: Final = 3.0
 """Seconds after which the process that searches is given up: the object hangs where nothing can interrupt it."""
 
@@ -80,23 +89,53 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     assert judgement is not None
     assert history is not None
     spec, diagnosis = judged(
-        outcome.spec, lambda its: (its, diagnose(judgement, its, history.operations)), typed=judgement.types_count
+        outcome.spec, lambda its: (its, diagnose(judgement, its, history)), typed=judgement.types_count
     )
     if diagnosis is None:
+        return None
+    if diagnosis.shape.name == WRONG_ALONE:  # it has been made small where it was found
         return None
     window = diagnosis.window
     ids = {each.id for each in window.operations}
     operations = sorted((each for each in history if each.id in ids), key=lambda each: each.call)
-    if len(operations) > _MOST_CALLS:
-        return None
-    threads = dict.fromkeys(each.thread for each in operations)
-    program = tuple(tuple((each.op, each.args) for each in operations if each.thread == thread) for thread in threads)
+    met = [each for each in operations if each.thread != MAIN]
+    threads = dict.fromkeys(each.thread for each in met)
+    program = tuple(tuple((each.op, each.args) for each in met if each.thread == thread) for thread in threads)
     before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
-    for workload in workloads:
+    left = deadline - time.monotonic()
+    tried: list[tuple[Workload, Program]] = []
+    for workload in workloads if len(met) <= _MOST_CALLS and len(threads) > 1 else ():
         calls = _calls_to(with_frozen_states(workload.spec, getattr(spec, "types_count", False)), before, window.starts)
-        smaller = None if calls is None else _made_smaller(workload, calls, program, deadline)
-        if smaller is not None:
-            return smaller
+        if calls is not None:
+            tried.append((replace(workload, at_start=as_arguments(calls)), program))
+    first = (_explored_program(*each, left / 4) for each in tried if len(met) <= _FEW_CALLS)
+    then = (_made_smaller(*each, deadline) for each in tried)
+    reports = chain(first, map(partial(_explored_anything, workloads), [left / 2]), then)
+    found = next((report for report in reports if report is not None), None)
+    return found or _drawn(workloads, outcome.seed, deadline)
+
+
+def _explored_anything(workloads: Sequence[Workload], seconds: float) -> Report | None:
+    """The explorer's finding in scenarios that it draws."""
+    for workload in workloads:
+        if not (workload.at_start or workload.at_end):
+            found = _explored(workload, Scenarios(workload.operations, workload.roles), seconds / len(workloads), {})
+            if found is not None:
+                return found
+    return None
+
+
+def _drawn(workloads: Sequence[Workload], seed: int, deadline: float) -> Report | None:
+    """A fault in calls that are drawn for threads: in one of each, two, and so on, and again."""
+    random = Random(f"{seed}/fewer calls")
+    for length in cycle(_LENGTHS):
+        for workload, attempt in product(workloads, range(_PROGRAMS)):
+            if time.monotonic() > deadline:
+                return None
+            plans = workload.plans(random, max(2, len(workload.roles)), 1, length)
+            program = tuple(tuple(calls) for (calls,) in plans)
+            if all(program) and _wrong(workload, program, attempt) is not None:
+                return _made_smaller(workload, program, deadline)
     return None
 
 
@@ -108,8 +147,12 @@ def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) 
         calls = [(each.op, each.args) for each in sorted(before, key=lambda each: getattr(each, key))]
         state = _after(spec, calls)
         if state in states:
-            return _fewest_to(spec, state, calls)
+            return needed(calls, partial(_leads_to, spec, state))
     return None
+
+
+def _leads_to(spec: Spec, state: State, calls: Sequence[Call]) -> bool:
+    return bool(_after(spec, calls) == state)
 
 
 def _after(spec: Spec, calls: Sequence[Call]) -> State:
@@ -122,62 +165,35 @@ def _after(spec: Spec, calls: Sequence[Call]) -> State:
     return frozen_state(spec, state, "a state")
 
 
-def _fewest_to(spec: Spec, state: State, calls: Sequence[Call]) -> list[Call]:
-    """The calls that lead to a state, without those that are not needed; groups of calls, ever smaller, are tried."""
-    kept, size = list(calls), len(calls)
-    while size:
-        at = 0
-        while at < len(kept):
-            fewer = kept[:at] + kept[at + size :]
-            if _after(spec, fewer) == state:
-                kept = fewer
-            else:
-                at += size
-        size //= 2
-    return kept
-
-
-def _made(factory: Callable[[], Any], calls: Sequence[Call]) -> Any:
-    made = factory()
-    for op, args in calls:
-        with suppress(Exception):
-            getattr(made, op)(*fresh(args))
-    return made
-
-
-def _started(workload: Workload, calls: Sequence[Call]) -> Workload:
-    """The workload, with a factory that makes these calls on each object."""
-    spec = copy(workload.spec)
-    spec.initial = _after(workload.spec, calls)
-    return replace(workload, factory=partial(_made, workload.factory, calls), spec=spec)
-
-
-def _made_smaller(workload: Workload, calls: Sequence[Call], program: Program, deadline: float) -> Report | None:
-    started = _started(workload, calls) if calls else workload
-    again = _fewest(started, program, deadline)
+def _made_smaller(workload: Workload, program: Program, deadline: float) -> Report | None:
+    again = _fewest(workload, program, deadline)
     left = max(1.0, deadline - time.monotonic())
     if again is None:
-        return _explored(workload, calls, program, left)
+        return _explored_program(workload, program, left)
     fewest, history = again
-    return _explored(workload, calls, fewest, left) or report_on(history, started.spec, check(history, started.spec))
+    found = _explored_program(workload, fewest, left)
+    return found or report_on(history, workload.spec, check(history, workload.spec))
 
 
-def _explored(workload: Workload, calls: Sequence[Call], program: Program, seconds: float) -> Report | None:
-    """The explorer's finding in these calls, if it can explore the object: on a fresh object, or else on an object on
-    which the earlier calls have been made.
-    """
+def _explored_program(workload: Workload, program: Program, seconds: float) -> Report | None:
+    """The explorer's finding in these calls: on a fresh object, or else after the calls at the start."""
     threads = [as_arguments(each) for each in program]
-    for before in ([], as_arguments(calls))[: 2 if calls else 1]:
-        try:
-            found = explore(
-                workload.made if workload.reset else workload.factory, workload.given_spec, threads, at_start=before,
-                check=workload.check, duration=seconds, target=workload.target,
-            ).found  # fmt: skip
-        except Exception:  # noqa: BLE001 - there is nothing to explore, or the object is not deterministic
-            return None
+    for before in ([], workload.at_start)[: 2 if workload.at_start else 1]:
+        found = _explored(workload, threads, seconds, {"at_start": before, "at_end": workload.at_end})
         if found is not None:
             return found
     return None
+
+
+def _explored(workload: Workload, threads: Any, seconds: float, around: dict[str, Any]) -> Report | None:
+    """The explorer's finding, if it can explore the object."""
+    factory = workload.made if workload.reset else workload.factory
+    try:
+        return explore(
+            factory, workload.given_spec, threads, duration=seconds, target=workload.target, **workload.demand, **around
+        ).found
+    except Exception:  # noqa: BLE001 - there is nothing to explore, or the object is not deterministic
+        return None
 
 
 def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:
@@ -203,17 +219,18 @@ def _smaller(program: Program) -> Iterator[Program]:
 
 def _wrong_again(workload: Workload, program: Program, deadline: float) -> History | None:
     """A history of these calls that is not linearizable, if one occurs in some hundred attempts."""
-    for attempt in range(_TRIES):
-        if time.monotonic() > deadline:
-            return None
-        yields = _YIELDS[attempt % len(_YIELDS)]
-        try:
-            subject = workload.made()
-            history = record(
-                subject, [[calls] for calls in program], workload.spec, yields=yields, seed=attempt, patience=_PATIENCE
-            )
-        except Stuck:
-            return None
-        if check(history, workload.spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
-            return history
-    return None
+    found = (_wrong(workload, program, attempt) for attempt in range(_TRIES) if time.monotonic() < deadline)
+    return next((history for history in found if history is not None), None)
+
+
+def _wrong(workload: Workload, program: Program, attempt: int) -> History | None:
+    """The history of threads that have made these calls, if it is not linearizable."""
+    spec = workload.spec
+    try:
+        history = executed(
+            workload.made(), program, spec, as_calls(workload.at_start), as_calls(workload.at_end),
+            yields=_YIELDS[attempt % len(_YIELDS)], seed=attempt,
+        )  # fmt: skip
+    except Stuck:
+        return None
+    return history if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL else None

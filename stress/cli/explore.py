@@ -133,7 +133,7 @@ def _again(
             continue
         try:
             outcome = explore(
-                each.factory, each.given_spec, threads, at_start=at_start, at_end=at_end, check=each.check,
+                each.factory, each.given_spec, threads, at_start=at_start, at_end=at_end, **each.demand,
                 replay=arguments.what, target=each.target, progress=progress,
             )  # fmt: skip
         except TokenError as error:
@@ -196,7 +196,7 @@ def _all(
     outcomes: list[Explored] = []
     for workload in workloads:
         outcome = explore(
-            workload.factory, workload.given_spec, Scenarios(workload.operations, workload.roles), check=workload.check,
+            workload.factory, workload.given_spec, Scenarios(workload.operations, workload.roles), **workload.demand,
             duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,
         )  # fmt: skip
         outcomes.append(outcome)

@@ -7,7 +7,7 @@ nothing had to be put back that outlives them, since they are as their calls hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -18,10 +18,10 @@ from stress.explorer.policy import WouldWait
 from stress.explorer.slots import Seam
 from stress.history import ANSWERS, freeze
 from stress.of_calls import Calls, OfCalls
-from stress.spec import WAITS, Spec, State
+from stress.spec import WAITS
 from stress.values import fresh
 
-__all__ = ["Alone", "AnyAnswer"]
+__all__ = ["Alone"]
 
 _MOST_WAITS = 50
 _MOST_ALIVE = 16
@@ -103,14 +103,6 @@ class Alone(OfCalls):
 def _of_many_sizes() -> list[object]:
     """Objects that take the memory which was freed last, whatever its size."""
     return [object() for _ in range(8)] + [bytes(size) for size in range(0, 480, 8)]
-
-
-class AnyAnswer(Spec):
-    """Every answer is right: only an invariant can be broken."""
-
-    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Any) -> Iterable[State]:
-        """As `Spec.successors`."""
-        return (state,)
 
 
 class _OneThread(OneClock):

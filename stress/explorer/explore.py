@@ -21,7 +21,7 @@ from typing import Any, Final, cast
 
 from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
-from stress.explorer.alone import Alone, AnyAnswer
+from stress.explorer.alone import Alone
 from stress.explorer.between import missed_between
 from stress.explorer.bounded import bounded
 from stress.explorer.clock import CLOCK
@@ -52,7 +52,8 @@ from stress.explorer.token import TokenError, decode, encode, known_in
 from stress.explorer.trace import Given, OneByOne, execute_again, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
-from stress.history import UNSEEN, Call, History, Operation, Raised
+from stress.history import ALONE, MAIN, UNSEEN, Call, History, Operation, Raised, overlapping
+from stress.of_calls import AnyAnswer
 from stress.recorder.workload import as_calls, refuse_misfits
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
@@ -425,6 +426,7 @@ class _Exploration:
                     small = minimise(finding, self._on)
                     if self._is_drawn:
                         small = self._with_fewest_around(small)
+                    small = self._with_one_thread(small)
                     return None if knowledge.has_grown() else self._explained(outcome, small)
                 if earliest is None:
                     earliest = self._machine.execution
@@ -567,6 +569,17 @@ class _Exploration:
         scenario = Scenario(self._scenario.target, "", tuple((call,) for call in calls))
         experiment = ObjectExperiment(self._machine, replace(self._subject, around=Around(before)), scenario)
         return any(any(self._machine.execution.logs) for _ in islice(reduced(experiment), _MEETING))
+
+    def _with_one_thread(self, finding: Finding) -> Finding:
+        """The finding, with a note if one thread gets wrong answers to the same calls, too: no others are needed."""
+        history = finding.history
+        calls = [each for each in sorted(history, key=lambda each: each.call) if each.thread != MAIN]
+        if finding.kind != "history" or isinstance(self._subject.spec, (Alone, AnyAnswer)) or overlapping(calls):
+            return finding
+        scenario = replace(finding.scenario, threads=(tuple((each.op, each.args) for each in calls),))
+        if self._on(scenario).run(OneByOne())[1] is None:
+            return finding
+        return replace(finding, history=replace(history, header={**history.header, ALONE: True}))
 
     def _with_fewest_around(self, finding: Finding) -> Finding:
         """The finding, or one like it with fewer calls before and after the threads: every needless call is removed."""

@@ -12,11 +12,11 @@ from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.explorer.outliving import Snapshot
 from stress.explorer.scenario import Around, Program
-from stress.history import ANSWERS, Call, History, Operation, freeze
+from stress.history import Call
 from stress.outside import Outside
+from stress.recorder.around import executed
 from stress.recorder.record import Stuck, record
 from stress.spec import Spec
-from stress.values import fresh
 from stress.verdicts import Verdict
 
 __all__ = ["contradiction"]
@@ -54,7 +54,10 @@ def _contradiction(
     try:
         for number in range(_MOST):
             try:
-                history = _history(factory, spec, program, around, _YIELDS[number % len(_YIELDS)], f"{seed}/{number}")
+                history = executed(
+                    factory(), program, spec, around.at_start, around.at_end,
+                    yields=_YIELDS[number % len(_YIELDS)], seed=f"{seed}/{number}",
+                )  # fmt: skip
             except Stuck:
                 return ""
             finally:
@@ -82,24 +85,3 @@ def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call], before:
         return False
     finally:
         before.put_back()
-
-
-def _history(
-    factory: Callable[[], Any], spec: Spec, program: Program, around: Around, yields: float, seed: str
-) -> History:
-    made = factory()
-    first = -2 * len(around.at_start) - 2
-    start = [_made(made, spec, first + 2 * at, op, args) for at, (op, args) in enumerate(around.at_start)]
-    met = record(made, [[list(calls)] for calls in program], spec, yields=yields, seed=seed, patience=_PATIENCE)
-    last = 2 + int(max((each.returned or each.call for each in met), default=0))
-    end = [_made(made, spec, last + 2 * at, op, args) for at, (op, args) in enumerate(around.at_end)]
-    operations = [each._replace(id=number) for number, each in enumerate((*start, *met, *end))]
-    return History(tuple(operations))
-
-
-def _made(made: Any, spec: Spec, at: int, op: str, args: tuple[Any, ...]) -> Operation:
-    try:
-        answer = spec.normalise(op, getattr(made, op)(*fresh(args)))
-    except ANSWERS as error:
-        answer = freeze(error)
-    return Operation(at, "main", at, at + 1, op, args, answer)

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from random import Random
 from typing import Any, Final
 
@@ -23,7 +23,9 @@ from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
 from stress.history import UNSEEN, Call, History, Operation
 from stress.processes import gil_enabled
+from stress.recorder.around import alone, first_time, joined, last_time
 from stress.recorder.call_log import CallLog
+from stress.recorder.fresh import Refused
 from stress.recorder.record import CLOCKS, Stuck, record, threads_yielding
 from stress.recorder.workload import MOST_ALONE, Workload, as_calls, refuse_misfits
 from stress.reference import name_of
@@ -49,6 +51,8 @@ _BATCH_ALONE: Final = 240
 """Operations in a batch of an object that is its own specification."""
 _FULL_SPEED: Final = 16
 """How much longer the rounds of the other batches are: at full speed, threads need time to overlap."""
+_ALONE: Final = 40
+"""Calls that one thread makes alone, to find out whether a fresh object is right by itself."""
 _LEAST_SECONDS: Final = 0.05
 """The seconds that judging the last batch may take at least."""
 _FAIR_SECONDS: Final = 1.0
@@ -129,6 +133,9 @@ class Batch:
             self.length, size = max(1, min(settings.length, most // settings.threads)), _BATCH_ALONE
         self._planned = 1 if self.workload.reset else max(1, size // (settings.threads * self.length))
         self._most = self._planned if most_rounds is None else min(self._planned, most_rounds)
+        self._before: list[tuple[Operation, ...]] = []
+        self._after: list[tuple[Operation, ...]] = []
+        """What was called on each of the objects before the threads began, and when they had ended."""
         self.rounds_made = 0
         """How many rounds were begun: fewer than planned where all threads wait as they should."""
 
@@ -143,6 +150,13 @@ class Batch:
         plans = self.workload.plans(random, threads, self._planned, self.length, anew=self.is_divided)
         return [plan[: self._most] for plan in plans]
 
+    def calls_of_one(self) -> list[Call]:
+        """The calls of the first thread, as far as they are made on one object, and those around them."""
+        rounds = self.plans()[0]
+        calls = [call for calls in (rounds[:1] if self.is_divided else rounds) for call in calls]
+        most = MOST_ALONE if self.workload.is_sequential else _ALONE
+        return [*as_calls(self.workload.at_start), *calls[:most], *as_calls(self.workload.at_end)]
+
     def run(self, count: Callable[[str, int], None], until: float | None, log: CallLog | None) -> Found | None:
         """Record and judge the batch. `count` gets the numbers of what was done, `log` what the process is doing."""
         enter = (lambda phase: None) if log is None else log.enter
@@ -150,16 +164,14 @@ class Batch:
             log.begin(self.number)
         plans = self.plans()
         enter("making the object")
-        with threads_yielding(self.yields, self.seed):
-            subject = self._make(self.workload)
-            refuse_misfits(subject, as_calls(self.workload.everything))
-            more = [self._make(self.workload) for _ in plans[0][1:]] if self.is_divided else []
-        enter("calling it")
         settings, spec, may_wait = self.settings, self.workload.spec, False
+        with threads_yielding(self.yields, self.seed):
+            subjects = [self._made() for _ in (plans[0] if self.is_divided else plans[0][:1])]
+        enter("calling it")
         try:
             history = record(
-                subject, plans, spec, more_subjects=more, clock=settings.clock, yields=self.yields, seed=self.seed,
-                collect=self.collect, patience=settings.patience, until=until, call_log=log,
+                subjects[0], plans, spec, more_subjects=subjects[1:], clock=settings.clock, yields=self.yields,
+                seed=self.seed, collect=self.collect, patience=settings.patience, until=until, call_log=log,
             )  # fmt: skip
         except Stuck as stuck:
             is_inside = any(each.pending for each in stuck.history)  # else a thread has not got so far
@@ -167,6 +179,11 @@ class Batch:
             if not may_wait:
                 return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
             history = stuck.history
+        if not may_wait:  # else threads still run
+            try:
+                self._end(subjects, history)
+            except Stuck as stuck:
+                return self.trouble("hang", stuck.history, f"at the end, {stuck}", stuck.stacks)
         history = self.named(history)
         enter("judging what was seen")
         history, judgement = self._judged(history, _in_time(settings.budget, until))
@@ -177,9 +194,30 @@ class Batch:
         if may_wait:  # some calls are still running, and wait for others that will not come
             return None
         enter("checking the object")
-        broken = next(filter(None, map(self.workload.broken, (subject, *more))), "")
+        broken = next(filter(None, map(self.workload.broken, subjects)), "")
         told = f"an invariant is broken after the batch: {broken}"
         return self.trouble("invariant", history, told, "", judgement) if broken else None
+
+    def _made(self) -> Any:
+        """An object, on which the calls at the start have been made."""
+        workload = self.workload
+        subject = self._make(workload)
+        around = as_calls([*workload.everything, *workload.at_start, *workload.at_end])
+        refuse_misfits(subject, around)
+        calls = as_calls(workload.at_start)
+        try:
+            self._before.append(alone(subject, calls, workload.spec, self.settings.patience, first_time(calls)))
+        except Stuck as stuck:
+            raise Refused(f"the calls at the start do not return: {stuck}") from None
+        return subject
+
+    def _end(self, subjects: Sequence[Any], history: History) -> None:
+        """Make the calls at the end on the objects that threads have called."""
+        calls = as_calls(self.workload.at_end)
+        for subject, made in zip(subjects, self._rounds(history), strict=False) if calls else ():
+            self._after.append(
+                alone(subject, calls, self.workload.spec, self.settings.patience, last_time(History(made)))
+            )
 
     def _judged(self, history: History, budget: Budget) -> tuple[History, Judgement]:
         """The judgement of the history, or of its first part that is wrong. Of an object that is its own specification
@@ -201,9 +239,15 @@ class Batch:
         return history, (undecided or judgements)[0]
 
     def parts(self, history: History) -> list[History]:
-        """The parts of a history that are about one object each."""
+        """The parts of a history that are about one object each, with the calls before and after."""
+        around = zip_longest(self._before, self._rounds(history), self._after, fillvalue=())
+        parts = [joined(before, History(made, history.header), after) for before, made, after in around if made]
+        return parts or [history]
+
+    def _rounds(self, history: History) -> list[tuple[Operation, ...]]:
+        """What threads have called on each of the objects."""
         if not self.is_divided:
-            return [history]
+            return [history.operations]
         rounds: defaultdict[int, list[Operation]] = defaultdict(list)
         made: defaultdict[int | str, int] = defaultdict(int)
         ends = [list(accumulate(map(len, plan))) for plan in self.plans()]
@@ -211,7 +255,7 @@ class Batch:
             thread = int(each.thread)
             rounds[bisect_right(ends[thread], made[thread])].append(each)
             made[thread] += 1
-        return [History(tuple(rounds[number]), history.header) for number in sorted(rounds)] or [history]
+        return [tuple(rounds[number]) for number in range(max(rounds, default=-1) + 1)]
 
     def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
         """Count the batch, unless time was up before it could be judged."""

@@ -16,18 +16,19 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
-from stress.checker.waiting import may_wait
 from stress.formats import jsonl
+from stress.history import Call, History
 from stress.outside import Outside
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
+from stress.recorder.around import wrong_alone
 from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
 from stress.recorder.call_log import CallLog
 from stress.recorder.fresh import Fresh, Outliving, Refused
 from stress.recorder.losing import make_only_what_is_wanted_first, would_tell_of_a_lost_change
 from stress.recorder.outcome import Outcome
-from stress.recorder.record import Stuck, pending_calls, record
+from stress.recorder.record import pending_calls
 from stress.recorder.telling import could_contradict
-from stress.recorder.workload import MOST_ALONE, Workload
+from stress.recorder.workload import Workload
 from stress.spec import Spec, SpecError
 from stress.verdicts import Verdict, end_of_process, verdict_of
 
@@ -177,7 +178,7 @@ class _Campaign:
         """
         makers = {id(each): Fresh(each.factory, each.reset) for each in self._workloads}
         lasting = [Outliving(*_code_of(each)) for each in self._workloads if each.reset is None]
-        left, number, is_telling, right = settings.rounds, first, False, 0
+        left, number, is_telling, right = settings.rounds, first, False, list[Sequence[Call]]()
         while (left is None or left > 0) and (self._until is None or time.monotonic() < self._until):
             batch = Batch(self._workloads, settings, number, left, lambda workload: makers[id(workload)]())
             found = batch.run(lambda name, amount: self._tally.add(first, name, amount), self._until, log)
@@ -185,12 +186,13 @@ class _Campaign:
                 for each in lasting:
                     each.look()
                 changed = {name for each in lasting for name in each.changed}
-                _refuse_what_outlives(found, batch, makers[id(batch.workload)], changed, right)
+                found = _alone(found, batch, makers[id(batch.workload)], changed, right)
             yield found
-            right += batch.history is not None
+            if batch.history is not None:
+                right.append(batch.calls_of_one())
             if batch.history is not None and not is_telling:
                 is_telling = _is_telling(
-                    batch, makers[id(batch.workload)], right, any(each.changed for each in lasting)
+                    batch, makers[id(batch.workload)], len(right), any(each.changed for each in lasting)
                 )
                 self._tally.add(first, "telling", is_telling)
             for each in lasting:
@@ -234,7 +236,7 @@ def _is_telling(batch: Batch, make: Fresh, right: int, leaves: bool) -> bool:
     """
     workload, history = batch.workload, batch.history
     assert history is not None
-    if workload.check is not None:
+    if workload.invariant is not None:
         return True
     if any(could_contradict(its, workload.spec) for its in batch.parts(history)[:_LOOKED_AT]):
         return True
@@ -251,38 +253,41 @@ _LOSING: Final = 3
 """Batches whose calls are made again with a change lost."""
 _LOOKED_AT: Final = 8
 """The parts of a history that are looked through for an answer that tells something."""
-_ALONE: Final = 40
-"""Calls that one thread makes alone, to find out whether a fresh object is right by itself."""
 
 
-def _refuse_what_outlives(found: Found, batch: Batch, make: Fresh, changed: Collection[str], right: int) -> None:
-    """Refuse an object whose state outlives it. It is no fault of the object that a later one begins in another state
-    than the specification.
+def _alone(found: Found, batch: Batch, make: Fresh, changed: Collection[str], right: Sequence[Sequence[Call]]) -> Found:
+    """The finding, or that of one thread alone, if that gets wrong answers, too: then no others are needed for it, and
+    the class and its specification disagree. `right` are calls of earlier batches whose answers were right.
 
     Raises:
-        Refused: the factory gives the same object again; or one thread alone gets wrong answers from a fresh object,
-            although some batch was `right`, or what outlives objects has `changed`.
+        Refused: the factory gives the same object again; or what is wrong with one thread alone has not been wrong
+            before, so that something outlives objects. It is no fault of the object that a later one begins in another
+            state than the specification.
     """
     if found.judgement.verdict is not Verdict.ILLEGAL:
-        return
-    subject, workload = make(), batch.workload
-    if not (right or changed or workload.is_sequential):
-        return
-    rounds = batch.plans()[0]
-    calls = [call for round_ in (rounds[:1] if batch.is_divided else rounds) for call in round_]
-    calls = calls[: MOST_ALONE if workload.is_sequential else _ALONE]
-    if may_wait(workload.spec, calls):
-        return
-    try:
-        alone = record(subject, [[calls]], workload.spec, patience=1.0)
-    except Stuck:
-        return
-    if check(alone, workload.spec).verdict is Verdict.ILLEGAL:
+        return found
+    make()  # refuses an object that was given before
+    spec = batch.workload.spec
+    calls = batch.calls_of_one() if batch.workload.is_sequential else _in_order(found.history)
+    alone = wrong_alone(make, calls, spec)
+    if alone is None:
+        return found
+    was_right = (batch.workload.is_sequential and not found.trouble) or any(
+        wrong_alone(make, calls, spec) is not None for calls in right[:_LOOKED_AT]
+    )
+    if changed or was_right:
         names = f"{', '.join(sorted(changed))} outlives objects" if changed else "something outlives objects"
         raise Refused(
             f"a fresh object is wrong even if one thread calls it alone, and {names}: let the factory make everything, "
             "or let `reset` put it back"
         )
+    history = batch.named(alone)
+    return replace(found, history=history, judgement=check(history, spec))
+
+
+def _in_order(history: History) -> list[Call]:
+    """The calls of a history, in the order in which they were made."""
+    return [(each.op, each.args) for each in sorted(history, key=lambda each: each.call)]
 
 
 def _code_of(workload: Workload) -> Iterator[Any]:

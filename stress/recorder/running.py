@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from stress.checker.check import Budget
@@ -10,8 +11,9 @@ from stress.pursuit import pursue
 from stress.recorder.batch import Settings
 from stress.recorder.campaign import run_workloads
 from stress.recorder.outcome import Outcome
-from stress.recorder.workload import Workload
+from stress.recorder.workload import Workload, made_anew
 from stress.seed import draw_seed
+from stress.sequential import Sequential
 from stress.spec import Spec
 
 __all__ = ["run"]
@@ -22,6 +24,9 @@ def run(
     spec: Spec | None,
     operations: Sequence[tuple[Any, ...]],
     *,
+    invariant: Callable[[Any], object] | None = None,
+    at_start: Sequence[tuple[Any, ...]] = (),
+    at_end: Sequence[tuple[Any, ...]] = (),
     check: Callable[[Any], object] | None = None,
     reset: Callable[[], object] | None = None,
     roles: Sequence[Sequence[tuple[Any, ...]]] = (),
@@ -43,10 +48,16 @@ def run(
         factory: makes a fresh object in the state `spec.initial`; called for every batch. One that gives the same
             object again is refused.
         spec: the sequential object that it must behave like. None: an answer is right if some order of the calls, made
-            one after another on a fresh object, gives it (`stress.sequential`). Then each object gets a dozen calls.
+            one after another on a fresh object, gives it (`stress.sequential`). Then each object gets a dozen calls. If
+            there is an `invariant`, every answer is right.
         operations: what threads may call: tuples of a method's name and its arguments, which may be
             `one_of(...)` or `unique`.
-        check: raises, or answers False, if an invariant of the object does not hold; called after every batch.
+        invariant: raises, or answers False, if something does not hold that must; called after every batch. Without a
+            specification it is all that is demanded.
+        at_start: calls to make on each object before its threads begin.
+        at_end: calls to make on each object when its threads have ended. Their answers count like any other, so calls
+            that answer nothing can be judged by one that reads what they have done.
+        check: the former name of `invariant`; answers are judged without a specification, too.
         reset: puts back what outlives an object, such as variables of modules that the first call fills, or the state
             of an object that the factory gives again; called before each object is made.
         roles: what each thread may call, if not all may call the same: a list of operations for each, and `operations`
@@ -66,7 +77,7 @@ def run(
         budget: what judging one batch may cost.
         patience: seconds without any progress after which an operation counts as hung.
         pursuit: if a history was refuted, seconds to look for the same fault in fewer calls, and for the schedule that
-            leads to it.
+            leads to it, or what is left of `duration` if that is more; 0: do not look.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it. The verdict is `UNKNOWN` if
@@ -93,8 +104,14 @@ def run(
         len(roles) or 2 if threads is None else threads, length, rounds, duration,
         draw_seed() if seed is None else seed, clock, yields, processes, budget or Budget(), patience,
     )  # fmt: skip
-    workloads = [Workload(factory, spec, operations, check, roles=roles, reset=reset)]
+    if invariant is not None and check is not None:
+        raise ValueError("check and invariant are the same: give one")
+    if spec is None and check is not None:
+        spec = Sequential(partial(made_anew, factory, reset))
+    more: dict[str, Any] = {"roles": roles, "reset": reset, "at_start": at_start, "at_end": at_end}
+    workloads = [Workload(factory, spec, operations, invariant if check is None else check, **more)]
     outcome = run_workloads(workloads, settings)
     if outcome.judgement is None or not pursuit:
         return outcome
-    return pursue(outcome, workloads, pursuit, apart=processes > 1)
+    left = 0.0 if duration is None else duration - outcome.seconds
+    return pursue(outcome, workloads, max(pursuit, left), apart=processes > 1)

@@ -13,7 +13,7 @@ from typing import Final
 
 from stress.alike import Again
 from stress.frozen_states import judged
-from stress.history import UNSEEN, Operation
+from stress.history import MAIN, UNSEEN, Operation
 from stress.spec import Spec, State
 
 __all__ = ["could_contradict"]
@@ -29,12 +29,13 @@ def could_contradict(operations: Iterable[Operation], spec: Spec) -> bool:
     """Whether an answer of a history says anything. A specification that fails in a state on the way does not allow
     every answer there. Takes a few thousand steps at most, and mostly a few dozen.
     """
-    walk = sorted((each for each in operations if not each.pending), key=lambda each: each.call)[:_WALK]
-    return judged(spec, lambda its: _is_refused_somewhere(walk, its))
+    walk = sorted((each for each in operations if not each.pending), key=lambda each: each.call)
+    last = [each for each in walk[_WALK:] if each.thread == MAIN]
+    return judged(spec, lambda its: _is_refused_somewhere(walk[:_WALK], last, its))
 
 
-def _is_refused_somewhere(walk: list[Operation], spec: Spec) -> bool:
-    states, answers = {spec.initial: None}, dict.fromkeys((each.op, each.args, each.result) for each in walk)
+def _is_refused_somewhere(walk: list[Operation], last: list[Operation], spec: Spec) -> bool:
+    states, answers = {spec.initial: None}, dict.fromkeys((each.op, each.args, each.result) for each in (*last, *walk))
     told = list(answers)[:_ANSWERS]
     state, later = spec.initial, set[State]()
     try:

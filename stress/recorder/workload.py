@@ -19,11 +19,23 @@ from typing import Any, Final
 from stress.checker.waiting import after, after_meeting, may_wait
 from stress.frozen_states import class_of
 from stress.history import ANSWERS, Call, show, steady
+from stress.of_calls import AnyAnswer
 from stress.sequential import Sequential
 from stress.source import PACKAGE, digests, module_of
+from stress.spec import Spec
 from stress.spec_check import as_instance
 
-__all__ = ["MOST_ALONE", "Draw", "Workload", "as_arguments", "as_calls", "one_of", "refuse_misfits", "unique"]
+__all__ = [
+    "MOST_ALONE",
+    "Draw",
+    "Workload",
+    "as_arguments",
+    "as_calls",
+    "made_anew",
+    "one_of",
+    "refuse_misfits",
+    "unique",
+]
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,13 @@ def refuse_misfits(subject: Any, calls: Iterable[Call]) -> None:
             raise ValueError(f"the operation {op!r} has {number}, but the method is {kind}.{op}{taken}") from None
 
 
+def made_anew(factory: Callable[[], Any], reset: Callable[[], object] | None) -> Any:
+    """An object, after what outlives objects was put back."""
+    if reset is not None:
+        reset()
+    return factory()
+
+
 @dataclass(frozen=True)
 class Workload:
     """An object to put under stress.
@@ -119,23 +138,27 @@ class Workload:
         spec: the sequential object that it must behave like; None: like itself, if one thread alone calls it
             (`Sequential`).
         operations: what threads may call; write one twice to have it called twice as often.
-        check: raises, or answers False, if an invariant of the object does not hold; called when no operation is
-            running.
+        invariant: raises, or answers False, if something does not hold that must; called when no operation is running.
+            Without a specification it is all that is demanded.
         name: its name in reports.
         roles: what each thread may call, if not all may call the same: a list of operations for each. If there are more
             threads, the next one has the first role again.
         reset: puts back what outlives objects, such as variables of modules; called before each object is made.
+        at_start: calls to make on each object before its threads begin.
+        at_end: calls to make when they have ended; their answers count like any other.
     """
 
     factory: Callable[[], Any]
     spec: Any
     operations: Sequence[tuple[Any, ...]]
-    check: Callable[[Any], object] | None = None
+    invariant: Callable[[Any], object] | None = None
     name: str = ""
     target: str = ""
     """Its reference, as `module:attribute`, if it is known."""
     roles: Sequence[Sequence[tuple[Any, ...]]] = ()
     reset: Callable[[], object] | None = None
+    at_start: Sequence[tuple[Any, ...]] = ()
+    at_end: Sequence[tuple[Any, ...]] = ()
 
     @property
     def everything(self) -> Sequence[tuple[Any, ...]]:
@@ -149,8 +172,13 @@ class Workload:
 
     @property
     def given_spec(self) -> Any:
-        """The specification, if the object is not its own: what `explore` takes."""
-        return None if self.is_sequential else self.spec
+        """The specification, if one was given: what `explore` takes."""
+        return None if isinstance(self.spec, (Sequential, AnyAnswer)) else self.spec
+
+    @property
+    def demand(self) -> dict[str, Any]:
+        """The invariant, as `explore` takes it."""
+        return {"check" if self.is_sequential else "invariant": self.invariant}  # the latter is all that is demanded
 
     @cached_property
     def waits_alone(self) -> bool:
@@ -159,9 +187,7 @@ class Workload:
 
     def made(self) -> Any:
         """An object in its start state."""
-        if self.reset is not None:
-            self.reset()
-        return self.factory()
+        return made_anew(self.factory, self.reset)
 
     def code(self) -> tuple[tuple[str, str], ...]:
         """The source files of the object and its specification, with a digest of each."""
@@ -169,10 +195,10 @@ class Workload:
 
     def broken(self, subject: Any) -> str:
         """The broken invariant of an object on which no call is running; empty if none is broken."""
-        if self.check is None:
+        if self.invariant is None:
             return ""
         try:
-            answer = self.check(subject)
+            answer = self.invariant(subject)
         except ANSWERS as error:  # a check of a broken object may raise anything
             return f"{type(error).__name__}: {error}".rstrip(": ")
         return "the check answered False" if answer is False else ""
@@ -182,11 +208,15 @@ class Workload:
             raise ValueError(f"a factory makes a fresh object at each call, and {self.factory!r} cannot be called")
         if self.reset is not None and not callable(self.reset):
             raise ValueError(f"`reset` puts back what outlives objects, and {self.reset!r} cannot be called")
-        object.__setattr__(self, "spec", Sequential(self.made) if self.spec is None else as_instance(self.spec))
-        for operations in (self.operations, *self.roles):
+        object.__setattr__(self, "spec", self._own() if self.spec is None else as_instance(self.spec))
+        for operations in (self.operations, *self.roles, self.at_start, self.at_end):
             as_calls(operations)
         if not all(self.roles):
             raise ValueError("a role needs at least one operation")
+
+    def _own(self) -> Spec:
+        """What is demanded without a specification."""
+        return Sequential(self.made) if self.invariant is None else AnyAnswer()
 
     def plans(
         self, random: Random, threads: int, rounds: int, length: int, *, anew: bool = False
@@ -221,6 +251,8 @@ class Workload:
         """
         plans: list[list[list[Call]]] = [[] for _ in range(threads)]
         state = self.spec.initial
+        for made in as_calls(self.at_start):
+            state = next(iter(after(self.spec, state, made)), state)
         for _ in range(rounds):
             places = [thread for thread in range(threads) for _ in range(length)]
             random.shuffle(places)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from stress.checker.check import Judgement
 from stress.checker.meetings import Half, with_meetings
-from stress.history import UNSEEN, Operation
+from stress.history import ALONE, MAIN, UNSEEN, History, Operation
 from stress.reports.faults import Shape, classify
 from stress.reports.window import Window, crucial_window
 from stress.spec import WAITS, Spec, State
@@ -62,13 +62,14 @@ class Diagnosis:
     shape: Shape
 
 
-def diagnose(judgement: Judgement, spec: Spec, history: Sequence[Operation]) -> Diagnosis | None:
+def diagnose(judgement: Judgement, spec: Spec, history: History) -> Diagnosis | None:
     """The reason why a history was refuted; None if it was not."""
     if judgement.failure is None:
         return None
-    window = crucial_window(judgement.failure, spec, history)
+    window = crucial_window(judgement.failure, spec, history.operations)
     partials, longest_with = explain(window.operations, spec, window.starts)
-    shape = classify(window, spec, _expected(window.culprit, partials, spec))
+    is_alone = ALONE in history.header or len({each.thread for each in history} - {MAIN}) < 2
+    shape = classify(window, spec, _expected(window.culprit, partials, spec), is_alone=is_alone)
     if shape.cause is not None and all(each.id != shape.cause.id for each in window.operations):
         window = window.with_cause(shape.cause, spec)
         partials, longest_with = explain(window.operations, spec, window.starts)

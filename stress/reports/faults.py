@@ -3,6 +3,7 @@
 Each shape is a question about a history that differs in one thing:
 
 * *snapshot changed*: the recorder read a snapshot twice, with different results; or what it read was right only later;
+* *wrong with one thread alone*: no other thread made a call, so the class and the specification disagree;
 * *torn match* (or *torn read*): every element by itself fits the answer at some moment, but at no moment do they all;
 * *resurrected key*: a read found something that had been removed; its answer would have been right earlier;
 * *lost update*: everything fits if one completed update had never happened; or, if the wrong answer is an update's, the
@@ -18,7 +19,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from stress.checker.check import refute
 from stress.checker.components import Component, universe_of
@@ -26,7 +27,9 @@ from stress.history import Operation, Raised, show, until
 from stress.reports.window import Window, illegal
 from stress.spec import EVERYTHING, Spec
 
-__all__ = ["Shape", "classify"]
+__all__ = ["WRONG_ALONE", "Shape", "classify"]
+
+WRONG_ALONE: Final = "wrong with one thread alone"
 
 Item = TypeVar("Item")
 
@@ -44,11 +47,14 @@ class Shape:
     cause: Operation | None = None
 
 
-def classify(window: Window, spec: Spec, expected: Sequence[Any]) -> Shape:
-    """The shape of the fault in a window. `expected` are the answers that would have been right, if known."""
-    case = _Case(window, spec, expected)
+def classify(window: Window, spec: Spec, expected: Sequence[Any], *, is_alone: bool = False) -> Shape:
+    """The shape of the fault in a window. `expected` are the answers that would have been right, if known. `is_alone`:
+    one thread made all calls.
+    """
+    case = _Case(window, spec, expected, is_alone)
     return (
         case.snapshot_changed()
+        or case.alone()
         or case.torn()
         or case.resurrected()
         or case.lost_update()
@@ -58,8 +64,8 @@ def classify(window: Window, spec: Spec, expected: Sequence[Any]) -> Shape:
 
 
 class _Case:
-    def __init__(self, window: Window, spec: Spec, expected: Sequence[Any]) -> None:
-        self.window, self.spec, self.expected = window, spec, expected
+    def __init__(self, window: Window, spec: Spec, expected: Sequence[Any], is_alone: bool) -> None:
+        self.window, self.spec, self.expected, self.is_alone = window, spec, expected, is_alone
         self.culprit = window.culprit
         self.original = window.originals[window.culprit.id]
         self.accused = self.who(self.culprit)
@@ -98,6 +104,13 @@ class _Case:
 
     def shape(self, name: str, sentence: str, cause: Operation | None = None) -> Shape:
         return Shape(name, sentence[0].upper() + sentence[1:], cause)
+
+    def alone(self) -> Shape | None:
+        """One thread made all calls, so no others are needed for what is wrong."""
+        if not self.is_alone:
+            return None
+        told = f"{self.accused} is wrong with one thread alone: the class and the specification disagree."
+        return self.shape(WRONG_ALONE, told + self.instead())
 
     def snapshot_changed(self) -> Shape | None:
         result = self.original.result
@@ -246,13 +259,17 @@ class _Case:
                 return pinning
         return None
 
-    def impossible(self) -> Shape:
+    def instead(self) -> str:
+        """The answers that would have been right."""
         answers = sorted(set(map(show, self.expected)))
         if len(answers) > _MOST_ANSWERS:
             answers[_MOST_ANSWERS:] = [f"{len(answers) - _MOST_ANSWERS} others"]
         told = " or ".join(answers)
-        instead = f" Where an order goes furthest, the answer would have to be {told}." if told else ""
-        return self.shape("impossible answer", f"no order of the overlapping calls explains {self.accused}.{instead}")
+        return f" Where an order goes furthest, the answer would have to be {told}." if told else ""
+
+    def impossible(self) -> Shape:
+        told = f"no order of the overlapping calls explains {self.accused}.{self.instead()}"
+        return self.shape("impossible answer", told)
 
 
 def _says_absent(answer: Any) -> bool:

@@ -120,7 +120,7 @@ def report_on(
     }
     trouble = trouble_of(history)
     stacks = str(history.header.get("stacks", "")) if trouble else ""
-    spec, diagnosis = judged(spec, lambda its: (its, diagnose(judgement, its, history.operations)))
+    spec, diagnosis = judged(spec, lambda its: (its, diagnose(judgement, its, history)))
     return Report(history, spec, judgement, diagnosis, told, replay, trouble, stacks=stacks)
 
 

@@ -19,10 +19,10 @@ _WIDEST = 60
 _WIDEST_TABLE = 150
 
 
-def render(report: Report) -> str:
-    """The whole report."""
+def render(report: Report, *, is_short: bool = False) -> str:
+    """The whole report; `is_short`: without the calls, of which there are fewer below."""
     lines = [report.headline, "", f"  {report.sentence}", ""]
-    if report.diagnosis is not None:
+    if report.diagnosis is not None and not is_short:
         lines += _window(report, report.diagnosis)
         lines += _partials(report.diagnosis, report.spec)
     if report.steps is not None:
@@ -42,7 +42,7 @@ def render_outcome(summary: str, report: Report | None, smaller: Report | None =
     """The summary of a search, followed by the report on its finding, if any, and by the report on the same fault in
     fewer calls, if it was found.
     """
-    told = summary + "\n" + ("" if report is None else "\n" + render(report))
+    told = summary + "\n" + ("" if report is None else "\n" + render(report, is_short=smaller is not None))
     return told + ("" if smaller is None else f"\nThe same in fewer calls: {render(smaller)}")
 
 

@@ -66,7 +66,8 @@ TORN_READ: Any = (
     (1, 4, 5, "pop", ("a", None), 1),
 )
 CHANGED = (Map({"a": 1}), (0, 1, 2, "snapshot", (), Raised("SnapshotChanged", "first {}, later {('a', 1)}")))
-IMPOSSIBLE = (Register(0), (0, 1, 2, "read", (), 77))
+IMPOSSIBLE = (Register(0), (0, 1, 2, "read", (), 77), (1, 1, 2, "read", (), 0))
+ALONE = (Register(0), (0, 1, 2, "read", (), 77), (0, 3, 4, "read", (), 0))
 STALE_BEFORE = (
     Map(),
     (1, 1, 2, "put", ("b", 1), None),
@@ -107,6 +108,11 @@ SHAPES = [
     (TORN_MATCH, "torn match", "Thread 0's match('a.b') -> {} saw no one moment"),
     (TORN_READ, "torn read", "Thread 0's items() -> {} saw no one moment"),
     (CHANGED, "snapshot changed", "was read twice, and the readings differ: first {}, later {('a', 1)}"),
+    (
+        ALONE,
+        "wrong with one thread alone",
+        "Thread 0's read() -> 77 is wrong with one thread alone: the class and the spec",
+    ),
     (IMPOSSIBLE, "impossible answer", "No order of the overlapping calls explains thread 0's read() -> 77"),
 ]
 

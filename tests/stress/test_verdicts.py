@@ -40,7 +40,7 @@ def test_verdict_is_the_known_one(file: str, operations: int, verdict: str) -> N
 def test_refuted_history_is_explained_by_a_small_part_of_it(file: str) -> None:
     history, spec = read_history(HISTORIES / file, SPECS[file.partition("/")[0]])
 
-    diagnosis = diagnose(check(history, spec), spec, history.operations)
+    diagnosis = diagnose(check(history, spec), spec, history)
 
     assert diagnosis is not None
     window = diagnosis.window

@@ -1,0 +1,114 @@
+"""Calls that one thread makes alone: on an object before its threads begin and when they have ended, or all that there
+are, to find out whether threads are needed at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from stress.checker.check import Budget, check
+from stress.checker.waiting import may_wait
+from stress.history import MAIN, Call, History, Operation, Time, renumbered
+from stress.recorder.record import Stuck, record
+from stress.spec import Spec
+from stress.verdicts import Verdict
+
+__all__ = ["alone", "executed", "first_time", "joined", "last_time", "needed", "wrong_alone"]
+
+_PATIENCE: Final = 1.0
+_SECONDS: Final = 3.0
+_BUDGET: Final = Budget(steps=200_000, seconds=1.0)
+
+T = TypeVar("T")
+
+
+def alone(subject: Any, calls: Sequence[Call], spec: Spec, patience: float, since: Time) -> tuple[Operation, ...]:
+    """The operations of these calls, made one after another, at times from `since` on.
+
+    Raises:
+        Stuck: one of them did not return.
+    """
+    if not calls:
+        return ()
+    made = record(subject, [[calls]], spec, patience=patience)
+    return tuple(
+        each._replace(thread=MAIN, call=since + 2 * at, returned=since + 2 * at + 1) for at, each in enumerate(made)
+    )
+
+
+def joined(before: Sequence[Operation], met: History, after: Sequence[Operation]) -> History:
+    """A history of threads, with what was called before and after."""
+    return History(renumbered([*before, *met, *after]), met.header)
+
+
+def first_time(calls: Sequence[Call]) -> Time:
+    """When to begin with calls that come before all others."""
+    return -2 * len(calls) - 2
+
+
+def last_time(met: History) -> Time:
+    """When to begin with calls that come after all others."""
+    return 2 + max((each.returned or each.call for each in met), default=0)
+
+
+def executed(
+    subject: Any,
+    program: Sequence[Sequence[Call]],
+    spec: Spec,
+    at_start: Sequence[Call],
+    at_end: Sequence[Call],
+    *,
+    yields: float,
+    seed: int | str,
+    patience: float = _PATIENCE,
+) -> History:
+    """The history of the calls of each thread, made at the same time, and of those before and after.
+
+    Raises:
+        Stuck: one of them did not return.
+    """
+    before = alone(subject, at_start, spec, patience, first_time(at_start))
+    met = record(subject, [[list(calls)] for calls in program], spec, yields=yields, seed=seed, patience=patience)
+    return joined(before, met, alone(subject, at_end, spec, patience, last_time(met)))
+
+
+def wrong_alone(make: Callable[[], Any], calls: Sequence[Call], spec: Spec) -> History | None:
+    """A history of some of these calls, made by one thread alone on a fresh object, that is wrong; None if that of all
+    of them is right, or one of them may have to wait. As few calls as are found in some seconds.
+    """
+    if may_wait(spec, calls):
+        return None
+
+    def made(some: Sequence[Call]) -> History | None:
+        try:
+            history = record(make(), [[some]], spec, patience=_PATIENCE)
+        except Stuck:
+            return None
+        return history if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL else None
+
+    if made(calls) is None:
+        return None
+    low, high = 1, len(calls)
+    while low < high:  # the fewest of the first ones
+        middle = (low + high) // 2
+        low, high = (low, middle) if made(calls[:middle]) is not None else (middle + 1, high)
+    deadline = time.monotonic() + _SECONDS
+    few = needed(calls[:high], lambda some: time.monotonic() < deadline and made(some) is not None)
+    return made(few)
+
+
+def needed(items: Sequence[T], suffices: Callable[[list[T]], bool]) -> list[T]:
+    """Those of the items that are needed for something; groups of them, ever smaller, are left out."""
+    kept, size = list(items), len(items)
+    while size:
+        at = 0
+        while at < len(kept):
+            fewer = kept[:at] + kept[at + size :]
+            if suffices(fewer):
+                kept = fewer
+            else:
+                at += size
+        size //= 2
+    return kept
