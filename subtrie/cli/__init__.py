@@ -179,10 +179,11 @@ def _match(options: argparse.Namespace) -> int:
     bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
     with open_lines(options.subscriptions, bad) as subscriptions, open_lines(options.topics, bad) as topics:
         with progress_bars() as add_bar:
-            subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
+            bar = add_bar("subscriptions read", None)
+            subscribe_lines(trie, subscriptions, bar, for_columns=not options.json)
         answers = match_json_lines if options.json else match_lines
         for matches in answers(trie, topics, topic_lines(topics)):
-            out.write(matches.encode())
+            out.write(matches.encode(errors="backslashreplace"))  # of lone surrogates, as JSON escapes them
             if options.topics == STANDARD_INPUT:
                 out.flush()
     out.flush()

@@ -18,6 +18,7 @@ from subtrie import SubscriptionTrie, TopicError
 MAX_LINE_BYTES = 128 * 1024
 """Longest line read into memory; a longer one is bad, and the rest of it is skipped."""
 STANDARD_INPUT = "-"
+_COLUMN_ENDS = frozenset("\t\r\n")
 
 
 class BadLines:
@@ -98,13 +99,18 @@ def _bytes_of(stream: TextIO | None, name: str) -> BinaryIO:
     return stream.buffer
 
 
-def subscribe_lines(trie: SubscriptionTrie, lines: LineFile, advance: Callable[[int], None]) -> None:
+def subscribe_lines(
+    trie: SubscriptionTrie, lines: LineFile, advance: Callable[[int], None], *, for_columns: bool = False
+) -> None:
     """Subscribe every line. A line is `filter<TAB>subscriber`, optionally with another tab and a JSON object of
-    options; or a JSON object of filter, subscriber and options."""
+    options; or a JSON object of filter, subscriber and options. With `for_columns`, subscribers that no column can
+    hold are bad: in the lines of an answer they would be several."""
     for number, line in lines:
         advance(1)
         try:
             filter, subscriber, options = _subscription(line)
+            if for_columns and not _COLUMN_ENDS.isdisjoint(subscriber):
+                raise ValueError(f"a tab or a line end in the subscriber {reprlib.repr(subscriber)}: use --json")
             trie.subscribe(filter, subscriber, **options)
         except (TopicError, TypeError, ValueError) as error:
             lines.refuse(number, error)

@@ -179,6 +179,31 @@ class TestMatch:
             ("a/b", "#", "carol", {}),
         ]
 
+    @pytest.mark.parametrize("subscriber", ["x\ny\tz", "x\ty", "x\n", "\n", "x\r", "\t"])
+    def test_a_subscriber_that_would_be_several_lines_or_columns_is_refused_unless_the_answer_is_json(
+        self, capfd: pytest.CaptureFixture[str], subscriber: str
+    ) -> None:
+        Path("subscriptions").write_text(json.dumps({"filter": "a", "subscriber": subscriber}) + "\na\tcarol\n")
+        Path("topics").write_text("a\n")
+        files = ["match", "--subscriptions", "subscriptions", "--topics", "topics"]
+        assert main(files) == 1
+        out, err = capfd.readouterr()
+        assert out == "a\tcarol\n"
+        assert err == f"subscriptions:1: a tab or a line end in the subscriber {subscriber!r}: use --json\n"
+        assert main([*files, "--json"]) == 0
+        found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+        assert sorted(one["subscriber"] for one in found) == sorted([subscriber, "carol"])
+
+    @pytest.mark.parametrize("json_lines", [False, True])
+    def test_a_lone_surrogate_is_written_as_an_escape(self, capfd: pytest.CaptureFixture[str], json_lines: bool) -> None:
+        Path("subscriptions").write_text('{"filter": "a", "subscriber": "\\ud800ä"}\n')
+        Path("topics").write_text("a\n")
+        files = ["match", "--subscriptions", "subscriptions", "--topics", "topics"]
+        assert main([*files, "--json"] if json_lines else files) == 0
+        out = capfd.readouterr().out
+        assert "\\ud800ä" in out
+        assert not json_lines or json.loads(out)["subscriber"] == "\ud800ä"
+
     @pytest.mark.parametrize(
         ("line", "reason"),
         [
