@@ -313,7 +313,14 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     def __ixor__(self, other: Iterable[Any]) -> Self:
         self._refuse_if_read_only()
-        return super().__ixor__(other)  # type: ignore[arg-type]
+        kind = type(self)
+        if other is self or kind.add is not OneByOne.add or kind.discard is not OneByOne.discard:
+            return super().__ixor__(other)  # type: ignore[arg-type]
+        for member in other if isinstance(other, Set) else self._from_iterable(other):
+            # Progress: a round that changes nothing found that others had added the member, and then removed it.
+            while not self.add(member) and not self.discard(member):
+                pass
+        return self
 
     def union(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members of this one and of all others."""

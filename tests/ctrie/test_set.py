@@ -341,6 +341,68 @@ class TestThreads:
         members.check()
 
 
+class Hooked(int):
+    """A member that calls `hook` when it is hashed for the given time: between two steps of whoever asks for it."""
+
+    hook: Callable[[], object]
+    steps: int
+
+    def __hash__(self) -> int:
+        self.steps -= 1
+        if self.steps == 0:
+            self.hook()
+        return int.__hash__(self)
+
+
+class TestToggles:
+    """`^=` is one atomic change of each member, whatever others do in between."""
+
+    @pytest.mark.parametrize("there", [False, True])
+    @pytest.mark.parametrize("steps", range(1, 6))
+    def test_a_toggle_amid_a_toggle_is_not_lost(self, steps: int, there: bool) -> None:
+        members = CtrieSet([1] if there else [])
+        member = Hooked(1)
+        member.steps = 0
+        others = CtrieSet([member])
+        member.hook, member.steps = lambda: members.symmetric_difference_update([1]), steps
+        members ^= others
+        toggled_twice = member.steps <= 0
+        member.steps = 0
+        assert (1 in members) == (there if toggled_twice else not there)
+        members.check()
+
+    def test_of_a_set_and_itself_nothing_is_left(self) -> None:
+        members = CtrieSet("ab")
+        members ^= members
+        assert not members
+        members.check()
+
+    def test_a_subclass_with_an_add_and_a_discard_of_its_own_has_them_called(self) -> None:
+        class Noting(CtrieSet):
+            def add(self, value: Any) -> None:  # type: ignore[override]
+                noted.append(("add", value))
+                super().add(value)
+
+            def discard(self, value: Any) -> None:  # type: ignore[override]
+                noted.append(("discard", value))
+                super().discard(value)
+
+        noted: list[tuple[str, Any]] = []
+        members = Noting("a")
+        noted.clear()
+        members ^= {"a", "b"}
+        assert sorted(noted) == [("add", "b"), ("discard", "a")]
+        assert members == {"b"}
+        members.check()
+
+    def test_many_threads_toggle_one_member(self) -> None:
+        members = CtrieSet()
+        for _ in range(20):
+            run_together([lambda: [members.symmetric_difference_update([1]) for _ in range(50)]] * 4)
+            assert not members
+        members.check()
+
+
 def test_its_pickle_asks_for_names_of_this_package_alone() -> None:
     """An unpickler that admits only the names of this package must be enough. If it also had to admit
     `builtins.getattr`, for example, it would admit anything."""
