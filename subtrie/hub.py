@@ -155,8 +155,8 @@ class Hub(Generic[Message]):
         """
         size = measured(self._size, message)
         taken, full = 0, []
-        for client, slow in self._receivers(topic):
-            one = Waiting(message, size, topic if slow == "newest" else None)
+        for client, slow, group in self._receivers(topic):
+            one = Waiting(message, size, (topic, *group) if slow == "newest" else None)
             if client.mailbox._offer(one):
                 taken += 1
             else:
@@ -166,17 +166,18 @@ class Hub(Generic[Message]):
         await asyncio.sleep(0)  # a publisher that goes on and on lets the senders run
         return taken
 
-    def _receivers(self, topic: str) -> list[tuple[Client[Message], Slow]]:
-        """Who gets a copy, and by which policy: of several, by the one that promises most."""
+    def _receivers(self, topic: str) -> list[tuple[Client[Message], Slow, tuple[str, ...]]]:
+        """Who gets a copy, by which policy (of several, by the one that promises most), and for which group and filter
+        of it: for none, or for the group and the filter in which it is a member."""
         own: dict[Client[Message], Slow] = {}
-        of_groups: list[tuple[Client[Message], Slow]] = []
+        of_groups: list[tuple[Client[Message], Slow, tuple[str, ...]]] = []
         for one in self.routes.deliveries(topic):
             slow: Slow = one.options["slow"]
             if one.group is not None:
-                of_groups.append((one.subscriber, slow))
+                of_groups.append((one.subscriber, slow, (one.group, one.filter)))
             elif PROMISES[slow] >= PROMISES[own.get(one.subscriber, slow)]:
                 own[one.subscriber] = slow
-        return [*own.items(), *of_groups]
+        return [*((client, slow, ()) for client, slow in own.items()), *of_groups]
 
     @asynccontextmanager
     async def connect(self, send: Callable[[Message], Awaitable[object]]) -> AsyncIterator[Client[Message]]:

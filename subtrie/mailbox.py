@@ -10,6 +10,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 __all__ = ["ROOM", "Counters", "Mailbox", "Slow", "SlowReader", "size_of"]
@@ -60,9 +61,9 @@ class Counters:
     closed_as_slow: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Waiting(Generic[Message]):
-    """A message for a mailbox; in it, a newer one of the same key replaces it."""
+    """A message for a mailbox. A newer one of the same key takes its place, in the mailbox or before it."""
 
     message: Message
     size: int
@@ -85,7 +86,8 @@ def check_policy(slow: Slow) -> None:
 class Mailbox(Generic[Message]):
     """Messages that wait for one reader, in order, and take at most `room` bytes.
 
-    A message larger than the room is taken when nothing else waits, so bytes are bounded by the room or one message.
+    A message larger than the room is taken when nothing else waits. One that replaces an older message may exceed the
+    room, up to as much again. So bytes are bounded by twice the room, or by one message.
 
     Patience is a budget. The seconds in which publishers wait for the reader, one or many at a time, use it up; those
     with the policy "wait" do not count. What the reader takes earns it back: `patience` seconds for `room` bytes, and
@@ -124,8 +126,9 @@ class Mailbox(Generic[Message]):
         self._waiting: deque[Waiting[Message]] = deque()
         self._by_key: dict[Hashable, Waiting[Message]] = {}
         self._arrived = asyncio.Event()  # a message for the reader, or the end
-        # publishers that wait for room, in the order of their calls
-        self._publishers: OrderedDict[asyncio.Future[bool], tuple[Waiting[Message], Slow]] = OrderedDict()
+        # publishers that wait for room, in the order of their calls; by the keys of their messages, which no message
+        # in the mailbox has, or else by the messages
+        self._publishers: OrderedDict[Hashable, tuple[asyncio.Future[bool], Waiting[Message], Slow]] = OrderedDict()
         self._impatient = 0  # publishers with another policy than "wait"
         self._left = float(patience)  # seconds of the budget, if no alarm is set
         self._alarm: asyncio.TimerHandle | None = None  # at the end of the budget, while they wait
@@ -141,7 +144,9 @@ class Mailbox(Generic[Message]):
         """Take a message if there is room now; return whether it was taken. O(1), never waits.
 
         With a `key`, it takes the place of the message with the same key that still waits, so it comes before
-        messages that were taken in between.
+        messages that were taken in between. For that there is room also while publishers wait. If it is so much longer
+        that the mailbox would have more than twice its room, the older message is dropped, and the newer one is then
+        like any other: what is no longer the newest does not come as if it were. O(messages that wait) then.
         """
         return self._offer(Waiting(message, measured(self._size, message), key))
 
@@ -178,8 +183,8 @@ class Mailbox(Generic[Message]):
     def close(self) -> None:
         """Take no more messages, drop those that wait, and let publishers that wait for room go on."""
         self.closed.set()
-        for publisher in list(self._publishers):
-            self._answer(publisher, False)
+        for place in list(self._publishers):
+            self._answer(place, False)
         self.counters.dropped += len(self._waiting)
         self._waiting.clear()
         self._by_key.clear()
@@ -187,53 +192,64 @@ class Mailbox(Generic[Message]):
         self._arrived.set()
 
     def _offer(self, one: Waiting[Message]) -> bool:
-        """Take a message if there is room, and no other publisher waits for it; return whether it was taken."""
+        """Take a message if it replaces an older one, or if there is room and no other publisher waits for it."""
+        older = self._by_key.get(one.key)
+        if older is not None:
+            return self._replace(older, one)
         return not self._publishers and self._take(one)
 
     def _queue(self, one: Waiting[Message], slow: Slow) -> asyncio.Future[bool]:
-        """Let a message wait for room, after others that do; the future says whether it was taken at last."""
+        """Let a message wait for room, after others that do; the future says whether it was taken at last. It takes
+        the place of one of the same key, which is dropped."""
         publisher: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._publishers[publisher] = one, slow
+        place: Hashable = one if one.key is None else one.key
+        older = self._publishers.get(place)
+        self._publishers[place] = publisher, one, slow
         self._impatient += slow != "wait"
+        if older is not None:
+            self._let_go_on(older[0], older[2], False)
         if self.closed.is_set():
-            self._answer(publisher, False)
+            self._answer(place, False)
         elif self.is_stalled and slow != "wait":
-            self._give_up(publisher, slow)
+            self._give_up(place, slow)
         else:
-            publisher.add_done_callback(self._cancelled)
+            publisher.add_done_callback(partial(self._cancelled, place))
             if self._alarm is None:
                 self._earn(0)
         return publisher
 
-    def _cancelled(self, publisher: asyncio.Future[bool]) -> None:
+    def _cancelled(self, place: Hashable, publisher: asyncio.Future[bool]) -> None:
         """Let the place of a publisher that was cancelled go to the next."""
-        if publisher in self._publishers:
-            self._answer(publisher, False)
+        if self._publishers.get(place, (None,))[0] is publisher:
+            self._answer(place, False)
             self._admit()
             self._earn(0)
 
-    def _answer(self, publisher: asyncio.Future[bool], is_taken: bool) -> None:
-        """Let a publisher go on."""
-        slow = self._publishers.pop(publisher)[1]
+    def _answer(self, place: Hashable, is_taken: bool) -> None:
+        """Let the publisher in a place go on."""
+        publisher, _, slow = self._publishers.pop(place)
+        self._let_go_on(publisher, slow, is_taken)
+
+    def _let_go_on(self, publisher: asyncio.Future[bool], slow: Slow, is_taken: bool) -> None:
         self._impatient -= slow != "wait"
         self.counters.dropped += not is_taken
         if not publisher.done():
             publisher.set_result(is_taken)
 
-    def _give_up(self, publisher: asyncio.Future[bool], slow: Slow) -> None:
+    def _give_up(self, place: Hashable, slow: Slow) -> None:
         """The reader is slow: do what the policy says."""
         if slow == "close":
             self.counters.closed_as_slow += 1
             self.close()
         elif slow != "wait":
-            self._answer(publisher, False)
+            self._answer(place, False)
 
     def _stall(self) -> None:
         """The patience is used up."""
         self._alarm, self._left, self.is_stalled = None, 0.0, True
-        for publisher, (_, slow) in list(self._publishers.items()):
-            if publisher in self._publishers:  # it is not, if one before has closed the mailbox
-                self._give_up(publisher, slow)
+        for place, (*_, slow) in list(self._publishers.items()):
+            if place in self._publishers:  # it is not, if one before has closed the mailbox
+                self._give_up(place, slow)
         self._admit()
 
     def _earn(self, seconds: float) -> None:
@@ -250,11 +266,11 @@ class Mailbox(Generic[Message]):
     def _admit(self) -> None:
         """Take the messages of publishers that wait, in order, as far as there is room."""
         while self._publishers:
-            publisher, (one, _) = next(iter(self._publishers.items()))
+            place, (publisher, one, _) = next(iter(self._publishers.items()))
             if publisher.done():  # cancelled
-                self._answer(publisher, False)
+                self._answer(place, False)
             elif self._take(one):
-                self._answer(publisher, True)
+                self._answer(place, True)
             else:
                 return
 
@@ -274,19 +290,27 @@ class Mailbox(Generic[Message]):
         return one.message
 
     def _take(self, one: Waiting[Message]) -> bool:
-        """Take a message if there is room; return whether it was taken."""
-        older = self._by_key.get(one.key)
-        others = self.bytes - (older.size if older else 0)
-        if self.closed.is_set() or (others and others + one.size > self.room):
+        """Take a message that replaces none, if there is room; return whether it was taken."""
+        if self.closed.is_set() or (self.bytes and self.bytes + one.size > self.room):
             return False
+        self._waiting.append(one)
+        if one.key is not None:
+            self._by_key[one.key] = one
+        self.bytes += one.size
         self.counters.taken += 1
-        self.bytes = others + one.size
-        if older:
-            self.counters.dropped += 1
-            older.message, older.size = one.message, one.size
-        else:
-            self._waiting.append(one)
-            if one.key is not None:
-                self._by_key[one.key] = one
         self._arrived.set()
         return True
+
+    def _replace(self, older: Waiting[Message], one: Waiting[Message]) -> bool:
+        """Give a message the place of an older one in the mailbox, or else drop that; return whether it was taken."""
+        is_taken = len(self) == 1 or self.bytes - older.size + one.size <= 2 * self.room
+        self.counters.dropped += 1
+        self.bytes -= older.size
+        if is_taken:
+            self.counters.taken += 1
+            older.message, older.size = one.message, one.size
+            self.bytes += one.size
+        else:
+            self._waiting.remove(older)
+            del self._by_key[older.key]
+        return is_taken

@@ -344,6 +344,145 @@ class TestPatience:
         assert {topic: got[1:].count(topic) for topic in (b"a", b"b", b"c")} == {b"a": 5, b"b": 5, b"c": 5}
 
 
+class TestNewest:
+    """What is newer takes the place of what is older in a mailbox of any fullness, and never the other way round."""
+
+    @pytest.mark.parametrize("longer", [0, 1, 100])
+    @pytest.mark.parametrize("others_wait", [False, True])
+    @run_turned
+    async def test_a_newer_one_replaces_an_older_one_also_in_a_full_mailbox(
+        self, others_wait: bool, longer: int
+    ) -> None:
+        hub: Hub[bytes] = Hub(room=300, patience=1)
+        connection = Connection(reads=False)
+        async with hub.connect(connection.send) as client:
+            client.subscribe("#", slow="newest")
+            await hub.publish("first", b"")  # is being sent
+            await turns()
+            for topic in (b"gold", b"oil", b"tin"):
+                await hub.publish(topic.decode(), topic + b" 1" + b"." * 20)
+            waits = asyncio.create_task(hub.publish("zinc", bytes(100)))
+            if not others_wait:
+                waits.cancel()
+            await turns()
+            for topic in (b"gold", b"oil", b"tin"):
+                assert await hub.publish(topic.decode(), topic + b" 2" + b"." * (20 + longer)) == 1
+                assert client.mailbox.bytes <= 2 * 300
+            connection.reads.set()
+            await connection.has(4)
+            await asyncio.wait([waits])
+            await turns()
+        got = [message[:6].strip(b".") for message in connection.got if not message.startswith(b"\0")]
+        assert got == [b"", b"gold 2", b"oil 2", b"tin 2"]
+        check(hub)
+
+    @run_turned
+    async def test_of_those_that_wait_for_room_the_newest_has_the_place(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=200, patience=NEVER)
+        assert box.offer(bytes(136))
+        older = asyncio.create_task(box.put(b"gold 1", "gold", "newest"))
+        other = asyncio.create_task(box.put(b"oil 1" + bytes(100), "oil", "newest"))
+        await turns()
+        newer = asyncio.create_task(box.put(b"gold 2", "gold", "newest"))
+        await turns()
+        assert older.done()
+        await box.get()
+        assert [await box.get(), (await box.get())[:5]] == [b"gold 2", b"oil 1"]
+        assert [await older, await newer, await other] == [False, True, True]
+        assert (box.counters.taken, box.counters.dropped, box.bytes) == (3, 1, 0)
+
+    @run_turned
+    async def test_an_older_one_goes_where_the_newer_one_is_too_long_by_far(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=200, patience=1)
+        assert box.offer(b"x")
+        assert box.offer(b"gold 1", "gold")
+        assert not await box.put(b"gold 2" + bytes(1_000), "gold", "newest")
+        assert await box.get() == b"x"
+        assert (len(box), box.bytes) == (0, 0)
+        assert (box.counters.taken, box.counters.dropped) == (2, 2)
+        assert box.offer(b"gold 3", "gold")
+        assert await box.get() == b"gold 3"
+
+    @run_turned
+    async def test_a_cancelled_one_takes_nobody_with_it(self) -> None:
+        box: Mailbox[bytes] = Mailbox(room=1, patience=NEVER)
+        assert box.offer(b"x")
+        puts = [asyncio.create_task(box.put(b"gold %d" % n, "gold", "newest")) for n in range(3)]
+        await turns()
+        puts[1].cancel()
+        await turns()
+        assert await box.get() == b"x"
+        assert await box.get() == b"gold 2"
+        assert await asyncio.gather(*puts, return_exceptions=True) == [False, False, True]
+
+    @pytest.mark.parametrize("seed", range(30))
+    @run_turned
+    async def test_no_older_one_comes_when_a_newer_one_has_been_refused(self, seed: int) -> None:
+        chance = Random(seed)
+        room = chance.choice([1, 300, 1_000])
+        box: Mailbox[tuple[int, int]] = Mailbox(room, chance.choice([0.1, 1, 10]), lambda _: sizes.pop())
+        sizes: list[int] = []
+        puts: list[tuple[int, asyncio.Task[bool]]] = []
+        got: list[tuple[int, int]] = []
+        refused = [-1] * 4  # of each key, the newest
+
+        async def read() -> None:
+            while True:
+                key, n = await box.get()
+                assert n > refused[key], seed
+                got.append((key, n))
+                await asyncio.sleep(chance.choice([0, 0, 0.05, 1]))
+
+        async def put(key: int, n: int) -> bool:
+            taken = await box.put((key, n), key, "newest")
+            if not taken:
+                refused[key] = max(refused[key], n)
+            return taken
+
+        reading = asyncio.create_task(read())
+        for n in range(300):
+            key = chance.randrange(4)
+            sizes.append(chance.choice([0, 1, 2, 50, 900]))
+            puts.append((key, asyncio.create_task(put(key, n))))
+            await turns(1)
+            assert box.bytes <= max(2 * room, 900 + EACH), seed
+            if chance.random() < 0.3:
+                await asyncio.sleep(chance.choice([0, 0.05, 1]))
+        taken = await asyncio.gather(*(put for _, put in puts))
+        await asyncio.sleep(NEVER)
+        assert not reading.done(), seed
+        reading.cancel()
+        await asyncio.wait([reading])
+        numbers = [n for _, n in got]
+        assert len(numbers) == len(set(numbers)), seed
+        for key in range(4):
+            mine = [n for of, n in got if of == key]
+            assert mine == sorted(mine), seed
+            last = max((n for n, (of, _) in enumerate(puts) if of == key and taken[n]), default=-1)
+            assert (mine or [-1])[-1] == last or refused[key] > last, seed
+        assert (box.bytes, len(box)) == (0, 0), seed
+        assert box.counters.sent + box.counters.dropped == 300, seed
+
+    @run_loop
+    async def test_a_member_of_a_group_that_also_subscribes_for_itself_gets_both_copies(self) -> None:
+        hub: Hub[bytes] = Hub()
+        connection = Connection(reads=False)
+        filters = ("a/+", "a/#", "$share/g/a/+", "$share/g/a/#", "$share/h/a/+")
+        async with hub.connect(connection.send) as client:
+            for filter in filters:
+                client.subscribe(filter, slow="newest")
+            assert await hub.publish("a/b", b"0") == 4
+            await turns()
+            for n in range(1, 9):
+                assert await hub.publish("a/b", b"%d" % n) == 4
+            connection.reads.set()
+            await connection.has(5)
+            await turns()
+        assert connection.got == [b"0"] + 4 * [b"8"]  # one was being sent
+        assert hub.counters.taken == hub.counters.sent + hub.counters.dropped
+        check(hub)
+
+
 class TestCounters:
     @pytest.mark.parametrize("way", ["raises", "is cancelled"])
     @run_loop
