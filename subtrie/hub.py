@@ -12,7 +12,7 @@ All of it belongs to one event loop. Other threads may read `Hub.routes`, and pu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
@@ -44,9 +44,12 @@ class Client(Generic[Message]):
         mailbox: What waits for it.
     """
 
-    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message]) -> None:
+    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], task: asyncio.Task[Any]) -> None:
         self.mailbox = mailbox
         self._hub = hub
+        self._task = task  # whose block it is
+        self._cancelled_before = task.cancelling()
+        self._reason: BaseException | None = None  # why its block is broken off
 
     def __repr__(self) -> str:
         filters = sorted(self._hub.routes.filters(self))
@@ -92,10 +95,52 @@ class Client(Generic[Message]):
             raise
         self.mailbox.counters.sent += 1
 
-    async def _watch(self) -> None:
-        """Raise SlowReader when the mailbox is closed: a sender notices it only when its `send` returns."""
-        await self.mailbox.closed.wait()
-        raise SlowReader("the client reads too slowly: its mailbox stayed full")
+    def _break_off(self, reason: BaseException) -> None:
+        """Cancel the task whose block it is, once, and not if the block has ended."""
+        if self._reason is None and self in self._hub.clients:
+            self._reason = reason
+            self._task.cancel()
+
+    def _mailbox_is_closed(self) -> None:
+        self._break_off(SlowReader("the client reads too slowly: its mailbox stayed full"))
+
+    def _sender_has_ended(self, sender: asyncio.Task[None]) -> None:
+        failure = _failure_of(sender)
+        if failure is not None:
+            self._break_off(failure)
+
+    async def _end(self, sender: asyncio.Task[None], ended: BaseException | None) -> None:
+        """End with its block, which was left by the exception `ended`, or None; raise what comes out of the block.
+
+        A cancellation of ours that has not come yet comes here, at the latest: a task keeps it although it is taken
+        back (until Python 3.13). So does one of somebody else who is earlier than the last `send`.
+        """
+        self._hub._leave(self)
+        sender.cancel()
+        cancellation = ended if isinstance(ended, asyncio.CancelledError) else None
+        has_waited = False
+        while not (has_waited and sender.done()):
+            try:
+                await asyncio.wait([sender])
+            except asyncio.CancelledError as error:
+                cancellation = error
+            has_waited = True
+        if self._reason is not None:
+            self._task.uncancel()
+        if cancellation is not None:
+            if self._reason is None or self._task.cancelling() > self._cancelled_before:
+                raise cancellation
+            ended = None  # the cancellation was ours
+        failures = [each for each in (ended, self._reason, _failure_of(sender)) if each is not None]
+        others = [each for each in dict.fromkeys(failures) if not isinstance(each, SlowReader)] or failures[:1]
+        if len(others) > 1:
+            raise BaseExceptionGroup("a client's block, and its `send`", others)
+        if others:
+            raise others[0]
+
+
+def _failure_of(sender: asyncio.Task[None]) -> BaseException | None:
+    return None if sender.cancelled() else sender.exception()
 
 
 class Hub(Generic[Message]):
@@ -185,61 +230,33 @@ class Hub(Generic[Message]):
 
         However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it, and
         no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also if
-        the block ends by itself; the last `send` is cancelled. The block is broken off if `send` raises, by that
-        exception, and if the client reads too slowly. If the task is cancelled at the same time as its block is broken
-        off, it gets the CancelledError.
+        the block ends by itself; the last `send` is cancelled, and waited for. The block is broken off if `send` raises,
+        by that exception, and if the client reads too slowly. If the task is cancelled at the same time as its block is
+        broken off, or while the last `send` ends, it gets the CancelledError.
 
         Raises:
             SlowReader: The client reads too slowly.
             ConnectionError: What `send` awaits was cancelled, and not by the end of the block.
         """
-        client: Client[Message] = Client(self, Mailbox(*self._bounds))
+        task = asyncio.current_task()
+        assert task is not None
+        client: Client[Message] = Client(self, Mailbox(*self._bounds), task)
         client.mailbox.counters = self.counters
-        failures: Sequence[BaseException] = ()
-        cancelled = _cancellations()
-        is_own_failure = False
+        client.mailbox._when_closed = client._mailbox_is_closed
+        sender = asyncio.create_task(client._send_all(send))
+        sender.add_done_callback(client._sender_has_ended)
+        self.clients.add(client)
+        ended: BaseException | None = None
         try:
-            async with asyncio.TaskGroup() as tasks:
-                helpers = [tasks.create_task(client._send_all(send)), tasks.create_task(client._watch())]
-                self.clients.add(client)
-                try:
-                    yield client
-                except asyncio.CancelledError:
-                    raise
-                except BaseException:
-                    is_own_failure = True
-                    raise
-                finally:
-                    self._leave(client)
-                    for each in helpers:
-                        each.cancel()
-        except BaseExceptionGroup as group:
-            if _cancellations() > cancelled:  # the group has taken its own back: somebody else's
-                _cancel_again()
-                if not is_own_failure:
-                    await asyncio.sleep(0)  # raises CancelledError
-            failures = [each for each in group.exceptions if not isinstance(each, SlowReader)] or group.exceptions[:1]
-            if len(failures) > 1:
-                raise
-        for failure in failures:
-            raise failure  # here, outside of `except`, it keeps its own cause and context
+            yield client
+        except BaseException as error:
+            ended = error
+        try:
+            await client._end(sender, ended)  # here, outside of `except`, what it raises keeps its own context
+        finally:
+            ended = None  # its traceback has this frame
 
     def _leave(self, client: Client[Message]) -> None:
         self.clients.discard(client)
         self.routes.unsubscribe_all(client)
         client.mailbox.close()
-
-
-def _cancellations() -> int:
-    """How often the running task has been cancelled."""
-    task = asyncio.current_task()
-    return task.cancelling() if task else 0
-
-
-def _cancel_again() -> None:
-    """Let a cancellation of the running task come with its next wait, if it has come already: a `TaskGroup` that raises
-    something else does so from Python 3.13 on."""
-    task = asyncio.current_task()
-    assert task is not None
-    task.uncancel()
-    task.cancel()

@@ -123,6 +123,7 @@ class Mailbox(Generic[Message]):
         self.closed = asyncio.Event()
         self.is_stalled = False
         self._size = size
+        self._when_closed: Callable[[], object] = lambda: None
         self._waiting: deque[Waiting[Message]] = deque()
         self._by_key: dict[Hashable, Waiting[Message]] = {}
         self._arrived = asyncio.Event()  # a message for the reader, or the end
@@ -183,6 +184,7 @@ class Mailbox(Generic[Message]):
     def close(self) -> None:
         """Take no more messages, drop those that wait, and let publishers that wait for room go on."""
         self.closed.set()
+        self._when_closed()
         for place in list(self._publishers):
             self._answer(place, False)
         self.counters.dropped += len(self._waiting)

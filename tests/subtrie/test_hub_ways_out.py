@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any, get_args
 
 import pytest
@@ -376,9 +377,8 @@ class TestCancellation:
         check(hub)
 
     @run_turned
-    async def test_what_the_block_raises_comes_first_and_the_cancellation_with_the_next_wait(self) -> None:
+    async def test_a_cancellation_while_the_last_send_ends_is_raised_with_what_the_block_raised(self) -> None:
         hub: Hub[bytes] = Hub()
-        seen: list[type[BaseException]] = []
 
         async def send(_: bytes) -> None:
             try:
@@ -387,22 +387,99 @@ class TestCancellation:
                 await asyncio.sleep(10)
 
         async def serve() -> None:
-            while len(seen) < 3:
-                try:
-                    async with hub.connect(send) as client:
-                        client.subscribe("t")
-                        await hub.publish("t", b"x")
-                        await turns()
-                        raise LookupError
-                except LookupError as error:
-                    seen.append(type(error))
+            async with hub.connect(send) as client:
+                client.subscribe("t")
+                await hub.publish("t", b"x")
+                await turns()
+                raise LookupError
 
         serving = asyncio.create_task(serve())
         await asyncio.sleep(5)
         serving.cancel()
-        await asyncio.wait([serving], timeout=NEVER)
-        assert serving.cancelled()
-        assert seen == [LookupError]
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await serving
+        assert isinstance(caught.value.__context__, LookupError)
+        assert now() == 10
+        check(hub)
+
+    @pytest.mark.parametrize("breaks", ["nothing", "the mailbox", "send"])
+    @pytest.mark.parametrize("ends", ["its own error", "its own error later", "nothing", "a send that takes long"])
+    @pytest.mark.parametrize("scopes", [1, 2])
+    @run_turned
+    async def test_a_scope_that_takes_its_cancellation_back_leaves_none(
+        self, scopes: int, ends: str, breaks: str
+    ) -> None:
+        """Timeouts cancel, and take that back: whatever the block made of it, the task goes on uncancelled."""
+        hub: Hub[bytes] = Hub(room=1, patience=AT_ONCE)
+
+        async def send(_: bytes) -> None:
+            try:
+                await asyncio.sleep(1 if breaks == "send" else NEVER)
+                raise ConnectionResetError
+            finally:
+                if ends == "a send that takes long":
+                    await asyncio.sleep(10)
+
+        async def live() -> None:
+            async with hub.connect(send) as client:
+                client.subscribe("t")
+                await hub.publish("t", b"x")
+                if breaks == "the mailbox":
+                    asyncio.get_running_loop().call_at(1, client.mailbox.close)
+                try:
+                    await asyncio.sleep(NEVER)
+                finally:
+                    if ends == "its own error later":
+                        await asyncio.sleep(1)
+                    if ends.startswith("its own"):
+                        raise KeyError("cleaning up failed")
+
+        task = asyncio.current_task()
+        assert task is not None
+        before = task.cancelling()
+        for late in (0, 1, 5):
+            try:
+                async with asyncio.timeout_at(now() + 1 + late), AsyncExitStack() as stack:
+                    for _ in range(scopes - 1):
+                        await stack.enter_async_context(asyncio.timeout_at(now() + 1))
+                    await live()
+            except* (KeyError, ConnectionError, TimeoutError):
+                pass
+            assert task.cancelling() == before
+            await turns()  # a cancellation that has been left comes here
+        check(hub)
+
+    @run_turned
+    async def test_the_error_of_a_clean_up_comes_out_of_a_timeout(self) -> None:
+        hub: Hub[bytes] = Hub()
+        with pytest.raises(KeyError):
+            async with asyncio.timeout(1), hub.connect(Connection().send):
+                try:
+                    await asyncio.sleep(NEVER)
+                finally:
+                    raise KeyError
+        await turns()
+        check(hub)
+
+    @pytest.mark.parametrize("way", ["the mailbox", "send"])
+    @run_turned
+    async def test_a_block_that_is_broken_off_as_it_ends_leaves_no_cancellation(self, way: str) -> None:
+        hub: Hub[bytes] = Hub()
+
+        async def send(_: bytes) -> None:
+            raise ConnectionResetError
+
+        with pytest.raises(SlowReader if way == "the mailbox" else ConnectionResetError):
+            async with hub.connect(send) as client:
+                client.subscribe("t")
+                if way == "the mailbox":
+                    client.mailbox.close()
+                else:
+                    await hub.publish("t", b"x")
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        await turns()
         check(hub)
 
     @run_turned
