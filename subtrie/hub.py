@@ -230,9 +230,9 @@ class Hub(Generic[Message]):
 
         However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it, and
         no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also if
-        the block ends by itself; the last `send` is cancelled, and waited for. The block is broken off if `send` raises,
-        by that exception, and if the client reads too slowly. If the task is cancelled at the same time as its block is
-        broken off, or while the last `send` ends, it gets the CancelledError.
+        the block ends by itself; the last `send` is cancelled, and waited for. The block is broken off if `send`
+        raises, by that exception, and if the client reads too slowly. If the task is cancelled at the same time as its
+        block is broken off, or while the last `send` ends, it gets the CancelledError.
 
         Raises:
             SlowReader: The client reads too slowly.
@@ -249,7 +249,7 @@ class Hub(Generic[Message]):
         ended: BaseException | None = None
         try:
             yield client
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 (raised again below)
             ended = error
         try:
             await client._end(sender, ended)  # here, outside of `except`, what it raises keeps its own context

@@ -29,6 +29,7 @@ cdef class TopicStore(Matchable):
     cdef readonly object max_topics
     cdef object _as_of
     cdef object _room
+    cdef object _ahead
     cdef TopicRules _rules
     cdef Plan _asked_by
     cdef object __weakref__
@@ -36,7 +37,13 @@ cdef class TopicStore(Matchable):
     cdef object _begin(self, object dialect, Root root)
     cdef object _writable(self)
     cdef bint _is_there(self, object entry) except -1
-    cdef object _make_room(self)
+    cdef tuple _entry(self, str topic, object value, object stored_at=*, object after=*)
+    cdef object _not_before(self, object at, object running, object jitter)
+    cdef object _put(self, tuple words, tuple hashes, object entry)
+    cdef object _take(self, tuple words, tuple hashes, object expected)
+    cdef object _clock(self)
+    cdef object _count_more(self)
+    cdef object _add_room(self, object more)
     @cython.locals(topic_words=Traversal, t=a_traversal, words=tuple, hashes=tuple, branch=Branch)
     cdef object _found(self, object topic)
     cdef tuple _path(self, object topic)
@@ -49,5 +56,5 @@ cdef inline Borrowed rules_of(TopicStore store) noexcept:
 
 
 cdef Root _frozen(TopicStore store)
-@cython.locals(frozen=TopicStore)
+@cython.locals(store=TopicStore, frozen=TopicStore)
 cpdef object _restored(object kind, object dialect, object entries, bint readonly, object limits)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cache, partial
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
-from time import time
+from time import monotonic, time
 from typing import Any
 
 import cython
@@ -51,8 +51,11 @@ from subtrie._trie.trie import SubscriptionTrie
 
 _ABSENT: Any = NoDefault()
 
-_TOPIC, _VALUE, _PAIR = itemgetter(0), itemgetter(1), itemgetter(0, 1)  # of an entry: topic, value, time
+# An entry has topic, value and time, and if it expires, the time on the clock `monotonic` when it does.
+_TOPIC, _VALUE, _PAIR, _ROW = itemgetter(0), itemgetter(1), itemgetter(0, 1), itemgetter(0, 1, 2)
 
+_JITTER = 0.001
+"""How many seconds, at most, pass between the readings of two clocks, one after the other."""
 _FEWEST = 1000
 """How many topics are added, at least, before a writer looks for those that are too old."""
 
@@ -73,8 +76,12 @@ class TopicStore(Matchable):
 
     Each value has the time when it was stored (`stored_at`, `entries`). What is older than `max_age` seconds is not
     there any more, for any question. When there are more than `max_topics`, those stored longest ago are removed, an
-    eighth of `max_topics` at once. Writers do this, when they have added as many topics as could make it necessary, and
-    then remove what is too old, too; so both cost a writer O(1) on average. `expire` does it at once.
+    eighth of `max_topics` at once. Writers do this, when the store has grown by as many topics as could make it
+    necessary, and then remove what is too old, too; so both cost a writer O(1) on average. `expire` does it at once.
+
+    Times are those of the wall clock, but none is before an earlier one of the store: if the clock is set back, they go
+    on from the latest. Ages are measured by a clock that nobody sets; only that of a value with a time of its own
+    (`put`) is told by the wall clock, once, when it is put.
 
     Source: the Ctrie of `SubscriptionTrie`, with topics instead of filters.
 
@@ -85,7 +92,7 @@ class TopicStore(Matchable):
     [('eur.stock.db', 11.5), ('usd.stock.ge', 98)]
     """
 
-    __slots__ = ("__weakref__", "_as_of", "_asked_by", "_room", "_rules", "dialect", "max_age", "max_topics")
+    __slots__ = ("__weakref__", "_ahead", "_as_of", "_asked_by", "_room", "_rules", "dialect", "max_age", "max_topics")
     __class_getitem__ = SUBSCRIPTED
     __signature__ = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
@@ -94,15 +101,16 @@ class TopicStore(Matchable):
     _asked_by: Plan  # the plan of the dialect's filters
     max_age: float | None
     max_topics: int | None
-    _as_of: float | None  # of a snapshot: when it was taken
-    _room: AtomicReference[int] | None  # how many topics may be added before something must be removed
+    _as_of: float | None  # of a snapshot: when it was taken, on the clock `monotonic`
+    _room: AtomicReference[int] | None  # how many more topics there may be before something must be removed
+    _ahead: AtomicReference[float] | None  # how far its times are ahead of `monotonic`, if it limits their number
 
     if cython.compiled:
 
         def __cinit__(self, *_: object, **__: object) -> None:
             self._root, self._plan, self._asked_by = _UNMADE, _UNMADE_PLAN, _UNMADE_PLAN
             self.dialect, self._rules = AMQP, _UNMADE_RULES
-            self.max_age = self.max_topics = self._as_of = self._room = None
+            self.max_age = self.max_topics = self._as_of = self._room = self._ahead = None
             self._tally = Tally()
     else:
 
@@ -110,7 +118,7 @@ class TopicStore(Matchable):
             self = object.__new__(cls)
             self._root, self._plan, self._cache, self._home = _UNMADE, _UNMADE_PLAN, None, None
             self.dialect, self._rules, self._asked_by = AMQP, _UNMADE_RULES, _UNMADE_PLAN
-            self.max_age = self.max_topics = self._as_of = self._room = None
+            self.max_age = self.max_topics = self._as_of = self._room = self._ahead = None
             self._tally = Tally()
             return self
 
@@ -127,6 +135,7 @@ class TopicStore(Matchable):
             raise TypeError("a TopicStore is initialised once; make another one")
         _check_limits(max_age, max_topics)
         self.max_age, self.max_topics = max_age, max_topics
+        self._ahead = AtomicReference(time() - monotonic())
         if max_age is not None or max_topics is not None:
             self._room = AtomicReference(_FEWEST if max_topics is None else max_topics)
         self._begin(dialect, empty_root())
@@ -149,11 +158,14 @@ class TopicStore(Matchable):
             TopicError: `topic` is not a topic.
             TypeError: This is a read-only snapshot.
         """
-        self.put(topic, value, time())
+        self._writable()
+        words, hashes = self._path(topic)
+        self._put(words, hashes, self._entry(str.__str__(topic), value))
 
     def put(self, topic: str, value: Any, stored_at: float) -> None:
         """Store `value` for `topic` as at another time, to restore it with its age: `stored_at` is in seconds, as
-        `time.time()` gives them. The rest is as in `store[topic] = value`.
+        `time.time()` gives them. A value from the future has no age, and the times of later ones are not before it. The
+        rest is as in `store[topic] = value`.
 
         >>> store = TopicStore(max_age=3600)
         >>> store.put("a", 1, time() - 1800)
@@ -163,9 +175,7 @@ class TopicStore(Matchable):
         """
         self._writable()
         words, hashes = self._path(topic)
-        found = put_topic(self, words, hashes, (str.__str__(topic), value, stored_at), False)
-        if found is None and self._room is not None:
-            self._make_room()
+        self._put(words, hashes, self._entry(str.__str__(topic), value, stored_at))
 
     def setdefault(self, topic: str, default: Any = None) -> Any:
         """Return the value of `topic`; if there is none, store `default` and return that. Errors, cost and
@@ -177,14 +187,13 @@ class TopicStore(Matchable):
         """
         self._writable()
         words, hashes = self._path(topic)
-        now = time()
+        entry = self._entry(str.__str__(topic), default)
         # Progress: a round that does not return found a value that had expired, and removed it.
-        while (found := put_topic(self, words, hashes, (str.__str__(topic), default, now), True)) is not None:
+        while (found := put_topic(self, words, hashes, entry, True)) is not None:
             if self._is_there(found):
                 return found[1]
-            take_topic(self, words, hashes, found)
-        if self._room is not None:
-            self._make_room()
+            self._take(words, hashes, found)
+        self._count_more()
         return default
 
     @cython.binding(True)  # type: ignore[untyped-decorator]  # for its signature: that default has no text
@@ -201,7 +210,7 @@ class TopicStore(Matchable):
         """
         self._writable()
         words, hashes = self._path(topic)
-        found = take_topic(self, words, hashes)
+        found = self._take(words, hashes, None)
         if found is None or not self._is_there(found):
             if default is _ABSENT:
                 raise KeyError(topic)
@@ -254,14 +263,11 @@ class TopicStore(Matchable):
             return
         self._writable()
         checked = [(*self._path(topic), str.__str__(topic), value) for topic, value in pairs]
-        before = 0.0
+        before = -inf
         for words, hashes, topic, value in checked:
-            now = time()
-            if now <= before:  # so that the order tells which are the oldest
-                now = nextafter(before, inf)
-            before = now
-            if put_topic(self, words, hashes, (topic, value, now), False) is None and self._room is not None:
-                self._make_room()
+            entry = self._entry(topic, value, None, before)
+            before = entry[2]
+            self._put(words, hashes, entry)
 
     def expire(self) -> int:
         """Remove what is older than `max_age`, and the oldest topics beyond `max_topics`; return how many. O(n).
@@ -274,23 +280,22 @@ class TopicStore(Matchable):
         1
         """
         self._writable()
-        room: Any = self._room
-        counted = None if room is None else room.load()
         held = [branch.value for branch, _ in walk(freeze_root(self._root))]
         there = [each for each in held if self._is_there(each)]
         gone = [each for each in held if not self._is_there(each)] if len(there) < len(held) else []
-        most = self.max_topics
-        if most is not None and len(there) > most:
+        most: Any = self.max_topics
+        room: Any = self._room
+        if most is not None and (len(there) > most or room.load() < 0):
             there.sort(key=itemgetter(2))
-            excess = len(there) - (most - most // 8)
-            gone += there[:excess]
-            there = there[excess:]
+            gone += there[: max(0, len(there) - (most - most // 8))]
         removed = 0
         for each in gone:
             words, hashes = self._path(each[0])
-            removed += take_topic(self, words, hashes, each) is not None
-        if room is not None:  # unless another thread has counted meanwhile, which then looks again
-            room.compare_and_set(counted, max(len(there), _FEWEST) if most is None else most - len(there))
+            removed += self._take(words, hashes, each) is not None
+        if most is None and room is not None:
+            # Progress: a round that goes on found that another thread had counted, too.
+            while (left := room.load()) < 0 and not room.compare_and_set(left, max(len(there), _FEWEST)):
+                pass
         return removed
 
     def clear(self) -> None:
@@ -304,6 +309,11 @@ class TopicStore(Matchable):
         finally:
             end_clear(self._tally, before, cleared)
         release(dropped, NODES)
+        room: Any = self._room
+        if room is not None and self.max_topics is not None:
+            # What is added at the same time may be counted twice or not at all. Progress: as in `_add_room`.
+            while not room.compare_and_set(room.load(), self.max_topics):
+                pass
 
     # --------------------------------------------------------------------------------------------------------- to ask
 
@@ -472,7 +482,7 @@ class TopicStore(Matchable):
         >>> [(topic, value) for topic, value, stored_at in TopicStore(topics={"a": 1}).entries()]
         [('a', 1)]
         """
-        return self._there()
+        return self._rows(self._there())
 
     def stored_at(self, topic: str) -> float:
         """When the value of `topic` was stored: seconds, as `time.time()` gives them. Errors and cost are those of
@@ -535,7 +545,8 @@ class TopicStore(Matchable):
         before = read(self._tally)
         root = freeze_root(self._root)
         other = self._with_content(root, taken_over(self._tally, before))
-        other._as_of = time()
+        other._as_of = monotonic()
+        other._ahead = self._ahead
         return other
 
     def fork(self) -> TopicStore:
@@ -546,6 +557,7 @@ class TopicStore(Matchable):
         other = self._with_content(root, taken_over(self._tally, before))
         if self.max_age is not None or self.max_topics is not None:
             other._room = AtomicReference(0 if self._room is None else self._room.load())
+        other._ahead = AtomicReference(time() - monotonic() if self._ahead is None else self._ahead.load())
         return other
 
     def diff(self, older: TopicStore, absent: Any = None) -> Iterator[tuple[str, Any, Any]]:
@@ -573,15 +585,16 @@ class TopicStore(Matchable):
         [(1, 1)]
         """
         _comparable(self, older)
-        return entry_changes(_frozen(older), freeze_root(self._root), self.dialect.separator)
+        found = entry_changes(_frozen(older), freeze_root(self._root), self.dialect.separator)
+        return found if self.max_age is None else ((old and _ROW(old), new and _ROW(new)) for old, new in found)
 
     def __copy__(self) -> TopicStore:
         return self.snapshot() if self._root.readonly else self.fork()
 
     def __reduce__(self) -> Any:
-        limits = (self.max_age, self.max_topics, self._as_of)
+        limits = (self.max_age, self.max_topics)
         frozen = self.snapshot()
-        flat = partial(parts_of, lambda: flattened_entries(frozen._there()))
+        flat = partial(parts_of, lambda: flattened_entries(frozen.entries()))
         content = (type(self), self.dialect, InParts(flat), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
@@ -612,13 +625,48 @@ class TopicStore(Matchable):
             made = self._root is not _UNMADE
             raise not_to_be_changed("TopicStore", made, "take .fork() of it for one that can be changed")
 
-    def _is_there(self, entry: Any) -> bool:
-        """Return whether there is an entry, and it is not too old."""
-        return entry is not None and (self.max_age is None or entry[2] > self._oldest())
+    def _entry(self, topic: str, value: Any, stored_at: float | None = None, after: float = -inf) -> tuple[Any, ...]:
+        """Make the entry of a value that is stored now, and later than `after`, or that was stored at another time."""
+        wall, running = time(), monotonic()
+        if stored_at is None:
+            at = max(self._not_before(wall, running, _JITTER), nextafter(after, inf))
+        else:
+            self._not_before(stored_at, running, 0.0)
+            at = stored_at
+        if self.max_age is None:
+            return topic, value, at
+        age = 0.0 if stored_at is None else max(0.0, wall - stored_at)
+        return topic, value, at, running + self.max_age - age
 
-    def _oldest(self) -> float:
-        """What was stored at this time or before is too old."""
-        return (time() if self._as_of is None else self._as_of) - self.max_age  # type: ignore[operator]
+    def _not_before(self, at: float, running: float, jitter: float) -> float:
+        """Return the time `at`, or if there was a later one, the time that has come since; `running` is the present
+        moment on the clock `monotonic`. Both clocks go on together, so only a clock that is set, or a time of the
+        future, sets this one ahead."""
+        ahead: Any = self._ahead
+        # Progress: a round that does not return found that another thread had set it ahead.
+        while True:
+            lead: float = ahead.load()
+            if lead >= at - running - jitter:
+                return max(at, running + lead)
+            if ahead.compare_and_set(lead, at - running):
+                return at
+
+    def _put(self, words: tuple[str, ...], hashes: tuple[int, ...], entry: Any) -> None:
+        if put_topic(self, words, hashes, entry, False) is None:
+            self._count_more()
+
+    def _take(self, words: tuple[str, ...], hashes: tuple[int, ...], expected: Any) -> Any:
+        found = take_topic(self, words, hashes, expected)
+        if found is not None and self._room is not None:
+            self._add_room(1)
+        return found
+
+    def _is_there(self, entry: Any) -> bool:
+        """Return whether there is an entry, and it has not expired."""
+        return entry is not None and (len(entry) == 3 or entry[3] > self._clock())
+
+    def _clock(self) -> float:
+        return monotonic() if self._as_of is None else self._as_of
 
     def _there(self) -> Iterator[Any]:
         """The entries of one instant that are not too old."""
@@ -626,23 +674,29 @@ class TopicStore(Matchable):
         return iter(entries) if self.max_age is None else self._young(entries)
 
     def _young(self, entries: Iterable[Any]) -> Iterator[Any]:
-        oldest = self._oldest()
-        return (entry for entry in entries if entry[2] > oldest)
+        now = self._clock()
+        return (entry for entry in entries if entry[3] > now)
+
+    def _rows(self, entries: Iterator[Any]) -> Iterator[tuple[str, Any, float]]:
+        return entries if self.max_age is None else map(_ROW, entries)
 
     def _pairs(self, entries: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         return map(_PAIR, entries if self.max_age is None else self._young(entries))
 
-    def _make_room(self) -> None:
+    def _count_more(self) -> None:
         """Count an added topic; if there may be too many now, remove some."""
+        if self._room is not None and self._add_room(-1) < 0:
+            self.expire()
+
+    def _add_room(self, more: int) -> int:
+        """Let there be so many more topics; return how many that makes. Each topic that is added or removed is counted
+        once, by the thread whose change it is."""
         room: Any = self._room
         # Progress: a round that does not return found that another thread had counted, too.
         while True:
-            left = room.load()
-            if left <= 0:
-                self.expire()
-                return
-            if room.compare_and_set(left, left - 1):  # this topic has been counted
-                return
+            left: int = room.load()
+            if room.compare_and_set(left, left + more):
+                return left + more
 
     def _found(self, topic: Any) -> Any:
         """Return the entry of a topic, or None."""
@@ -676,10 +730,11 @@ def _restored(
     limits: tuple[float | None, int | None, float | None],
 ) -> TopicStore:
     """Unpickle: every topic is validated again."""
-    max_age, max_topics, as_of = limits
+    max_age, max_topics, *_ = limits  # older pickles have the time of a snapshot, too
     store = kind.__new__(kind)
     if readonly:
         TopicStore.__init__(store, dialect)
+        store.max_age = max_age  # so its forks know what expires
     else:
         TopicStore.__init__(store, dialect, max_age=max_age, max_topics=max_topics)
     for topic, value, stored_at in entries_from(flat):
@@ -687,7 +742,7 @@ def _restored(
     if not readonly:
         return store
     frozen: TopicStore = store.snapshot()
-    frozen.max_age, frozen.max_topics, frozen._as_of = max_age, max_topics, as_of
+    frozen.max_topics, frozen._as_of = max_topics, -inf  # what was there when the snapshot was taken is there
     return frozen
 
 

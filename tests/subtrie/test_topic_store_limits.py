@@ -14,8 +14,23 @@ import pytest
 
 from subtrie import MQTT, TopicStore
 from subtrie._trie import topic_store
+from subtrie._trie.queries import listing
 
 HOUR = 3600.0
+
+
+def counted_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list with the number of topics that have been looked at in walks of whole stores."""
+    steps = [0]
+
+    def walk(root: Any) -> Any:
+        for each in topic_store_walk(root):
+            steps[0] += 1
+            yield each
+
+    topic_store_walk = listing.walk
+    monkeypatch.setattr(topic_store, "walk", walk)
+    return steps
 
 
 def aged(*ages: float, **limits: Any) -> TopicStore[int]:
@@ -66,6 +81,117 @@ class TestTimes:
         assert (found["1"][1], found["2"][0]) == (None, None)
 
 
+class Clocks:
+    """A wall clock that can be set, and one that runs on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall, self.running = 1_700_000_000.0, 50.0
+        monkeypatch.setattr(topic_store, "time", lambda: self.wall)
+        monkeypatch.setattr(topic_store, "monotonic", lambda: self.running)
+
+    def run(self, seconds: float) -> None:
+        self.wall += seconds
+        self.running += seconds
+
+
+class TestClocks:
+    """The wall clock may be set to any time: the newest stay the newest, and ages are what they are."""
+
+    @pytest.mark.parametrize("step", [-HOUR, -60, -0.5, 60, HOUR, 1e9])
+    def test_the_newest_stay_when_the_clock_is_set(self, monkeypatch: pytest.MonkeyPatch, step: float) -> None:
+        clocks = Clocks(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT, max_topics=100)
+        for number in range(100):
+            clocks.run(0.01)
+            store[f"old/{number}"] = number
+        clocks.wall += step
+        for number in range(300):
+            clocks.run(0.01)
+            store[f"new/{number}"] = number
+            assert f"new/{number}" in store
+        assert sorted(store.values()) == list(range(300 - len(store), 300))
+        assert len(store) >= 87
+        store.check()
+
+    def test_times_never_decrease_and_are_those_of_the_clock_when_it_is_right(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clocks = Clocks(monkeypatch)
+        chance = random.Random(7)
+        store: TopicStore[int] = TopicStore(MQTT)
+        last = 0.0
+        for number in range(500):
+            clocks.run(chance.random())
+            if chance.random() < 0.1:
+                clocks.wall += chance.uniform(-100, 100)
+            way = chance.randrange(3)
+            if way == 0:
+                store["a"] = number
+            elif way == 1:
+                store.update({"a": number})
+            else:
+                store.pop("a", None)
+                store.setdefault("a", number)
+            now = store.stored_at("a")
+            assert now >= last
+            assert now >= clocks.wall
+            assert clocks.wall <= last or now == pytest.approx(clocks.wall, abs=1e-6)
+            last = now
+
+    @pytest.mark.parametrize("step", [-1e9, -HOUR, HOUR, 1e9])
+    def test_ages_are_by_a_clock_that_nobody_sets(self, monkeypatch: pytest.MonkeyPatch, step: float) -> None:
+        clocks = Clocks(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT, max_age=60)
+        store["before"] = 1
+        clocks.run(30)
+        clocks.wall += step
+        store["after"] = 2
+        cut, fork = store.snapshot(), store.fork()
+        assert sorted(store) == ["after", "before"]
+        clocks.run(29)
+        assert sorted(store) == sorted(fork) == ["after", "before"]
+        clocks.run(2)
+        assert list(store) == list(fork) == ["after"]
+        clocks.run(30)
+        assert list(store) == []
+        assert sorted(cut) == ["after", "before"]
+        assert store.expire() == 2
+
+    def test_values_with_times_of_the_future_count_as_new_and_older_than_what_comes_after(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clocks = Clocks(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT, max_topics=100, max_age=60)
+        store["mine"] = 0
+        for number in range(99):
+            store.put(f"old/{number}", number, clocks.wall + HOUR + number)
+        clocks.run(59)
+        assert len(store) == 100
+        for number in range(100):
+            clocks.run(0.001)
+            store[f"new/{number}"] = number
+            assert f"new/{number}" in store
+        assert sum(topic.startswith("new/") for topic in store) >= 87
+        clocks.run(2)
+        assert all(topic.startswith("new/") for topic in store)
+        clocks.run(60)
+        assert not store
+
+    def test_of_restored_values_the_wall_clock_tells_the_age(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        clocks = Clocks(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT, max_age=60)
+        store["a"] = 1
+        pickled = pickle.dumps(store)
+        clocks.wall += 30  # another process begins, whose clocks tell something else
+        clocks.running = 3.0
+        restored = pickle.loads(pickled)
+        assert restored.stored_at("a") == store.stored_at("a")
+        clocks.run(29)
+        assert list(restored) == ["a"]
+        clocks.run(2)
+        assert list(restored) == []
+
+
 class TestAge:
     def test_hides_what_is_too_old_from_every_question(self) -> None:
         store = aged(HOUR + 1, HOUR - 60, max_age=HOUR)
@@ -95,14 +221,12 @@ class TestAge:
     def test_stands_still_in_a_snapshot_and_goes_on_in_a_fork(self, monkeypatch: pytest.MonkeyPatch) -> None:
         store = aged(0, max_age=HOUR)
         cut = store.snapshot()
-        later = time.time() + 2 * HOUR
+        later, running = time.time() + 2 * HOUR, time.monotonic() + 2 * HOUR
         monkeypatch.setattr(topic_store, "time", lambda: later)
-        assert (list(cut), list(pickle.loads(pickle.dumps(cut))), list(cut.fork()), list(store)) == (
-            ["0"],
-            ["0"],
-            [],
-            [],
-        )
+        monkeypatch.setattr(topic_store, "monotonic", lambda: running)
+        again = pickle.loads(pickle.dumps(cut))
+        assert list(cut) == list(again) == ["0"]
+        assert list(cut.fork()) == list(again.fork()) == list(store) == []
 
     def test_is_removed_by_expire_and_by_writers(self) -> None:
         store = aged(HOUR + 1, 0, HOUR + 1, max_age=HOUR)
@@ -138,9 +262,13 @@ class TestNumber:
         assert len(kept) >= min(len(newest), most - most // 8)
         store.check()
 
-    @pytest.mark.parametrize("clock", [time.time, lambda: 1000.0])
-    def test_of_many_at_once_the_last_stay(self, monkeypatch: pytest.MonkeyPatch, clock: Callable[[], float]) -> None:
-        monkeypatch.setattr(topic_store, "time", clock)
+    @pytest.mark.parametrize("clock", [None, lambda: 1000.0])
+    def test_of_many_at_once_the_last_stay(
+        self, monkeypatch: pytest.MonkeyPatch, clock: Callable[[], float] | None
+    ) -> None:
+        if clock is not None:
+            monkeypatch.setattr(topic_store, "time", clock)
+            monkeypatch.setattr(topic_store, "monotonic", clock)
         topics = {f"a/{number}": number for number in range(100)}
         made = TopicStore(MQTT, topics, max_topics=8)
         filled: TopicStore[int] = TopicStore(MQTT, max_topics=8)
@@ -149,6 +277,50 @@ class TestNumber:
             kept = sorted(store.values())
             assert kept == list(range(100 - len(kept), 100))
             assert len(kept) >= 7
+
+    @pytest.mark.parametrize("room", [1, 2, 10, 1_000])
+    def test_of_a_store_near_its_limit_costs_no_walk_for_each_change(
+        self, monkeypatch: pytest.MonkeyPatch, room: int
+    ) -> None:
+        steps = counted_steps(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT, max_topics=2_000)
+        store.update((f"a/{number}", number) for number in range(2_000 - room))
+        for number in range(1_000):
+            store["door/bell"] = number
+            del store["door/bell"]
+        assert steps[0] == 0
+        assert len(store) == 2_000 - room
+        store.check()
+
+    @pytest.mark.parametrize("limits", [{"max_topics": 2_000}, {"max_age": HOUR}, {"max_topics": 2_000, "max_age": 60}])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_costs_a_change_a_bounded_number_of_steps_in_any_order(
+        self, monkeypatch: pytest.MonkeyPatch, seed: int, limits: dict[str, Any]
+    ) -> None:
+        steps = counted_steps(monkeypatch)
+        chance = random.Random(seed)
+        store: TopicStore[int] = TopicStore(MQTT, **limits)
+        changes = 0
+        newest: dict[str, None] = {}
+        while changes < 20_000:
+            adds, ways = chance.randrange(1, 4_000), chance.choice([1, 1.5, 3])
+            for _ in range(adds):
+                topic = str(chance.randrange(8_000))
+                if chance.random() * ways < 1:
+                    store.setdefault(topic, changes) if chance.random() < 0.2 else store.update({topic: changes})
+                    if chance.random() < 0.1:
+                        store[topic] = changes
+                elif newest:
+                    store.pop(topic if chance.random() < 0.5 else newest.popitem()[0], None)
+                newest[topic] = None
+                changes += 1
+            if chance.random() < 0.2:
+                store.clear()
+            elif chance.random() < 0.2:
+                store.popitem() if store else None
+            assert len(store) <= limits.get("max_topics", 8_000)
+        assert steps[0] <= 12 * changes, f"seed {seed}: {steps[0]} steps for {changes} changes"
+        store.check()
 
     def test_holds_in_a_fork(self) -> None:
         store = TopicStore(MQTT, {str(number): number for number in range(10)}, max_topics=10)

@@ -195,7 +195,9 @@ class TestMatch:
         assert sorted(one["subscriber"] for one in found) == sorted([subscriber, "carol"])
 
     @pytest.mark.parametrize("json_lines", [False, True])
-    def test_a_lone_surrogate_is_written_as_an_escape(self, capfd: pytest.CaptureFixture[str], json_lines: bool) -> None:
+    def test_a_lone_surrogate_is_written_as_an_escape(
+        self, capfd: pytest.CaptureFixture[str], json_lines: bool
+    ) -> None:
         Path("subscriptions").write_text('{"filter": "a", "subscriber": "\\ud800ä"}\n')
         Path("topics").write_text("a\n")
         files = ["match", "--subscriptions", "subscriptions", "--topics", "topics"]
