@@ -1,12 +1,4 @@
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport uint64_t
-
-cdef extern from "slot.h":
-    ctypedef struct slot_number:
-        pass
-    void number_made(object owner, slot_number *number)     # once, before it is published; it is 0
-    uint64_t number_read(slot_number *number) except? 0     # only where schedules are explored can either of them fail
-    bint number_compare_and_set(slot_number *number, uint64_t expected, uint64_t desired) except -1
 
 cdef extern from "slot.h" nogil:
     const bint SLOT_NEEDS_PIN

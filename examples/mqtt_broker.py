@@ -16,7 +16,7 @@ What is worth copying:
   client match, the client gets one message, with the greatest quality of service and
   all subscription identifiers, as MQTT 5 (3.3.4) allows. Each of its shared
   subscriptions is delivered by itself (4.8.2).
-- For a shared subscription, `deliveries` names one member: the one whose turn it is.
+- For a shared subscription, `deliveries` names one member, drawn by lot.
 - What waits for a client is in a `subtrie.hub.Mailbox`, bounded in bytes. A publisher
   waits while the mailbox of a reader is full, so a burst loses nothing. A client that
   takes too little while publishers wait is disconnected, and while it is away its

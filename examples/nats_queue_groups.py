@@ -110,7 +110,7 @@ def main() -> None:
         bus.publish("jobs.mow", f"lawn {n}")
     print(
         "the workers had",
-        sorted(map(len, (done["ann"], done["bob"]))),
+        len(done["ann"]) + len(done["bob"]),
         "of",
         len(done["log"]),
     )

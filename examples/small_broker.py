@@ -72,8 +72,7 @@ class Broker:
     ) -> int:
         """Give a message to all clients that want it; return how many copies they are.
 
-        A client gets one for itself, and one as the member of each group whose turn it
-        is.
+        A client gets one for itself, and one for each group in which it is drawn.
         """
         if retain and payload:
             self._retained[topic] = payload

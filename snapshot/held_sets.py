@@ -1,8 +1,8 @@
 """The set as a Python worker of Spark holds it.
 
 A worker keeps a set between tasks, queries and micro-batches, under the name of its content. The subscribers of its
-trie are row numbers, so a match returns row numbers. This trie has no groups, since workers could not agree on whose
-turn it is.
+trie are row numbers, so a match returns row numbers. This trie has no groups, since workers would
+draw different members, and a task that is repeated another one.
 
 A new version of a set is made from the changes: new rows are appended, and a fork of the trie refers to them. The
 earlier set stays as it was, for tasks that still use it.

@@ -186,7 +186,7 @@ class Hub(Generic[Message]):
     async def publish(self, topic: str, message: Message) -> int:
         """Give a message to each client that wants it; return how many copies mailboxes took.
 
-        A client gets one copy, however many of its filters match, and one more for each group in which it is its turn.
+        A client gets one copy, however many of its filters match, and one more for each group in which it is drawn.
         Clients get messages in the order of the calls, but for those by "newest": one that replaces an older message of
         its topic takes its place, before what was published in between.
 

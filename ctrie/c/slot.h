@@ -1,8 +1,4 @@
-/* Reading a slot: the half of the native body that every compiled module includes. epoch.h has the other half.
- *
- * A slot_number is a slot for a number, from 0 on. It has no object behind it that would have to be kept, so it needs no
- * pin, and may be changed under one.
- */
+/* Reading a slot: the half of the native body that every compiled module includes. epoch.h has the other half. */
 #ifndef CTRIE_NATIVE_H
 #define CTRIE_NATIVE_H
 
@@ -30,21 +26,6 @@ static inline int slot_compare_and_set(PyObject **slot, PyObject *expected, PyOb
     return 1;
 }
 
-typedef struct {
-    uint64_t value;
-} slot_number;
-
-static inline uint64_t number_read(slot_number *number) { return number->value; }
-
-static inline int number_compare_and_set(slot_number *number, uint64_t expected, uint64_t desired)
-{
-    if (number->value != expected) {
-        return 0;
-    }
-    number->value = desired;
-    return 1;
-}
-
 #else
 
 #include <stdatomic.h>
@@ -63,24 +44,12 @@ static inline PyObject *slot_read(PyObject **slot)
     return atomic_load_explicit((atomic_object *)slot, memory_order_seq_cst);
 }
 
-typedef struct {
-    _Atomic(uint64_t) value;
-} slot_number;
-
-static inline uint64_t number_read(slot_number *number) { return atomic_load(&number->value); }
-
-static inline int number_compare_and_set(slot_number *number, uint64_t expected, uint64_t desired)
-{
-    return atomic_compare_exchange_strong(&number->value, &expected, desired);
-}
-
 /* In this build compare-and-set retires the value that it replaces: epoch.h defines it, and _native exports it. */
 #endif
 
 #ifndef CTRIE_EXPLORED
 /* Called by code that allocates its slots by itself. An exploring build learns of those slots by it. */
 #define slots_made(owner, slots, count) ((void)0)
-#define number_made(owner, number) ((void)0)
 #endif
 
 /* A node that leads to nothing that the collector tracks cannot be part of a cycle, and nodes never change. There are

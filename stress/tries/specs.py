@@ -26,70 +26,45 @@ def _in_any_order(result: Any) -> Hashable:
 
 
 class Shares(Spec):
-    """One queue group: its members in the order in which they came, and who is next. A match takes a turn, if there is
-    a member. Nobody is next (None) until there has been a match with these members: that one takes any of them. Members
-    that have changed after a match are drawn by lot from then on (LOTS), until the last has left.
+    """One queue group: its members. A match names any of them, if there is one.
 
     >>> spec = Shares()
-    >>> spec.step((("f", "x"), ("f", "y"), 1), "match", ("a/b",))
-    ((('f', 'x'), ('f', 'y'), 0), ('y',))
-    >>> sorted(spec.successors((("f", "x"), ("f", "y"), None), "match", ("a/b",), ("y",)))
-    [(('f', 'x'), ('f', 'y'), 0)]
-    >>> after, _ = spec.step((("f", "x"), 0), "subscribe", ("f", "y"))
-    >>> [spec.successors(after, "match", ("a/b",), (who,)) == [after] for who in "xyz"]
+    >>> both = frozenset([("f", "x"), ("f", "y")])
+    >>> [spec.successors(both, "match", ("a/b",), (who,)) == [both] for who in "xyz"]
     [True, True, False]
     """
 
     name = "shares"
-    initial: Any = (None,)
+    initial: Any = frozenset()
 
-    def __init__(self, initial: Any = (None,)) -> None:
+    def __init__(self, initial: Any = frozenset()) -> None:
         self.initial = initial
 
-    def step(self, state: tuple[Any, ...], op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
-        *members, turn = state
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         match op:
             case "subscribe":
-                return (state, False) if args in members else (_changed([*members, args], turn), True)
-            case "unsubscribe" if args not in members:
-                return state, False
+                return state | {args}, args not in state
             case "unsubscribe":
-                return _changed([member for member in members if member != args], turn), True
+                return state - {args}, args in state
             case "has_match":
-                return state, bool(members)
-            case "match" if members and isinstance(turn, int):
-                return (*members, (turn + 1) % len(members)), (members[turn][1],)
+                return state, bool(state)
             case "match":
-                return state, ()
+                return state, tuple(who for _, who in sorted(state)[:1])
             case "subscriptions":
-                return state, frozenset(members)
+                return state, state
             case "members":
-                return state, frozenset(who for filter, who in members if filter.startswith("$share/"))
+                return state, frozenset(who for filter, who in state if filter.startswith("$share/"))
             case "deliveries_of":
-                return state, any(who == args[1] for _, who in members)
+                return state, any(who == args[1] for _, who in state)
         return super().step(state, op, args)
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
-        *members, turn = state
-        if op != "match" or isinstance(turn, int) or not members:
+        if op != "match" or not state:
             return super().successors(state, op, args, result)
-        if turn is LOTS:
-            return [state] if result in [(who,) for _, who in members] else []
-        turns = [(*members, place) for place in range(len(members))]
-        return [after for each in turns for after in super(Shares, self).successors(each, op, args, result)]
+        return [state] if result in [(who,) for _, who in state] else []
 
     def normalise(self, op: str, result: Any) -> Hashable:
         return _in_any_order(result) if op in {"subscriptions", "members"} else freeze(result)
-
-
-LOTS: Final = "lots"
-"""The turn of a group that has changed since a message: each of the next ones is drawn by lot, for longer than any of
-our histories."""
-
-
-def _changed(members: list[Any], turn: Any) -> State:
-    """Return the group with these members. One that has lost its last member is gone: the next is new."""
-    return (*members, LOTS if members and turn is not None else None)
 
 
 class Exclusions(Spec):

@@ -54,10 +54,13 @@ class TrieCopy:
         self.nodes: Any = modules["ctrie._nodes"]
         self.machine = Machine(seam, coroutines)
         self._watches: dict[int, Any] = vars(modules["ctrie._own_changes"])["_innermost"]
+        self._seed: Any = vars(modules["subtrie._trie.draws"])["seed"]
 
     def begin(self) -> None:
-        """An execution begins. Forget the operations that an earlier one left in the middle of a round."""
+        """An execution begins. Forget the operations that an earlier one left in the middle of a round. Schedules are
+        repeated, so what is drawn by lot must be, too."""
         self._watches.clear()
+        self._seed(0)
 
     def make(self, target: str, start: Start) -> Any:
         """An object in the state `start`."""
@@ -121,18 +124,9 @@ LEVELS: Final = 4
 """The levels of the longest path of `HASHES`: more levels between it and an L-node would add nothing new."""
 
 
-def _draw_none(size: int = 1) -> int:
-    """Draw by lot, always the first."""
-    return 0
-
-
 def explore_waits(modules: Mapping[str, ModuleType], seam: Any) -> None:
     """Let the code that waits by design, or asks which thread it runs in, ask the scheduler on `seam`."""
     explored = threading_module(seam)
-    for module in modules.values():  # schedules are repeated, so what is drawn by lot must be, too
-        for name in ("draw", "draw_word"):
-            if name in vars(module):
-                vars(module)[name] = _draw_none
     vars(modules["ctrie._tally"])["TELLS"] = False
     for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored

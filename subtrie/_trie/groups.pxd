@@ -4,10 +4,7 @@ from libc.stdint cimport uint64_t
 
 from cpython.object cimport PyObject
 
-from ctrie._native cimport (
-    Borrowed, Slot, borrow, initialise, is_exactly, number_compare_and_set, number_made, number_read, slot_number,
-)
-from subtrie._trie.draws cimport draw_word
+from ctrie._native cimport Borrowed, is_exactly
 from subtrie._trie.keyed cimport Keyed, find_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
 
@@ -20,12 +17,8 @@ cdef class Shared:
 
 cdef class Group(Keyed):
     cdef object members
-    cdef slot_number turn
-    cdef uint64_t stamp
-    cdef bint lasted
     cdef bint excepting
-    cdef bint weighted
-    cdef object wheel
+    cdef int heaviest
 
 
 cdef inline Borrowed plain_in(Borrowed shared) noexcept nogil:
@@ -41,19 +34,7 @@ cdef inline Borrowed members_in(Borrowed group) noexcept nogil:
 
 
 cdef inline bint is_weighted(Borrowed group) noexcept nogil:
-    return (<Group>group).weighted
-
-
-cdef inline void begin_turn(Group group) noexcept:
-    number_made(group, &group.turn)
-
-
-cdef inline uint64_t turn_of(Borrowed group) except? 0:
-    return number_read(&(<Group>group).turn)
-
-
-cdef inline bint takes_turn(Borrowed group, uint64_t turn, uint64_t next) except -1:
-    return number_compare_and_set(&(<Group>group).turn, turn, next)
+    return (<Group>group).heaviest > 1
 
 
 @cython.locals(shared=Shared)
@@ -81,12 +62,7 @@ cdef object _members(object entry)
 cdef Shared _new_shared(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(group=Group)
 cdef Group _new_group(object name, object members, Group present, Entry newest)
-@cython.locals(turn=uint64_t)
-cdef bint _lasts(Group group) except -1
-cdef uint64_t rounds_in(uint64_t turn) noexcept
 cdef bint is_member(object value, object group, bint of_any, object subscriber, uint64_t hash) except -1
 @cython.locals(entry=Entry)
 cdef bint _is_in(object members, object subscriber, uint64_t hash) except -1
-@cython.locals(slot=Slot)
-cdef Slot _new_slot(object value)
 cpdef Py_ssize_t weight_of(Entry entry) except -1

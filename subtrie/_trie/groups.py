@@ -5,15 +5,13 @@ As long as a filter has no groups, like most filters, the value of its branch (`
 
     Shared(plain, groups)             plain: the set of subscribers in no group, or None
                                       groups: a set of Groups, by name, or None
-    Group(name, members, turn)        an entry, like that of a subscriber; members: a set, never empty
+    Group(name, members)              an entry, like that of a subscriber; members: a set, never empty
 
 A subscription with exclusions (exclusions.py) gets messages on some topics of its filter only, as a group's member gets
 some messages only. So the value is a Shared as long as there is one, whether or not there are groups.
 
-The turn is the only place in a trie that matching writes to. It belongs to these members: a change of the members
-makes another Group, with a turn of its own that says nothing yet. It notes whether the members before had many turns.
-So a turn never meets another number of members than the one that it was taken for. Snapshots and forks share it with
-their trie. choosing.py tells what is in it.
+A Group never changes: a change of the members makes another one. Which member gets a message is drawn anew each time
+(choosing.py), so matching writes nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +22,6 @@ from typing import Any
 import cython
 
 if not cython.compiled:
-    from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
-    from subtrie._trie.draws import draw_word
     from subtrie._trie.keyed import Keyed, find_keyed, set_size, with_keyed, without_keyed
     from subtrie._trie.subscribers import Entry, Excepting, living, subscriber_hash
 
@@ -34,7 +30,6 @@ from subtrie._trie.keyed import SetNode, changed_keyed, check_set, iter_keyed
 
 WEIGHT = "weight"
 MOST_WEIGHT = 1_000
-ENOUGH = 6  # rounds in turn that make up for a change in one of them
 
 
 class Shared:
@@ -49,17 +44,13 @@ class Shared:
 class Group(Keyed):
     """A group of one filter. Its key is its name."""
 
-    __slots__ = ("excepting", "lasted", "members", "stamp", "turn", "weighted", "wheel")
+    __slots__ = ("excepting", "heaviest", "members")
     members: Any
-    turn: Slot  # choosing.py; in the compiled twin, the number itself
-    stamp: int  # drawn at random: no other group has it, nor this one with other members
-    lasted: bool  # the members before these had ENOUGH rounds, or there were none who had a turn
     excepting: bool  # a member has, or had, exclusions
-    weighted: bool  # a member has, or had, a weight other than 1
-    wheel: Any  # if so, a slot with their weights, or with None until they are first needed
+    heaviest: int  # the greatest weight that a member has, or had
 
 
-if not cython.compiled:  # views of what is borrowed, and the turn; the compiled ones (groups.pxd) count no references
+if not cython.compiled:  # views of what is borrowed; the compiled ones (groups.pxd) count no references
 
     def plain_in(shared: Any) -> Any:
         """Return the subscribers in no group."""
@@ -74,21 +65,8 @@ if not cython.compiled:  # views of what is borrowed, and the turn; the compiled
         return group.members
 
     def is_weighted(group: Any) -> bool:
-        """Return whether a member has, or had, a weight."""
-        return group.weighted  # type: ignore[no-any-return]
-
-    def begin_turn(group: Group) -> None:
-        """Begin with the turn 0."""
-        group.turn = _new_slot(0)
-
-    def turn_of(group: Any) -> int:
-        """Return what the turn of a group says."""
-        return load(group.turn)  # type: ignore[no-any-return]
-
-    def takes_turn(group: Any, turn: int, next: int) -> bool:
-        """Change the turn of a group, if it still is what `turn_of` has returned."""
-        # Success: this turn is ours. Failure: another thread has taken it.
-        return compare_and_set(group.turn, turn, next)
+        """Return whether a member has, or had, a weight other than 1."""
+        return group.heaviest > 1  # type: ignore[no-any-return]
 
 
 # What a trie and its index are made of, below their roots: for `release` (ctrie/_machine.py).
@@ -178,33 +156,16 @@ def _new_group(name: str, members: Any, present: Group | None, newest: Entry | N
     group.key = name
     group.hash = subscriber_hash(name)
     group.members = members
-    group.stamp = draw_word()
-    begin_turn(group)
-    group.lasted = present is None or _lasts(present)
     group.excepting = (present is not None and present.excepting) or isinstance(newest, Excepting)
-    group.weighted = (present is not None and present.weighted) or (newest is not None and weight_of(newest) != 1)
-    group.wheel = _new_slot(None) if group.weighted else None
+    group.heaviest = max(
+        1 if present is None else present.heaviest,
+        1 if newest is None else weight_of(newest),
+    )
     return group
 
 
-def _lasts(group: Group) -> bool:
-    turn = turn_of(borrow(group))
-    return group.lasted if turn == 0 else rounds_in(turn) >= ENOUGH
-
-
-def rounds_in(turn: int) -> int:
-    """Return how many rounds have ended, up to ENOUGH (choosing.py)."""
-    return turn >> 28 & 7
-
-
-def _new_slot(value: Any) -> Slot:
-    slot: Slot = Slot.__new__(Slot)
-    initialise(slot, value)
-    return slot
-
-
 def weight_of(entry: Entry) -> int:
-    """Return how many messages a member gets where one without a weight gets one."""
+    """Return how many messages a member gets, on average, where one without a weight gets one."""
     weight = 1 if entry.options is None else entry.options.get(WEIGHT, 1)
     return weight if type(weight) is int and 1 <= weight <= MOST_WEIGHT else 1
 

@@ -252,21 +252,23 @@ class SubscriptionTrie(Changeable):
         """Return whether a message on `topic` would reach any subscriber. It stops at the first, except with
         `weak=True`. Errors, progress and linearization point are those of `match`."""
         if self._home is not None:
-            return len(questions.match(self, topic, False)) > 0
+            return len(questions.match(self, topic)) > 0
         return questions.has_match(self, topic)
 
     def count(self, topic: str) -> int:
-        """Return the number of distinct subscribers that `match` would return. It takes no group's turn."""
-        return len(questions.match(self, topic, False))
+        """Return the number of distinct subscribers that `match` would return. If a member of a group has a
+        subscription of its own, too, that depends on which member is drawn."""
+        return len(questions.match(self, topic))
 
     # If a default were a name, the compiled method would have no signature that `inspect` can read.
     def deliveries(
         self, topic: str, *, merge: str = "all", by: str = "qos", key: Any = None, sender: Any = None
     ) -> tuple[Delivery, ...]:
         """Return a Delivery (subscriber, options, group, filter) for each subscription that gets a message on `topic`,
-        in no particular order. From each group, that is only one member: the one whose turn it is; or, with `key`, the
-        one that the hash of the key chooses, which is the same as long as it stays; but not `sender`, a subscriber,
-        unless nobody else is in the group. Members with an option `weight` (1 to 1,000) get so many times as much.
+        in no particular order. From each group, that is only one member, drawn by lot for each message; or, with `key`,
+        the one that the hash of the key chooses, which is the same as long as it stays; but not `sender`, a subscriber,
+        unless nobody else is in the group. Members with an option `weight` (1 to 1,000) are drawn so many times as
+        often.
 
         A group member that is also subscribed outside the group gets the message twice. If several filters deliver to a
         subscriber outside of groups, `merge` decides: "all" keeps all deliveries, "one" keeps any one, "best" keeps one
@@ -317,7 +319,7 @@ class SubscriptionTrie(Changeable):
     def entries(self, topic: str, *, merge: str = "all", by: str = "qos") -> Iterator[Subscription]:
         """Iterate over the subscriptions that `topic` reaches, all of one instant during the call.
 
-        This is like `deliveries`, but names all members of each group and takes no turn. Errors, `merge`, progress and
+        This is like `deliveries`, but names all members of each group. Errors, `merge`, progress and
         cost are those of `deliveries`. The cache never remembers the answer. All subscriptions are found at the call;
         the text of a filter is made when it is read.
 
@@ -339,9 +341,9 @@ class SubscriptionTrie(Changeable):
     ) -> tuple[Delivery, ...]:
         """Return a Delivery for each subscription of one `subscriber` that `topic` reaches.
 
-        This is what `entries` would name of the subscriber, whatever the number of others. It takes no group's turn:
-        for a subscription in a group, the Delivery has the name of the `group`, and says that the subscriber gets the
-        messages whose turn is its own. `merge` and `by` are as in `deliveries`.
+        This is what `entries` would name of the subscriber, whatever the number of others. For a
+        subscription in a group, the Delivery has the name of the `group`, and says that the subscriber gets the
+        messages for which it is drawn. `merge` and `by` are as in `deliveries`.
 
         Other errors are those of `deliveries`. O(work of a match + log subscribers for each filter found + groups of
         these filters). Linearizable and lock-free, like `match`; the cache does not serve it.

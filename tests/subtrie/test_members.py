@@ -126,20 +126,6 @@ def test_groups_of_any_size(dialect: Dialect, number: int) -> None:
     assert len(trie.deliveries_of("a", -1)) == number
 
 
-def test_no_question_takes_a_turn() -> None:
-    trie = SubscriptionTrie(NATS)
-    for n in range(3):
-        trie.subscribe("a", n, queue="g")
-    first = trie.match("a")[0]
-    before = [trie.match("a")[0] for _ in range(3)]
-    for _ in range(5):
-        trie.deliveries_of("a", 1)
-        trie.members("a", "g")
-        trie.groups("a")
-    assert [trie.match("a")[0] for _ in range(3)] == before
-    assert before[-1] == first
-
-
 def test_the_words_of_an_own_delivery() -> None:
     trie = SubscriptionTrie(MQTT)
     trie.subscribe("site/+/door/#", "log")

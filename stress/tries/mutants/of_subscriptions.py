@@ -511,10 +511,10 @@ OBSERVERS: Final = (
         ),
     ),
     _of_shares(
-        "two get the same turn",
+        "who comes to a group, or leaves it, changes nothing",
         "groups",
-        "compare_and_set(group.turn, turn, next)",
-        "compare_and_set(group.turn, load(group.turn), next)",
+        "    group.members = members\n",
+        "    group.members = members if present is None else present.members\n",
         starts=("two in the group",),
     ),
 )

@@ -54,37 +54,6 @@ static inline void slots_made(PyObject *owner, PyObject **slots, Py_ssize_t coun
     explored()->made(owner, slots, count);
 }
 
-/* A number is in a slot, too, as an int: so a change of it can be shown, and undone. */
-typedef struct {
-    PyObject *value;
-} slot_number;
-
-static inline void number_made(PyObject *owner, slot_number *number)
-{
-    number->value = PyLong_FromLong(0);
-    slots_made(owner, &number->value, 1);
-}
-
-static inline uint64_t number_read(slot_number *number)
-{
-    PyObject *value = slot_load(&number->value);
-    uint64_t read = value == NULL ? 0 : PyLong_AsUnsignedLongLong(value);
-    Py_XDECREF(value);
-    return read;
-}
-
-static inline int number_compare_and_set(slot_number *number, uint64_t expected, uint64_t desired)
-{
-    PyObject *present = Py_NewRef(number->value), *next = PyLong_FromUnsignedLongLong(desired);
-    if (PyLong_AsUnsignedLongLong(present) != expected) {
-        Py_SETREF(present, PyLong_FromUnsignedLongLong(expected));     /* which is not what the slot holds */
-    }
-    int done = slot_compare_and_set(&number->value, present, next);
-    Py_DECREF(present);
-    Py_DECREF(next);
-    return done;
-}
-
 /* Tell whether a scenario has put this word on a chosen path. */
 static inline int word_is_known(const char *text, Py_ssize_t bytes, uint64_t *hash)
 {

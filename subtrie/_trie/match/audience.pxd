@@ -1,12 +1,11 @@
 # C types for audience.py.
 cimport cython
-from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from subtrie._trie.branch cimport Branch, subscribers_of
-from subtrie._trie.choosing cimport Choice, choice_for, choose, choose_among, next_member
+from subtrie._trie.choosing cimport Choice, any_member, choice_for, choose_among
 from subtrie._trie.groups cimport Group, Shared, groups_in, is_weighted, may_be_excluded_from, plain_in
-from subtrie._trie.match.plan cimport Matchable, asker_of, holds_weakly, joins_groups, plan_of, query_again
+from subtrie._trie.match.plan cimport Matchable, holds_weakly, joins_groups, plan_of, query_again
 from subtrie._trie.match.reading cimport Query, is_excluded
 from subtrie._trie.match.scratch cimport Scratch, drop_shared, is_shared_at, put_taken, taken_shared
 from subtrie._trie.match.walk cimport item_of, size_of
@@ -15,8 +14,6 @@ from subtrie._trie.subscribers cimport Entry, Excepting, living
 
 
 cdef class Audience:
-    cdef uint64_t asker
-    cdef bint take_turns
     cdef bint weak
     cdef Choice choice
     cdef dict joined
@@ -43,24 +40,24 @@ cdef class Audience:
     @cython.locals(array=Borrowed, i=Py_ssize_t)
     cdef int _add_groups(self, Borrowed groups, object trail, Py_ssize_t at) except -1
     cdef int _join(self, Group group, tuple one) except -1
-    @cython.locals(group=Group, entry=Entry, choice=Choice)
+    @cython.locals(group=Group, groups=list, entry=Entry)
     cdef int _add_chosen(self, Borrowed borrowed_group, object trail, Py_ssize_t at) except -1
 
 
 @cython.locals(audience=Audience)
-cpdef Audience new_audience(Matchable trie, object topic, bint take_turns, Py_ssize_t filters)
+cpdef Audience new_audience(Matchable trie, object topic, Py_ssize_t filters)
 cdef int begin_audience(
-    Audience audience, Matchable trie, object topic, bint take_turns, Py_ssize_t filters, Choice choice
+    Audience audience, Matchable trie, object topic, Py_ssize_t filters, Choice choice
 ) except -1
 @cython.locals(
-    asker=uint64_t, joined=Audience, excepting=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t,
-    i=Py_ssize_t, shared=Borrowed,
+    joined=Audience, excepting=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t,
+    shared=Borrowed,
 )
-cdef int put_receivers(Scratch *s, Matchable trie, object topic, bint take_turns) except -1
+cdef int put_receivers(Scratch *s, Matchable trie, object topic) except -1
 cdef inline int _put(Scratch *s, Borrowed entry) except -1
 @cython.locals(array=Borrowed, i=Py_ssize_t)
 cdef int _put_plain(Scratch *s, Borrowed subscribers) except -1
 @cython.locals(array=Borrowed, i=Py_ssize_t, entry=Entry)
-cdef int _put_chosen(Scratch *s, Borrowed groups, uint64_t asker, bint take_turns) except -1
+cdef int _put_chosen(Scratch *s, Borrowed groups) except -1
 cdef inline Borrowed _several(Borrowed members) noexcept
-cpdef tuple distinct_subscribers(list found, Matchable trie, object topic, bint take_turns)
+cpdef tuple distinct_subscribers(list found, Matchable trie, object topic)

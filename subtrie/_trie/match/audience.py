@@ -21,10 +21,10 @@ import cython
 if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.branch import Branch, subscribers_of
-    from subtrie._trie.choosing import Choice, choice_for, choose, choose_among, next_member
+    from subtrie._trie.choosing import Choice, any_member, choice_for, choose_among
     from subtrie._trie.groups import Group, Shared, groups_in, is_weighted, may_be_excluded_from, plain_in
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
-    from subtrie._trie.match.plan import Matchable, asker_of, holds_weakly, joins_groups, plan_of, query_again
+    from subtrie._trie.match.plan import Matchable, holds_weakly, joins_groups, plan_of, query_again
     from subtrie._trie.match.reading import Query, is_excluded
     from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, taken_shared
     from subtrie._trie.match.walk import item_of, size_of
@@ -34,17 +34,14 @@ from subtrie._trie.keyed import iter_keyed
 
 
 class Audience:
-    """How a message looks for its receivers: by whom (`asker`, choosing.py), and whether that takes turns. What is to
-    become of a receiver is a matter of the class (`add`)."""
+    """How a message looks for its receivers. What is to become of a receiver is a matter of the class (`add`)."""
 
     __slots__ = (
         "_excepting_choice",
         "_query",
-        "asker",
         "choice",
         "entries",
         "joined",
-        "take_turns",
         "topic",
         "trie",
         "weak",
@@ -53,8 +50,6 @@ class Audience:
     topic: Any
     _query: Query | None  # made when exclusions are met
     _excepting_choice: Choice | None  # the same
-    asker: int
-    take_turns: bool
     weak: bool
     choice: Choice | None
     joined: dict[str, Any] | None  # by name, the groups met, each with its filter: one, or a list of several
@@ -99,7 +94,7 @@ class Audience:
                     self._add_chosen(borrow(same[0]), same[1], same[2])
                     continue
                 groups = [each[0] for each in same]
-                number, entry = choose_among(groups, self.asker, self.take_turns, self._choice_in(groups))
+                number, entry = choose_among(groups, self._choice_in(groups))
                 if entry is not None:
                     self.add(entry, name, same[number][1], same[number][2])
         return 0
@@ -156,33 +151,29 @@ class Audience:
 
     def _add_chosen(self, borrowed_group: Any, trail: Any, at: int) -> int:
         group = cython.cast(Group, borrowed_group)
-        if group.weighted or group.excepting or self.weak or self.choice is not None:
-            choice = self._choice_in([group]) if group.excepting else self.choice
-            entry = choose(group, self.asker, self.take_turns, self.weak, choice)
+        if group.heaviest > 1 or group.excepting or self.weak or self.choice is not None:
+            groups = [group]
+            entry = choose_among(groups, self._choice_in(groups))[1]
             if entry is None:
                 return 0
         else:
-            entry = borrowed(next_member(borrowed_group, self.asker, self.take_turns, False))
+            entry = borrowed(any_member(borrowed_group))
         return self.add(entry, group.key, trail, at)
 
 
-def new_audience(trie: Matchable, topic: Any, take_turns: bool, filters: int) -> Audience:
+def new_audience(trie: Matchable, topic: Any, filters: int) -> Audience:
     """Make one for a message on a topic, which reaches so many filters."""
     audience: Audience = Audience.__new__(Audience)
-    begin_audience(audience, trie, topic, take_turns, filters, None)
+    begin_audience(audience, trie, topic, filters, None)
     return audience
 
 
-def begin_audience(
-    audience: Audience, trie: Matchable, topic: Any, take_turns: bool, filters: int, choice: Choice | None
-) -> int:
+def begin_audience(audience: Audience, trie: Matchable, topic: Any, filters: int, choice: Choice | None) -> int:
     """Begin with one."""
     audience.trie = trie
     audience.topic = topic
     audience._query = None
     audience._excepting_choice = None
-    audience.asker = asker_of(trie)
-    audience.take_turns = take_turns
     audience.weak = holds_weakly(trie)
     audience.choice = choice
     audience.joined = {} if filters > 1 and joins_groups(trie) else None
@@ -193,23 +184,22 @@ def begin_audience(
 # ------------------------------------------------------------------------------------------------------------ in place
 
 
-def put_receivers(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> int:
+def put_receivers(s: Scratch, trie: Matchable, topic: Any) -> int:
     """Put the receivers in the places of the Shared among the subscribers taken."""
-    asker = asker_of(trie)
     joined = None
     filters = 0
     count = s.subscribers.count
     for i in range(0, count, 2):
         filters += is_shared_at(s, i)
     if filters > 1 and joins_groups(trie):
-        joined = new_audience(trie, topic, take_turns, filters)
+        joined = new_audience(trie, topic, filters)
     excepting = joined  # for filters with exclusions
     for i in range(0, count, 2):
         if is_shared_at(s, i):
             shared = taken_shared(s, i)
             if may_be_excluded_from(shared):
                 if excepting is None:
-                    excepting = new_audience(trie, topic, take_turns, filters)
+                    excepting = new_audience(trie, topic, filters)
                 for entry in excepting.receivers(borrowed(shared)):
                     _put(s, borrow(entry))
                 continue
@@ -218,7 +208,7 @@ def put_receivers(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> 
             if joined is not None:
                 joined._add_groups(groups_in(shared), None, 0)
             else:
-                _put_chosen(s, groups_in(shared), asker, take_turns)
+                _put_chosen(s, groups_in(shared))
     if joined is not None:
         for entry in joined.joined_receivers():
             _put(s, borrow(entry))
@@ -239,15 +229,15 @@ def _put_plain(s: Scratch, subscribers: Any) -> int:
     return 0
 
 
-def _put_chosen(s: Scratch, groups: Any, asker: int, take_turns: bool) -> int:
+def _put_chosen(s: Scratch, groups: Any) -> int:
     array = _several(groups)
     if array is not borrow(None):
         for i in range(size_of(array)):
-            _put_chosen(s, item_of(array, i), asker, take_turns)
+            _put_chosen(s, item_of(array, i))
         return 0
     if not s.weak and not is_weighted(groups):
-        return _put(s, next_member(groups, asker, take_turns, False))
-    entry = choose(cython.cast(Group, groups), asker, take_turns, s.weak, None)
+        return _put(s, any_member(groups))
+    entry = choose_among([cython.cast(Group, groups)], None)[1]
     return 0 if entry is None else _put(s, borrow(entry))
 
 
@@ -302,9 +292,7 @@ class Distinct:
         return True
 
 
-def distinct_subscribers(
-    found: list[tuple[Branch, Any]], trie: Matchable, topic: Any, take_turns: bool
-) -> tuple[Any, ...]:
+def distinct_subscribers(found: list[tuple[Branch, Any]], trie: Matchable, topic: Any) -> tuple[Any, ...]:
     """Return every subscriber of the branches that a reading has found, once; of each group, one member."""
-    distinct = Distinct(new_audience(trie, topic, take_turns, len(found)))
+    distinct = Distinct(new_audience(trie, topic, len(found)))
     return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in found]))

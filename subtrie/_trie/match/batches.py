@@ -47,8 +47,8 @@ else:
 
 
 def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return `match` of each topic. A topic that comes again in a list or tuple gets the same answer again, unless that
-    takes a group's turn."""
+    """Return `match` of each topic. A topic that comes again in a list or tuple gets the same answer again, unless
+    members of groups were drawn for it."""
     if type(topics) is not list and type(topics) is not tuple:
         return [match(trie, topic) for topic in topics]
     if not cython.compiled:
@@ -97,9 +97,9 @@ def _match_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tupl
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(b.group, i).size > 0:
-                    answers.append(answer_of(scratch_at(b.group, i), trie, block[at + i], True))
+                    answers.append(answer_of(scratch_at(b.group, i), trie, block[at + i]))
                 else:
-                    answers.append(match_asked(trie, block[at + i], True, address(asked)))
+                    answers.append(match_asked(trie, block[at + i], address(asked)))
         finally:
             if taken:
                 end_group(b)
@@ -119,9 +119,9 @@ def _match_or_repeat(
             repeated += 1
             answers.append(known)
             continue
-        answer = match_asked(trie, topic, True, address(asked))
+        answer = match_asked(trie, topic, address(asked))
         answers.append(answer)
-        if is_text and not asked.by_turns:
+        if is_text and not asked.by_lot:
             answered[topic] = answer
     return repeated * WORTH >= len(block)
 
@@ -228,7 +228,7 @@ def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> in
     """Add the numbers that the subscribers of one topic are."""
     query = prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
-        return _push_all(numbers, distinct_subscribers(read_matches(trie._root, query).found, trie, topic, False))
+        return _push_all(numbers, distinct_subscribers(read_matches(trie._root, query).found, trie, topic))
     read_at_last(s, root_of(trie))
     return _add_noted(s, trie, topic, numbers)
 
@@ -238,7 +238,7 @@ def _add_noted(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> int:
     if s.shared:  # some have exclusions
         forget(address(s.subscribers))
         s.shared = False
-        return _push_all(numbers, match(trie, topic, False))
+        return _push_all(numbers, match(trie, topic))
     if not add_numbers(s, numbers):
         raise MemoryError
     return 0

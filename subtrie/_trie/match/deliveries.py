@@ -2,8 +2,7 @@
 
 A traversal (traversal.py) finds branches. What becomes of them is decided here, for both twins:
 
-    delivered  one for each subscriber that gets the message: all outside groups, and the member of each group whose
-               turn it is
+    delivered  one for each subscriber that gets the message: all outside groups, and a member of each group
     found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which
                callers never see
     held       of these, one for each subscription, including all members of groups; or one for each of a single
@@ -323,7 +322,7 @@ class Recipients(Audience):
 def new_recipients(trie: Matchable, topic: Any, filters: int, choice: Choice | None) -> Recipients:
     """Make one for a message on a topic, which reaches so many filters."""
     recipients: Recipients = Recipients.__new__(Recipients)
-    begin_audience(recipients, trie, topic, True, filters, choice)
+    begin_audience(recipients, trie, topic, filters, choice)
     recipients.answer = []
     return recipients
 
@@ -344,7 +343,7 @@ def delivered_by(
 
 def held(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
     """Return all subscriptions to a topic, without subscribers that have died, as deliveries or subscriptions."""
-    audience = new_audience(trie, topic, False, len(found))
+    audience = new_audience(trie, topic, len(found))
     answer: list[Told] = []
     for one in found:
         for group, entry in everybody(_value(one)):
@@ -355,7 +354,7 @@ def held(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -
 
 def held_by_one(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
     """Return the deliveries by the subscriptions of one subscriber, where each of `found` stands for a filter."""
-    audience = new_audience(trie, topic, False, len(found))
+    audience = new_audience(trie, topic, len(found))
     answer: list[Told] = []
     for one in found:
         for group, members in sets_of(_value(one)):

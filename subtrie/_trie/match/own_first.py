@@ -44,7 +44,7 @@ def match_iter(trie: Matchable, topic: Any) -> Iterator[Any]:
         own = None
     taken = taken_at(trie, root, topic) if own is None else None
     words = None if own is not None or taken is not None else trie._plan.dialect.split_topic(topic)
-    return _own_first(trie, root, topic, own, taken, words, Distinct(new_audience(trie, topic, True, SEVERAL)))
+    return _own_first(trie, root, topic, own, taken, words, Distinct(new_audience(trie, topic, SEVERAL)))
 
 
 def _own_first(

@@ -64,10 +64,6 @@ cdef inline bint joins_groups(Matchable trie) noexcept:
     return trie._plan.joins
 
 
-cdef inline uint64_t asker_of(Matchable trie) noexcept:
-    return <uint64_t><PyObject *>trie._root
-
-
 cpdef uint64_t word_hash(str word) except? 0
 cdef word word_for(PyObject *string) noexcept
 cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept

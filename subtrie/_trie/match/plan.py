@@ -18,7 +18,6 @@ from subtrie.dialects import Dialect
 __all__ = [
     "Matchable",
     "Plan",
-    "asker_of",
     "cache_of",
     "filter_path",
     "hash_in_filter",
@@ -93,11 +92,6 @@ def holds_weakly(trie: Matchable) -> bool:
 def joins_groups(trie: Matchable) -> bool:
     """Return whether groups of one name are one group, whatever their filters."""
     return trie._plan.joins
-
-
-def asker_of(trie: Matchable) -> int:
-    """Return a number for a trie, a snapshot or a fork, which no other one has at the same time."""
-    return id(trie._root)
 
 
 def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -57,19 +57,19 @@ cdef Query prepare(Traversal *t, Matchable trie, object topic)
 @cython.locals(query=Query)
 cdef inline Query _prepare(Traversal *t, Matchable trie, object topic)
 @cython.locals(asked=Asked)
-cpdef tuple match(Matchable trie, topic, bint take_turns=*)
+cpdef tuple match(Matchable trie, topic)
 @cython.locals(stripe=int, table=Table, answer=object)
-cdef tuple match_asked(Matchable trie, object topic, bint take_turns, Asked *asked)
+cdef tuple match_asked(Matchable trie, object topic, Asked *asked)
 @cython.locals(scratch=Scratch, s=Scratched, answer=tuple, query=Query, place=Py_ssize_t)
-cdef tuple _match_now(Matchable trie, object topic, Table table, bint take_turns, Asked *asked)
+cdef tuple _match_now(Matchable trie, object topic, Table table, Asked *asked)
 @cython.locals(answer=tuple)
 cdef inline tuple _match_in_place(
-    Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, bint take_turns, Asked *asked
+    Scratch *s, Matchable trie, object topic, Table table, Py_ssize_t place, Asked *asked
 )
-cdef tuple answer_of(Scratch *s, Matchable trie, object topic, bint take_turns)
+cdef tuple answer_of(Scratch *s, Matchable trie, object topic)
 @cython.locals(scratch=Scratch, s=Scratched, i=Py_ssize_t)
 cpdef list taken_at(Matchable trie, Root root, object topic)
-cdef inline tuple _answer_of(Scratch *s, Matchable trie, object topic, bint take_turns)
+cdef inline tuple _answer_of(Scratch *s, Matchable trie, object topic)
 @cython.locals(scratch=Scratch, s=Scratched, query=Query, whole=bint, found=list, doubtful=bint)
 cpdef bint has_match(Matchable trie, topic) except -1
 cdef inline bint _finds(Scratch *s, Matchable trie) except -1

@@ -152,7 +152,7 @@ def _note_entries_found(s: Scratch) -> bool:
 
 
 def _note_shared(s: Scratch, shared: Any) -> bool:
-    """Note the subscribers of a filter that has groups. Python code will decide whose turn it is."""
+    """Note the subscribers of a filter that has groups. Python code will draw their members."""
     s.shared = True
     return note(address(s.subscribers), shared, 0)
 
@@ -267,49 +267,47 @@ def _prepare(t: Traversal, trie: Matchable, topic: Any) -> Any:
 # --------------------------------------------------------------------------------------------------------- subscribers
 
 
-def match(trie: Matchable, topic: Any, take_turns: bool = True) -> tuple[Any, ...]:
+def match(trie: Matchable, topic: Any) -> tuple[Any, ...]:
     """Return the distinct subscribers of `topic` at one instant."""
     if not cython.compiled:
         asked = Asked()
-    return match_asked(trie, topic, take_turns, address(asked))  # type: ignore[no-any-return]
+    return match_asked(trie, topic, address(asked))  # type: ignore[no-any-return]
 
 
-def match_asked(trie: Matchable, topic: Any, take_turns: bool, asked: Asked) -> Any:
-    """The same. `asked` then says whether the answer depends, or may depend, on whose turn it is."""
+def match_asked(trie: Matchable, topic: Any, asked: Asked) -> Any:
+    """The same. `asked` then says whether the answer depends, or may depend, on which member of a group was drawn."""
     if not remembers(trie) or not is_exactly(borrow(topic), str):
-        return _match_now(trie, topic, None, take_turns, asked)
+        return _match_now(trie, topic, None, asked)
     stripe = own_stripe(SUBSCRIBERS)
     answer = recall(cache_of(trie), borrow(topic), stripe)
     if answer is not None:
-        asked.by_turns = False
+        asked.by_lot = False
         return cython.cast(tuple, answer)
     table = own_table(trie._cache, stripe)  # type: ignore[arg-type]
     if table.misses == 0:
         table.misses = 1  # there was no table yet to count it in
-    return _match_now(trie, topic, table, take_turns, asked)
+    return _match_now(trie, topic, table, asked)
 
 
-def _match_now(trie: Matchable, topic: Any, table: Any, take_turns: bool, asked: Asked) -> Any:
+def _match_now(trie: Matchable, topic: Any, table: Any, asked: Asked) -> Any:
     """Find the answer, and remember it in `table`, if there is one, when the topic has been asked for before. An answer
-    that depends on whose turn it is is not remembered."""
+    that depends on who was drawn is not remembered."""
     if not cython.compiled:
         scratch = Scratch()
     s = address(scratch)
     if table is None and is_exact(trie) and prepare_whole(address(s.walk), plan_of(trie), borrow(topic)):
-        answer = _match_in_place(s, trie, topic, None, -1, take_turns, asked)
+        answer = _match_in_place(s, trie, topic, None, -1, asked)
         if answer is not None:
             return answer
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
-        asked.by_turns = True
-        return distinct_subscribers(read_matches(trie._root, query).found, trie, topic, take_turns)
+        asked.by_lot = True
+        return distinct_subscribers(read_matches(trie._root, query).found, trie, topic)
     place = -1 if table is None else wanted_place(table, topic)
-    return _match_in_place(s, trie, topic, table, place, take_turns, asked)
+    return _match_in_place(s, trie, topic, table, place, asked)
 
 
-def _match_in_place(
-    s: Scratch, trie: Matchable, topic: Any, table: Any, place: int, take_turns: bool, asked: Asked
-) -> Any:
+def _match_in_place(s: Scratch, trie: Matchable, topic: Any, table: Any, place: int, asked: Asked) -> Any:
     """The same, of what was prepared, to be remembered at `place` unless that is -1. None: the words are needed."""
     begin(s, False)
     s.weak = holds_weakly(trie)
@@ -317,8 +315,8 @@ def _match_in_place(
         s.keep_seen = place >= 0
         if read_at_last(s, root_of(trie)) == UNSPLIT:
             return None
-        answer = _answer_of(s, trie, topic, take_turns)
-        asked.by_turns = s.shared
+        answer = _answer_of(s, trie, topic)
+        asked.by_lot = s.shared
         if s.seen_taken and not s.shared:
             remember(table, place, remembered(s, borrow(topic), borrow(answer), root_of(trie)))
         return answer
@@ -326,14 +324,14 @@ def _match_in_place(
         release(s)
 
 
-def answer_of(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> tuple[Any, ...]:
+def answer_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Any, ...]:
     """Return the subscribers taken for a topic, each once."""
-    return _answer_of(s, trie, topic, take_turns)
+    return _answer_of(s, trie, topic)
 
 
-def _answer_of(s: Scratch, trie: Matchable, topic: Any, take_turns: bool) -> tuple[Any, ...]:
+def _answer_of(s: Scratch, trie: Matchable, topic: Any) -> tuple[Any, ...]:
     if s.shared:
-        put_receivers(s, trie, topic, take_turns)
+        put_receivers(s, trie, topic)
     if s.weak:
         keep_living(address(s.subscribers))
     if s.walk.found.count > 1 or s.shared:
@@ -369,10 +367,10 @@ def has_match(trie: Matchable, topic: Any) -> bool:
     if s.walk.size == 0:
         found = read_matches(trie._root, query, True).found
         doubtful = len(found) > 0 and may_be_excluded(found[0][0].value)
-        return len(match(trie, topic, False)) > 0 if doubtful else len(found) > 0
+        return len(match(trie, topic)) > 0 if doubtful else len(found) > 0
     if not _finds(s, trie):
         return False
-    return not s.shared or len(match(trie, topic, False)) > 0  # the first that was found may have exclusions
+    return not s.shared or len(match(trie, topic)) > 0  # the first that was found may have exclusions
 
 
 def _finds(s: Scratch, trie: Matchable) -> bool:
@@ -413,7 +411,7 @@ def all_held(trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
     if not cython.compiled:
         asked = Asked()
     found = _found_now(trie, topic, None, delivers, False, False, None, address(asked))
-    return held(found, trie, topic, delivers) if asked.by_turns else found
+    return held(found, trie, topic, delivers) if asked.by_lot else found
 
 
 def held_by(trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
@@ -454,7 +452,7 @@ def _found_now(
             return found
     query = _prepare(address(s.walk), trie, topic)
     if s.walk.size == 0:
-        asked.by_turns = True
+        asked.by_lot = True
         found = read_matches(trie._root, query).found
         if chooses:
             return delivered_by(found, trie, topic, _plain(trie, query), choice)
@@ -494,7 +492,7 @@ def _found_in_place(
             return None
         plain = topic if query is None else _plain(trie, query)
         found = _delivered(s, trie, topic, plain, choice) if chooses and s.shared else _told(s, trie, delivers, plain)
-        asked.by_turns = s.shared
+        asked.by_lot = s.shared
         if s.seen_taken and not s.shared:
             remember(table, place, remembered(s, borrow(topic), borrow(found), root_of(trie)))
         return found

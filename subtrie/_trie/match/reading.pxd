@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
 from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport load
-from ctrie._nodes cimport INode, Root, SNode, TNode, branches, freeze_root, gcas_read, mix, rdcss_read_root
+from ctrie._nodes cimport INode, Root, SNode, TNode, branches, freeze_root, gcas_read, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
 from subtrie._trie.packed_key cimport key_begins
 from subtrie._trie.subscribers cimport Excepting
@@ -58,8 +58,6 @@ cdef object _after_words(Query query, tuple words, object positions)
 cdef object _after_one(Query query, object positions)
 @cython.locals(size=Py_ssize_t)
 cdef object _after_many(Query query, object positions)
-@cython.locals(h=uint64_t, hash=uint64_t)
-cdef uint64_t hash_of_topic(Query query) except? 0
 cdef dict _places(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)

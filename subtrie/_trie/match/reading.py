@@ -24,7 +24,6 @@ if not cython.compiled:
         branches,
         freeze_root,
         gcas_read,
-        mix,
         rdcss_read_root,
     )
     from ctrie._slot import load
@@ -75,14 +74,6 @@ def new_query(
     query.whole = whole
     query.whole_hash = whole_hash
     return query
-
-
-def hash_of_topic(query: Query) -> int:
-    """Return a hash of all words of a topic."""
-    h = 0
-    for hash in query.hashes:
-        h = mix(h ^ hash)
-    return h
 
 
 def is_excluded(entry: Excepting, query: Query) -> bool:

@@ -24,7 +24,7 @@ cdef enum:
     MANY = 2048     # in a buffer
 
 cdef struct Asked:
-    bint by_turns
+    bint by_lot
 
 cdef struct Scratch:
     Traversal walk

@@ -19,8 +19,8 @@ from subtrie._trie.weak_subscribers import Held, HeldMethod
 class Asked:
     """What a question returns besides its answer."""
 
-    __slots__ = ("by_turns",)
-    by_turns: bool  # the answer depends, or may depend, on whose turn it is
+    __slots__ = ("by_lot",)
+    by_lot: bool  # the answer depends, or may depend, on which member of a group was drawn
 
 
 class Scratch:
