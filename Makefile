@@ -58,14 +58,14 @@ format: .venv/built
 # On the free-threaded interpreter once `make test` has found one, since that is where threads meet.
 STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
 stress: $(STRESSED)/built .venv/built build/explored/built
-	.venv/bin/python -m stress mutants
-	$(STRESSED)/bin/python -m stress run --duration 300 $(ARGS)
-	.venv/bin/python -m stress explore --bounded
+	.venv/bin/python -m tests.tries mutants
+	$(STRESSED)/bin/python -m tests.tries run --duration 300 $(ARGS)
+	.venv/bin/python -m tests.tries explore --bounded
 	.venv/bin/python -m pytest -m cluster tests/snapshot/test_cluster.py tests/whole/test_examples.py
 	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 3600 tests/snapshot/test_published_crashes.py \
 		tests/snapshot/test_published_soak.py
-	$(EXPLORING) -m stress explore --compiled
-	export PYTHONMALLOC=debug && $(EXPLORING) -m stress explore --compiled --ideal --part stops --part snapshots
+	$(EXPLORING) -m tests.tries explore --compiled
+	export PYTHONMALLOC=debug && $(EXPLORING) -m tests.tries explore --compiled --ideal --part stops --part snapshots
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py
 	export STRESS_ALLOCATIONS=1 && for twin in compiled interpreted; do CTRIE_TWIN=$$twin $(STRESSED)/bin/python -m pytest \
 		--timeout 3600 tests/whole/test_no_memory.py || exit 1; done
@@ -74,18 +74,18 @@ soak: .venv/built
 	.venv/bin/python -m tests.soak --log build/soak-gil.log $(ARGS)
 	@test ! -e .venv-t/built || .venv-t/bin/python -X gil=0 -m tests.soak --log build/soak-free-threaded.log $(ARGS)
 
-# The compiled modules on slots that ask the explorer (stress/tries/seam), in a folder of their own, since extensions of two
+# The compiled modules on slots that ask the explorer (tests/tries/seam), in a folder of their own, since extensions of two
 # builds for the same version have the same names. For schedules to be repeatable, every process must hash texts alike.
 EXPLORED := build/explored
 EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled PYTHONPATH=. $(CURDIR)/.venv/bin/python
 explored: $(EXPLORED)/built
-	$(EXPLORING) -m stress $(if $(REPLAY),replay $(REPLAY),explore --compiled $(ARGS))
+	$(EXPLORING) -m tests.tries $(if $(REPLAY),replay $(REPLAY),explore --compiled $(ARGS))
 
-$(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress -name '*.py' -o -name '*.pyx' -o -name '*.h' -o -name '*.html')
+$(EXPLORED)/built: .venv/built $(SOURCES) $(shell find stress tests/tries -name '*.py' -o -name '*.pyx' -o -name '*.h' -o -name '*.html')
 	@echo "== Compiling what the explorer runs"
 	@test ! -d $(EXPLORED)/lib || find $(EXPLORED)/lib -name '*.py' -delete  # a module that is gone must not be read
 	@CTRIE_EXPLORED=1 .venv/bin/python setup.py --quiet build --build-base $(EXPLORED) --build-lib $(EXPLORED)/lib
-	@cp -R stress/tries $(EXPLORED)/lib/stress
+	@mkdir -p $(EXPLORED)/lib/tests && cp -R tests/__init__.py tests/tries $(EXPLORED)/lib/tests
 	@touch $@
 
 races: .venv/built

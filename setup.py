@@ -8,7 +8,7 @@ of files say. A module is translated to C again if its text, a declaration that 
 changed; it is compiled again if its C, a header or a flag has. A library that was linked in place from the same inputs
 goes into a wheel as it is, so one with other flags (sanitized, explored) does not.
 
-`CTRIE_EXPLORED=1` takes the slots of `stress/tries/seam`, so that the explorer can run the compiled modules. Such
+`CTRIE_EXPLORED=1` takes the slots of `tests/tries/seam`, so that the explorer can run the compiled modules. Such
 modules serve only the explorer, and are never put beside the sources: `make explored`.
 `CTRIE_SANITIZE=address,undefined` compiles with these sanitizers of gcc: `make sanitize`.
 """
@@ -56,7 +56,7 @@ MODULES = {translation.SHARED: SHARED, **compiled_sources()}
 
 COMMON_NAMES = ("snapshot", "stress")  # which other distributions have, too; see subtrie/_ours.py
 LIBRARY = "ctrie._compiled"  # where all of them are
-SEAM = Path("stress", "tries", "seam")
+SEAM = Path("tests", "tries", "seam")
 
 RULES = ("tools/translation.py", "tools/linking.py")
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 _pressed = _over = False
@@ -17,15 +18,17 @@ def _ctrl_c(number: int, frame: Any) -> None:
         signal.default_int_handler(number, frame)
 
 
-if __name__ == "__main__":
+def run(module: str) -> None:
+    """Import the module of a command line, call its `main`, and end the process with its status."""
+    global _over
     status = 2
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _ctrl_c)
-        from stress.cli import main, output
+        from stress.cli import output
 
         try:
-            status = main()
+            status = import_module(module).main()
         except KeyboardInterrupt:  # once more, while the first one was dealt with
             status = output.status_now()
         _over = True  # from here on, nothing changes the verdict
@@ -37,3 +40,7 @@ if __name__ == "__main__":
         atexit._run_exitfuncs()
         os._exit(status)
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    run("stress.cli")

@@ -1,4 +1,4 @@
-"""Some of the explorer's scenarios of the tries (`stress/tries`), in the ordinary tests: another STRESS_SEED takes others,
+"""Some of the explorer's scenarios of the tries (`tests/tries`), in the ordinary tests: another STRESS_SEED takes others,
 and `make stress` takes all. The interpreted twin runs, whatever twin the tests are of.
 """
 
@@ -13,10 +13,10 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
-from stress.tries.experiment import TrieExperiment
-from stress.tries.scenarios import pairs, stops
-from stress.tries.states import States
-from stress.tries.trie_copy import load_copy
+from tests.tries.experiment import TrieExperiment
+from tests.tries.scenarios import pairs, stops
+from tests.tries.states import States
+from tests.tries.trie_copy import load_copy
 
 __all__ = ["explored", "scenarios_of"]
 

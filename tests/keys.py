@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stress.tries.hashes import on_path, unmix
+from tests.tries.hashes import on_path, unmix
 
 __all__ = ["Key", "hash_of", "key", "unmix"]
 

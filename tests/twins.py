@@ -21,9 +21,9 @@ from stress.explorer.machine import BoundCall, Execution, Machine
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Seam
 from stress.history import UNSEEN
-from stress.tries.source_copy import Change as Fault
-from stress.tries.source_copy import import_privately, interpreted_twin
-from stress.tries.stand_ins import slot_module
+from tests.tries.source_copy import Change as Fault
+from tests.tries.source_copy import import_privately, interpreted_twin
+from tests.tries.stand_ins import slot_module
 
 __all__ = ["Fault", "Together", "Twin", "load_twin"]
 

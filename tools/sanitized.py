@@ -167,11 +167,11 @@ def races(python: str) -> None:
     suppressed = {"TSAN_OPTIONS": "suppressions=tests/ctrie/known_races.txt"}
     # An undecided campaign has found no race. Under the sanitizer calls take long, so many overlap.
     # Each structure has a process of its own, so that one that is broken off (status 3) leaves the others.
-    campaign = (own, "-m", "stress", "run", "--duration", "60")
+    campaign = (own, "-m", "tests.tries", "run", "--duration", "60")
     tests = (own, "-m", "pytest", "--timeout", "1200", "-m")
     parts = [
         *(
-            Part(f"`stress run {name}`, 60 s", (*campaign, name), suppressed, (0, UNDECIDED))
+            Part(f"`tests.tries run {name}`, 60 s", (*campaign, name), suppressed, (0, UNDECIDED))
             for name in ("map", "subscriptions", "topics", "fields", "routes")
         ),
         *(

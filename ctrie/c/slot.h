@@ -7,7 +7,7 @@
 
 #ifdef CTRIE_EXPLORED
 
-#include "explored.h"   /* stress/tries/seam: a scheduler decides the order of all accesses */
+#include "explored.h"   /* tests/tries/seam: a scheduler decides the order of all accesses */
 
 #elif !defined(Py_GIL_DISABLED)
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m stress run | explore | check | replay`, and what is known besides (`known`).
+"""The command line: `python -m stress run | explore | check | replay`.
 
 Each command has a module, which is imported when the command is used. The module has `add_arguments(parser)` and
 `main(arguments) -> int`, which returns the exit status:
@@ -16,18 +16,17 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Final
 
 from stress.cli import output
-from stress.cli.known import known
 from stress.history import HistoryError
 from stress.processes import WorkFailed
 from stress.recorder.fresh import Refused
 from stress.spec import SpecError
 
-__all__ = ["commands", "main"]
+__all__ = ["main"]
 
 COMMANDS: Final = {
     "run": "record a structure under stress, and judge what its threads saw",
@@ -40,19 +39,17 @@ BROKEN_OFF: Final = 3
 """The exit status of a command that an exception ended."""
 
 
-def commands() -> dict[str, tuple[str, str]]:
-    """All commands: what each does, and its module."""
-    found = {name: (does, f"{__name__}.{name}") for name, does in COMMANDS.items()}
-    for each in known():
-        found.update(each.commands)
-    return found
+Commands = Mapping[str, tuple[str, str]]
+"""The commands, by name: what each does, and its module."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name; returns the exit status."""
+def main(argv: Sequence[str] | None = None, program: str = "stress", commands: Commands | None = None) -> int:
+    """Run the command that the arguments name; returns the exit status. `program` and its `commands` may be others."""
+    if commands is None:
+        commands = {name: (does, f"{__name__}.{name}") for name, does in COMMANDS.items()}
     output.begin()
     try:
-        status = _run(sys.argv[1:] if argv is None else list(argv))
+        status = _run(sys.argv[1:] if argv is None else list(argv), program, commands)
         output.flush()
     except output.Undelivered as undelivered:
         output.be_quiet()
@@ -74,20 +71,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _run(argv: list[str]) -> int:
+def _run(argv: list[str], program: str, commands: Commands) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m stress", description="Linearizability testing for concurrent Python objects."
+        prog=f"python -m {program}", description="Linearizability testing for concurrent Python objects."
     )
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((word for word in argv if not word.startswith("-")), None)
-    known_commands = commands()
-    for name, (does, module) in known_commands.items():
+    for name, (does, module) in commands.items():
         subparser = parsers.add_parser(name, help=does, description=f"{does.capitalize()}.")
         if name == chosen:
             import_module(module).add_arguments(subparser)
     arguments = parser.parse_args(argv)
     try:
-        status: int = import_module(known_commands[arguments.command][1]).main(arguments)
+        status: int = import_module(commands[arguments.command][1]).main(arguments)
     except SystemExit as told:  # its status would be taken for a verdict
         output.aside(f"sys.exit({told.code!r}) was called before the end. This says nothing about the object.")
         return output.status_now(BROKEN_OFF)

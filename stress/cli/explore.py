@@ -1,7 +1,6 @@
 """`python -m stress explore`: every schedule of small scenarios of an object; and replay one of them.
 
-An object of your own is explored in a separate process, so that a crash of that process is a finding, and Ctrl-C always
-works. Structures that are known by name are explored by who brings them (`known`).
+An object is explored in a separate process, so that a crash of that process is a finding, and Ctrl-C always works.
 
 Exit status 0: all was explored, and nothing is wrong. 1: something is wrong. 2: nothing can be said.
 """
@@ -17,10 +16,9 @@ from functools import partial
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli.known import known
 from stress.cli.output import aside, say, written
 from stress.cli.progress import following
-from stress.cli.targets import add_targets, alone, over, refuse_unknown
+from stress.cli.targets import NONE, add_targets, alone, over
 from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.origin import Calls
@@ -29,14 +27,23 @@ from stress.explorer.token import OBJECT_PREFIX, TokenError, object_in, origin_i
 from stress.processes import PATIENCE, Died, Patience, Team, Worker
 from stress.recorder.workload import Workload, as_arguments
 from stress.seed import draw_seed
-from stress.verdicts import EXIT_STATUS, Verdict, status_of, verdict_of
+from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
-__all__ = ["add_arguments", "main", "replay"]
+__all__ = ["add_arguments", "add_exploring", "main", "replay"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `explore`."""
-    add_targets(parser, _names(), "a Workload, or a factory of objects")
+    add_targets(parser, (), "a Workload, or a factory of objects")
+    add_exploring(parser)
+    parser.add_argument(
+        "--patience", type=positive(float), default=PATIENCE, metavar="SECONDS",
+        help="how long one execution may take before a call counts as hung (%(default)s)",
+    )  # fmt: skip
+
+
+def add_exploring(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of every exploration."""
     parser.add_argument(
         "--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random, and in which order"
     )
@@ -46,39 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="explore for at most this long (default: until all is explored)",
     )
-    parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
-    parser.add_argument(
-        "--patience", type=positive(float), default=PATIENCE, metavar="SECONDS",
-        help="how long one execution of an object of your own may take before a call counts as hung (%(default)s)",
-    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
-    for each in known():
-        each.explores().add_arguments(parser)
-
-
-def _names() -> list[str]:
-    return [name for each in known() for name in each.explored]
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Explore users' own targets one after another, then those that are known by name."""
-    try:
-        refuse_unknown(arguments.targets, _names())
-    except ValueError as error:
-        aside(error)
-        return 2
-    by_name = [target for target in arguments.targets if target in _names()]
-    own = [target for target in arguments.targets if target not in by_name]
-    if by_name and (arguments.spec or arguments.call):
-        aside("--spec and --call are for an object of your own, as module:attribute")
-        return 2
-    statuses = [over(own, arguments, partial(_explore, arguments=arguments))] if own else []
-    for each in known():
-        names = [name for name in by_name if name in each.explored]
-        if names and 1 not in statuses:
-            statuses.append(each.explores().main(names, arguments))
-    return status_of(statuses)
+    """Explore the targets one after another."""
+    return over(arguments, partial(_explore, arguments=arguments), NONE)
 
 
 def _explore(target: str, workloads: Sequence[Workload], arguments: argparse.Namespace) -> int:
@@ -88,7 +69,8 @@ def _explore(target: str, workloads: Sequence[Workload], arguments: argparse.Nam
 def replay(arguments: argparse.Namespace) -> int:
     """Execute the schedule of a token again; return the exit status."""
     if not arguments.what.startswith(OBJECT_PREFIX):
-        return _replay_known(arguments)
+        aside(f"{arguments.what[:40]}: neither a file nor a token of the explorer, which begins with {OBJECT_PREFIX}")
+        return 2
     origin = origin_in(arguments.what)
     if origin is None:
         aside(
@@ -105,16 +87,6 @@ def replay(arguments: argparse.Namespace) -> int:
         aside(f"{told}: the token is for the earlier version.")
     arguments.json, arguments.duration, arguments.patience = False, None, PATIENCE
     return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
-
-
-def _replay_known(arguments: argparse.Namespace) -> int:
-    for each in known():
-        if arguments.what.startswith(each.tokens):
-            status: int = each.explores().replay(arguments)
-            return status
-    prefixes = ", ".join([OBJECT_PREFIX, *(prefix for each in known() for prefix in each.tokens)])
-    aside(f"{arguments.what[:40]}: neither a file nor a token of the explorer, which begins with one of {prefixes}")
-    return 2
 
 
 def _again(

@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli.known import known
 from stress.cli.output import aside, found_wrong, say, written
 from stress.cli.progress import following
-from stress.cli.targets import Enough, add_targets, over
+from stress.cli.targets import NONE, Enough, Known, add_targets, over
 from stress.processes import Tally, default_processes
 from stress.pursuit import pursue
 from stress.recorder.campaign import Outcome, Settings, run_workloads
@@ -29,10 +28,9 @@ __all__ = ["add_arguments", "main"]
 _SECONDS_OF_PURSUIT = 10.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `run`."""
-    names = [name for each in known() for name in each.workloads]
-    add_targets(parser, names, "a Workload, a list of them, or a factory of objects")
+def add_arguments(parser: argparse.ArgumentParser, known: Known = NONE) -> None:
+    """Add the arguments of `run`. `known`: workloads that are known by name."""
+    add_targets(parser, known, "a Workload, a list of them, or a factory of objects")
     parser.add_argument(
         "--seed", type=int, default=draw_seed(), metavar="N",
         help="decides which calls are made, and where threads yield",
@@ -66,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="if a fault is found, write its history to this file (%(default)s)")  # fmt: skip
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace, known: Known = NONE) -> int:
     """Run the targets one after another until one is found wrong, or the user interrupts."""
     try:
         settings = _settings(arguments)
@@ -85,7 +83,7 @@ def main(arguments: argparse.Namespace) -> int:
             raise Enough(EXIT_STATUS[outcome.verdict])
         return EXIT_STATUS[outcome.verdict]
 
-    return over(arguments.targets, arguments, test)
+    return over(arguments, test, known)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:

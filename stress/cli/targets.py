@@ -1,24 +1,29 @@
-"""What `run` and `explore` test: objects in users' code, or structures that are known by name (`known`)."""
+"""What `run` and `explore` test: objects in users' code, or workloads that are known by name."""
 
 from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
-from stress.cli.known import known
 from stress.cli.output import aside
 from stress.formats.read import make_spec
 from stress.recorder.workload import Workload, one_of, unique
 from stress.reference import found_at
 from stress.verdicts import status_of
 
-__all__ = ["Enough", "add_targets", "alone", "over", "refuse_unknown"]
+__all__ = ["NONE", "Enough", "Known", "add_targets", "alone", "over"]
 
 
-def add_targets(parser: argparse.ArgumentParser, names: Sequence[str], own: str) -> None:
+Known = Mapping[str, Callable[[], list[Workload]]]
+"""Workloads by name."""
+NONE: Final[Known] = MappingProxyType({})
+
+
+def add_targets(parser: argparse.ArgumentParser, names: Collection[str], own: str) -> None:
     """Add the arguments that say what to test: `names` are known, and `own` is what a reference may lead to."""
     choice = f"{', '.join(names)} (default: all), or " if names else ""
     parser.add_argument(
@@ -36,21 +41,6 @@ def add_targets(parser: argparse.ArgumentParser, names: Sequence[str], own: str)
     )  # fmt: skip
 
 
-def refuse_unknown(targets: Sequence[str], names: Collection[str]) -> None:
-    """Refuse targets that are neither among the known names nor references.
-
-    Raises:
-        ValueError: there is one.
-    """
-    for target in targets:
-        if ":" not in target and target not in names:
-            there_are = "".join(f"{name}, " for name in names)
-            raise ValueError(
-                f"nothing is called {target!r}: there {'are' if there_are else 'is'} "
-                f"{there_are and there_are + 'and '}module:attribute for your own"
-            )
-
-
 class Enough(Exception):
     """The user has interrupted a test, whose result was told; `status` is its exit status."""
 
@@ -59,13 +49,13 @@ class Enough(Exception):
         self.status = status
 
 
-def over(targets: Sequence[str], arguments: argparse.Namespace, test: Callable[[str, list[Workload]], int]) -> int:
+def over(arguments: argparse.Namespace, test: Callable[[str, list[Workload]], int], known: Known) -> int:
     """Test one target after another, up to the first that is wrong, or until the user interrupts; return the exit
     status.
     """
     try:
         operations = [_operation(text) for text in arguments.call or ()]
-        found = [(target, _found(target, arguments.spec, operations)) for target in targets]
+        found = [(target, _found(target, arguments.spec, operations, known)) for target in arguments.targets]
     except ValueError as error:
         aside(error)
         return 2
@@ -80,18 +70,20 @@ def over(targets: Sequence[str], arguments: argparse.Namespace, test: Callable[[
     return status_of(statuses)
 
 
-def _found(name: str, spec: str | None, operations: Sequence[tuple[Any, ...]]) -> list[Workload]:
+def _found(name: str, spec: str | None, operations: Sequence[tuple[Any, ...]], known: Known) -> list[Workload]:
     """The workloads of that name.
 
     Raises:
         ValueError: there are none; the message says what was looked for.
     """
-    by_name = {known_name: make for each in known() for known_name, make in each.workloads.items()}
-    if name in by_name:
+    if name in known:
         if spec is not None or operations:
             raise ValueError(f"{name} has a specification and calls of its own")
-        return by_name[name]()
-    refuse_unknown([name], by_name)
+        return known[name]()
+    if ":" not in name:
+        names = "".join(f"{each}, " for each in known)
+        there_are = f"there are {names}and" if names else "there is"
+        raise ValueError(f"nothing is called {name!r}: {there_are} module:attribute for your own")
     there = found_at(name)
     given: dict[str, Any] = {} if spec is None else {"spec": make_spec(spec)}
     if workloads := _workloads_in(there):

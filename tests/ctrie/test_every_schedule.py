@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stress.tries.scenarios import STARTS
 from tests.every_schedule import explored, scenarios_of
+from tests.tries.scenarios import STARTS
 
 pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 

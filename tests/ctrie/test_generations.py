@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from ctrie import Ctrie
-from stress.tries.mutants.of_maps import RENEWAL, RENEWAL_OF_ALL
 from tests.keys import key, unmix
 from tests.threads import LIMIT, finish, start
+from tests.tries.mutants.of_maps import RENEWAL, RENEWAL_OF_ALL
 from tests.twins import Fault, load_twin
 
 AS_PUBLISHED = Fault("renewal copies what is of the present generation", "ctrie._edits", RENEWAL, RENEWAL_OF_ALL)

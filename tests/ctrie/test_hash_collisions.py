@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctrie import Ctrie, CtrieSet
-from stress.tries.trie_copy import load_copy
 from subtrie import SubscriptionTrie, TopicStore
 from subtrie.fields import (
     Absent,
@@ -37,6 +36,7 @@ from subtrie.fields import (
     Present,
     RoutingMatcher,
 )
+from tests.tries.trie_copy import load_copy
 
 
 class Text(str):

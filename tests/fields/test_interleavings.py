@@ -13,9 +13,6 @@ import pytest
 
 import subtrie.fields as fields
 from stress import check, record
-from stress.tries.field_subjects import FieldsUnderTest
-from stress.tries.fields import Fields
-from stress.tries.scenarios import STARTS
 from subtrie._trie.subscribers import subscriber_hash
 from subtrie.fields import Equals, FieldMatcher, Present, Within
 from subtrie.fields.delivery import delivery_for
@@ -31,6 +28,9 @@ from subtrie.fields.state import (
     with_subscription,
 )
 from tests.every_schedule import explored, scenarios_of
+from tests.tries.field_subjects import FieldsUnderTest
+from tests.tries.fields import Fields
+from tests.tries.scenarios import STARTS
 
 
 @pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run

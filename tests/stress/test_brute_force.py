@@ -35,8 +35,8 @@ from stress import (
 from stress.checker.components import Component, projections
 from stress.checker.search import Search
 from stress.checker.unwritten_values import first_without_origin
-from stress.tries.fields import Fields
-from stress.tries.topics import Topics
+from tests.tries.fields import Fields
+from tests.tries.topics import Topics
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 

@@ -17,16 +17,16 @@ from typing import Any, Final
 
 import pytest
 
-from stress.cli import main
 from stress.explorer.machine import Drift
 from stress.explorer.scenario import Scenario
 from stress.processes import WorkFailed
-from stress.tries.campaign import Plan, explore_matrix
-from stress.tries.mutants.catalogue import MUTANTS
-from stress.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
-from stress.tries.scenarios import OPERATIONS, STARTS, snapshots
-from stress.tries.specs import Shares
-from stress.tries.token import Token, decode, encode
+from tests.tries.campaign import Plan, explore_matrix
+from tests.tries.cli import main
+from tests.tries.mutants.catalogue import MUTANTS
+from tests.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
+from tests.tries.scenarios import OPERATIONS, STARTS, snapshots
+from tests.tries.specs import Shares
+from tests.tries.token import Token, decode, encode
 
 pytestmark = pytest.mark.once
 
@@ -71,7 +71,7 @@ def changes_of_slots() -> Iterator[tuple[str, str]]:
 
 def test_the_seam_imports_no_module_that_asks_it(tmp_path: Path) -> None:
     """It is imported before all others, so it has its own copy of what they have in common."""
-    seam = "stress/tries/seam/explored_seam.pyx"
+    seam = "tests/tries/seam/explored_seam.pyx"
     program = "import sys; from pathlib import Path; from tools.translation import translate\n"
     program += f"translate({{'explored_seam': {seam!r}}}, ['explored_seam'], Path(sys.argv[1]), {{}})"
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
@@ -82,7 +82,7 @@ def test_a_schedule_that_does_not_come_again_accuses_no_trie(monkeypatch: pytest
     def drifting(*_: object) -> None:
         raise Drift
 
-    monkeypatch.setattr("stress.tries.campaign.stopped_for_ever", drifting)
+    monkeypatch.setattr("tests.tries.campaign.stopped_for_ever", drifting)
     with pytest.raises(WorkFailed, match=r"subscribe.*begins as an earlier"):
         explore_matrix(Plan(("shares",), parts=("stops",)))
 
@@ -151,7 +151,7 @@ def explored(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run the command line with the modules that can be explored."""
     environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES), **settings}
     return subprocess.run(
-        [sys.executable, "-m", "stress", *words],
+        [sys.executable, "-m", "tests.tries", *words],
         cwd=MODULES, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
@@ -228,8 +228,8 @@ COUNT: Final = """
 import json
 from ctrie import twin
 from stress.explorer.bounded import bounded
-from stress.tries.scenarios import pairs
-from stress.tries.twins import experiment_on, load_twin
+from tests.tries.scenarios import pairs
+from tests.tries.twins import experiment_on, load_twin
 explored = load_twin(twin == "compiled")
 starts = ("an answer remembered", "exact, texts that meet", "exact, a filter behind the mark about to go")
 batches = [each for each in pairs("subscriptions") if each.start.startswith(starts) and "_many(" in str(each)]
@@ -239,9 +239,9 @@ print(json.dumps({str(each): sum(1 for _ in bounded(experiment_on(explored, each
 CRASH: Final = """
 import ctypes
 from unittest import mock
-from stress.tries import campaign
-from stress.tries.campaign import Plan, explore_matrix
-from stress.tries.compiled import CompiledExperiment, load_compiled
+from tests.tries import campaign
+from tests.tries.campaign import Plan, explore_matrix
+from tests.tries.compiled import CompiledExperiment, load_compiled
 
 load_compiled()
 look = CompiledExperiment._look

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from stress.cli import main
 from stress.explorer.bounded import Switch, Switches, bounded
 from stress.explorer.coroutines import Greenlets, Threads
 from stress.explorer.dpor import reduced
@@ -30,18 +29,19 @@ from stress.explorer.suspension import delayed, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.explorer.trace import Drift, trace
 from stress.reports import text as report_text
-from stress.tries.experiment import Finding, TrieExperiment
-from stress.tries.mutants.catalogue import MUTANTS, find
-from stress.tries.mutants.mutant import Mutant
-from stress.tries.report import report_on_trie
-from stress.tries.scenarios import CORE, STARTS, VARIANTS, pairs, random_scenario, snapshots, stops, triples
-from stress.tries.states import States
-from stress.tries.structure import fingerprint
-from stress.tries.token import Token, decode, encode
-from stress.tries.trie_copy import TrieCopy, load_copy
 from tests.scripts import run_script
 from tests.terminal import drawn_by
 from tests.threads import run_together
+from tests.tries.cli import main
+from tests.tries.experiment import Finding, TrieExperiment
+from tests.tries.mutants.catalogue import MUTANTS, find
+from tests.tries.mutants.mutant import Mutant
+from tests.tries.report import report_on_trie
+from tests.tries.scenarios import CORE, STARTS, VARIANTS, pairs, random_scenario, snapshots, stops, triples
+from tests.tries.states import States
+from tests.tries.structure import fingerprint
+from tests.tries.token import Token, decode, encode
+from tests.tries.trie_copy import TrieCopy, load_copy
 
 pytestmark = [
     pytest.mark.slow,
@@ -279,9 +279,9 @@ class TestSchedules:
     def test_every_process_starts_from_the_same_state(self, target: str) -> None:
         """Python hashes texts differently in every process; a token must lead to the same nodes in all of them."""
         script = (
-            "from stress.tries.scenarios import STARTS\n"
-            "from stress.tries.structure import fingerprint\n"
-            "from stress.tries.trie_copy import load_copy\n"
+            "from tests.tries.scenarios import STARTS\n"
+            "from tests.tries.structure import fingerprint\n"
+            "from tests.tries.trie_copy import load_copy\n"
             f"twin, target = load_copy(), {target!r}\n"
             "for name, start in STARTS[target].items():\n"
             "    print(name, fingerprint(twin.make(target, start).trie._root))\n"
@@ -390,7 +390,7 @@ class TestFindings:
         assert ".node: read I" in text
         assert "thread 0" in text
         assert "where, when first met," in text
-        assert "To see it again: python -m stress replay x1." in text
+        assert "To see it again: python -m tests.tries replay x1." in text
 
     def test_its_token_brings_it_back(
         self, broken: tuple[TrieCopy, Finding], capsys: pytest.CaptureFixture[str]
@@ -478,7 +478,7 @@ def test_operations_that_repeat_are_watched_for_each_thread() -> None:
 class TestCommand:
     @staticmethod
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "stress", "explore", *words]
+        command = [sys.executable, "-m", "tests.tries", "explore", *words]
         return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
     def test_as_json(self) -> None:
@@ -500,7 +500,7 @@ class TestCommand:
 
     def test_progress_is_drawn_on_a_terminal(self) -> None:
         words = ["explore", "map", "--duration", "1", "--seed", str(SEED), "--processes", "1"]
-        drawn, printed = drawn_by([sys.executable, "-m", "stress", *words])
+        drawn, printed = drawn_by([sys.executable, "-m", "tests.tries", *words])
         assert " executions: " in drawn
         assert "\n  " in printed
         assert " pairs of operations, " in printed
@@ -514,7 +514,7 @@ class TestCommand:
         )
 
     def test_ctrl_c_leaves_a_report(self) -> None:
-        command = [sys.executable, "-m", "stress", "explore", "subscriptions", "--duration", "60", "--json"]
+        command = [sys.executable, "-m", "tests.tries", "explore", "subscriptions", "--duration", "60", "--json"]
         command += ["--processes", "2"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wait_for_children(process.pid, 2)

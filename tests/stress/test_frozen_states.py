@@ -16,7 +16,7 @@ import stress
 from stress import UNSEEN, History, Operation, PerKey, Spec, SpecError, Verdict, check, is_linearizable
 from stress.frozen_states import Frozen, class_of, with_frozen_states
 from stress.reports.report import report_on
-from stress.tries.mutants.brute_force import linearizable
+from tests.tries.mutants.brute_force import linearizable
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 

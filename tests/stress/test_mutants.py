@@ -9,15 +9,15 @@ from collections.abc import Callable
 
 import pytest
 
-from stress.cli import main
 from stress.explorer.trace import trace
-from stress.tries.experiment import TrieExperiment
-from stress.tries.mutants.catalogue import MUTANTS, find
-from stress.tries.mutants.mutant import Mutant
-from stress.tries.mutants.suite import CONTROLS, try_mutant
-from stress.tries.source_copy import StaleChange
-from stress.tries.token import decode
-from stress.tries.trie_copy import load_copy
+from tests.tries.cli import main
+from tests.tries.experiment import TrieExperiment
+from tests.tries.mutants.catalogue import MUTANTS, find
+from tests.tries.mutants.mutant import Mutant
+from tests.tries.mutants.suite import CONTROLS, try_mutant
+from tests.tries.source_copy import StaleChange
+from tests.tries.token import decode
+from tests.tries.trie_copy import load_copy
 
 pytestmark = [
     pytest.mark.slow,
@@ -107,7 +107,7 @@ class TestCommand:
         harmless = Mutant(
             "harmless", "checker", (("stress.checker.search", "_TRAIL: Final = 64", "_TRAIL: Final = 65"),)
         )
-        monkeypatch.setattr("stress.tries.cli.mutants.MUTANTS", (harmless,))
+        monkeypatch.setattr("tests.tries.cli.mutants.MUTANTS", (harmless,))
         assert main(["mutants", "harmless", "--processes", "1"]) == 1
         assert "SURVIVED  checker: harmless" in capsys.readouterr().out
 
@@ -115,7 +115,7 @@ class TestCommand:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         stale = Mutant("stale", "checker", (("stress.checker.search", "no such text", ""),))
-        monkeypatch.setattr("stress.tries.cli.mutants.MUTANTS", (stale,))
+        monkeypatch.setattr("tests.tries.cli.mutants.MUTANTS", (stale,))
         assert main(["mutants", "stale", "--processes", "1"]) == 2
         assert "STALE     checker: stale" in capsys.readouterr().out
 

@@ -9,8 +9,8 @@ import pytest
 import ctrie
 from stress.explorer.dpor import reduced
 from stress.explorer.scenario import Scenario
-from stress.tries.experiment import TrieExperiment
-from stress.tries.trie_copy import load_copy
+from tests.tries.experiment import TrieExperiment
+from tests.tries.trie_copy import load_copy
 
 pytestmark = [
     pytest.mark.once,

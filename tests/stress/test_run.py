@@ -20,7 +20,7 @@ from stress.processes import Tally
 from stress.recorder.batch import Batch
 from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
-from stress.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
+from tests.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
 
 SEEDS = [1, 2]
 

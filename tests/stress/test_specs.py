@@ -29,10 +29,10 @@ from stress import (
 )
 from stress.specs import SPECS
 from stress.specs.wildcards import matches
-from stress.tries.fields import Fields, as_tests
-from stress.tries.specs import Exclusions, Shares
-from stress.tries.topics import Topics
 from tests.stress.test_brute_force import KINDS, answer
+from tests.tries.fields import Fields, as_tests
+from tests.tries.specs import Exclusions, Shares
+from tests.tries.topics import Topics
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 

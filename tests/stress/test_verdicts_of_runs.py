@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from stress import Counter, Operation, Verdict
 from stress.cli import main
 from stress.verdicts import verdict_of
 from tests.stress.test_run import COUNTING, LockedCounter, LossyCounter
+from tests.tries.cli import main as tries_main
 
 pytestmark = pytest.mark.once
 
@@ -112,9 +114,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def module_of(words: Sequence[str]) -> str:
+    """The module with this command line."""
+    return "tests.tries" if {"mutants", "map"}.intersection(words) else "stress"
+
+
 def command(*words: str, **settings: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "stress", *words],
+        [sys.executable, "-m", module_of(words), *words],
         stdout=settings.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, text=True, timeout=100, check=False,
         **settings,
     )  # fmt: skip
@@ -163,7 +170,7 @@ class TestDeath:
         assert command("check", "stress-failure.jsonl").returncode == 1
 
     def test_of_a_process_killed_from_outside(self, folder: Path) -> None:
-        words = [sys.executable, "-m", "stress", "explore", "map", "--processes", "1"]
+        words = [sys.executable, "-m", "tests.tries", "explore", "map", "--processes", "1"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             os.kill(child_of(running.pid), signal.SIGKILL)
             out, _ = running.communicate(timeout=100)
@@ -172,7 +179,7 @@ class TestDeath:
 
     def test_of_a_process_that_tries_mutants(self, folder: Path) -> None:
         """Case 2: `0 of 0 mutants caught`, and status 0."""
-        words = [sys.executable, "-m", "stress", "mutants", "--processes", "1", "unmutated"]
+        words = [sys.executable, "-m", "tests.tries", "mutants", "--processes", "1", "unmutated"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             os.kill(child_of(running.pid), signal.SIGKILL)
             assert running.stdout is not None
@@ -229,13 +236,13 @@ class TestUnfinished:
     """Case 3: an unfinished run counted as success."""
 
     def test_nothing_explored(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["explore", "map", "--duration", "0.01"]) == 2
+        assert tries_main(["explore", "map", "--duration", "0.01"]) == 2
         assert "0 of the 14,530 scenarios" in capsys.readouterr().out
 
     @pytest.mark.parametrize("words", [["run", "objects:slow"], ["explore", "map"], ["explore", "objects:locked"]])
     def test_ctrl_c(self, folder: Path, words: list[str]) -> None:
         running = subprocess.Popen(
-            [sys.executable, "-m", "stress", *words, "--duration", "600"],
+            [sys.executable, "-m", module_of(words), *words, "--duration", "600"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         with running:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from stress.explorer.scenario import Scenario
-from stress.tries.scenarios import STARTS
 from tests.every_schedule import explored, scenarios_of
+from tests.tries.scenarios import STARTS
 
 pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stress.tries.trie_copy import load_copy
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from tests.tries.trie_copy import load_copy
 
 DIALECTS = [AMQP, MQTT, NATS]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from stress.tries.trie_copy import TrieCopy, load_copy
+from tests.tries.trie_copy import TrieCopy, load_copy
 
 pytestmark = pytest.mark.once
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from stress.explorer.bounded import bounded
-from stress.tries.trie_copy import load_copy
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from tests.subtrie.support import explained, subscription_twin
 from tests.subtrie.test_filling import DIALECTS, content, some_rows
+from tests.tries.trie_copy import load_copy
 from tests.twins import Together
 
 

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 import subtrie
-from stress.tries.source_copy import Change, import_privately, interpreted_twin
 from subtrie import MQTT, NATS, SubscriptionTrie
 from subtrie._trie import draws
 from tests.subtrie.lots import BAR, check_fair, unfairness
 from tests.subtrie.support import reaches
+from tests.tries.source_copy import Change, import_privately, interpreted_twin
 
 MESSAGES = 8_000
 SETTINGS: list[dict[str, Any]] = [{}, {"index": True}, {"cache": 64}, {"exact": True}, {"weak": True}, {"weak": True}]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 from docs.shown_code import page_with_code
 from tests.snippets import run_page, snippets
+from tests.tries import cli as tries
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
@@ -341,7 +342,7 @@ def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
 
 # --------------------------------------------------------------------------------------------------- the command lines
 
-USED = re.compile(r"python -m (subtrie|stress) (\w+)((?: [^\n`|>&#]*)?)")
+USED = re.compile(r"python -m (subtrie|stress|tests\.tries) (\w+)((?: [^\n`|>&#]*)?)")
 
 
 @pytest.mark.once
@@ -351,9 +352,12 @@ def test_options_that_pages_use_are_known(capsys: pytest.CaptureFixture[str]) ->
         for module, command, rest in USED.findall(page.read_text(encoding="utf-8")):
             used.setdefault((module, command), set()).update(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest))
     assert ("subtrie", "match") in used
+    mains: dict[str, Callable[[list[str]], int]] = {
+        "subtrie": subtrie.cli.main, "stress": stress.cli.main, "tests.tries": tries.main,
+    }  # fmt: skip
     for (module, command), options in used.items():
         with pytest.raises(SystemExit) as ended:
-            {"subtrie": subtrie.cli.main, "stress": stress.cli.main}[module]([command, "--help"])
+            mains[module]([command, "--help"])
         help = capsys.readouterr().out
         assert ended.value.code == 0, f"there is no python -m {module} {command}"
         assert {each for each in options if not re.search(rf"{each}\b", help)} == set(), f"{module} {command}"

@@ -1,0 +1,300 @@
+"""A campaign of the explorer: the matrix of scenarios, then scenarios drawn at random, until all is done or time is up.
+
+The matrix:
+
+* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones. If the state of an
+  execution cannot be told (on the compiled twin, and with a listener), or if the plan says so, at most two preemptions
+  instead;
+* *stops*: the same pairs, for representative operations, while the first thread stops for ever at each of its steps;
+* *triples*: three threads with such operations, every schedule with at most two preemptions;
+* *snapshots*: a change in one thread; another thread makes a change, takes a snapshot, and reads; at most two
+  preemptions.
+
+Several processes share the work; the first finding ends them all.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_longlong, c_ubyte
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any, Final
+
+from stress.explorer.bounded import bounded
+from stress.explorer.dpor import reduced
+from stress.explorer.machine import Drift
+from stress.explorer.sampling import sampled
+from stress.explorer.scenario import Scenario
+from stress.explorer.suspension import delayed, stopped_for_ever
+from stress.explorer.token import TokenError
+from stress.processes import Died, Tally, Team, Worker
+from stress.verdicts import Verdict, verdict_of
+from tests.tries.experiment import Finding, TrieExperiment
+from tests.tries.report import replay_command
+from tests.tries.scenarios import STARTS, pairs, random_scenario, snapshots, stops, triples
+from tests.tries.states import States
+from tests.tries.token import Token, decode, encode
+from tests.tries.trie_copy import NOTICES
+from tests.tries.twins import experiment_on, load_twin
+
+__all__ = ["MATRIX", "PARTS", "Exploration", "Plan", "explore_matrix", "matrix", "under_ideal_reclaimer"]
+
+MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "snapshots": snapshots}
+PARTS: Final = (*MATRIX, "random")
+_COUNTS: Final = (*PARTS, *(f"{part} executions" for part in PARTS))
+_SAMPLES: Final = 60
+"""Executions of a scenario drawn at random."""
+_PREEMPTIONS: Final = 2
+_BATCH: Final = 64
+"""Executions between two checks of the time."""
+_ORDER: Final = 1 << 16
+"""Bytes for the schedule of an execution, in case a process dies of it."""
+
+Attempts = Iterator[Finding | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to explore, the number of seconds (None: until the matrix is done), and the seed."""
+
+    targets: Sequence[str] = tuple(STARTS)
+    seed: int = 0
+    duration: float | None = None
+    processes: int = 1
+    compiled: bool = False
+    """Explore the compiled modules of this process, and not a copy of their sources."""
+    parts: Sequence[str] = tuple(MATRIX)
+    """Which parts of the matrix."""
+    ideal: bool = False
+    """For compiled modules: use a reclaimer that releases as soon as the rules allow."""
+    bounded: bool = False
+    """Explore pairs with at most two preemptions, as is always done for compiled modules."""
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """The outcome of a campaign. `done` gives the number of explored scenarios of each part, `sizes` the number of all,
+    and `executions` the number of executions.
+    """
+
+    plan: Plan
+    finding: Finding | None
+    done: dict[str, int]
+    sizes: dict[str, int]
+    executions: dict[str, int]
+    seconds: float
+    interrupted: bool = False
+    died: str = ""
+    """How a process of the team died, and in which scenario."""
+    crash: str = ""
+    """The command that repeats the execution in which a process died; compiled modules only."""
+
+    @property
+    def total(self) -> int:
+        """All executions."""
+        return sum(self.executions.values())
+
+    @property
+    def missing(self) -> list[str]:
+        """The reasons why nothing can be said, if no fault was found."""
+        done, size = sum(self.done[part] for part in self.sizes), sum(self.sizes.values())
+        missing = ["it was interrupted"] if self.interrupted else []
+        if done < size:
+            missing.append(f"{done:,} of the {size:,} scenarios of the matrix were explored")
+        return missing
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all of the matrix was explored without a finding."""
+        return verdict_of(found=self.finding is not None or bool(self.died), missing=self.missing)
+
+    @property
+    def summary(self) -> str:
+        """One line: what was explored, and the result."""
+        trouble = self.finding.trouble if self.finding else self.died
+        verdict = self.verdict
+        if verdict is Verdict.ILLEGAL:
+            found = f"NOT all right: {trouble}"
+        else:
+            found = "nothing wrong" if verdict is Verdict.LINEARIZABLE else f"undecided ({'; '.join(self.missing)})"
+        rate = self.total / self.seconds if self.seconds else 0.0
+        return f"{found}; {self.total:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s), seed {self.plan.seed}"
+
+    @property
+    def lines(self) -> list[str]:
+        """What was explored, part by part."""
+        bounded = self.plan.compiled or self.plan.bounded
+        told = {
+            "pairs": f"pairs of operations, {'with two preemptions' if bounded else 'to their ends'}",
+            "stops": "pairs beside a thread that stops for ever",
+            "triples": "triples of operations, with two preemptions",
+            "snapshots": "changes beside snapshots, with two preemptions",
+            "random": "scenarios drawn at random",
+        }
+        lines = []
+        for part in (*self.sizes, "random"):
+            of = f" of {self.sizes[part]:,}" if part in self.sizes else ""
+            lines.append(f"{self.done[part]:,}{of} {told[part]} ({self.executions[part]:,} executions)")
+        return lines
+
+
+def matrix(targets: Sequence[str], parts: Sequence[str] = tuple(MATRIX)) -> dict[str, list[Scenario]]:
+    """The scenarios of these parts of the matrix."""
+    return {part: [each for target in targets for each in MATRIX[part](target)] for part in MATRIX if part in parts}
+
+
+def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: int) -> Attempts:
+    """Schedules with one preemption, then some drawn at random. To pin and to unpin are no steps, so a schedule that is
+    like another one in its steps may have another end.
+    """
+    yield from delayed(experiment)
+    yield from islice(sampled(experiment, random), samples)
+
+
+class _Worker:
+    """One process's share of a campaign."""
+
+    def __init__(
+        self, plan: Plan, worker: Worker, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any
+    ) -> None:
+        self._plan, self._number, self._worker, self._tally, self._taken = plan, worker.number, worker, tally, taken
+        self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
+        self._states = None if plan.compiled or plan.bounded else States(self._twin)
+        self._random = Random(f"{plan.seed}/{worker.number}")
+        self._until = until
+
+    def run(self) -> Finding | None:
+        """Explore until all is done, time is up, or a fault is found."""
+        for part, scenario in self._agenda():
+            told = f" {encode(Token(scenario, (), compiled=True))}" if self._plan.compiled else ""
+            self._worker.note(f"{part}: {scenario}{told}")
+            finding = self._explore(part, scenario)
+            if finding is not None:
+                return finding
+            if self._is_over():
+                return None
+            self._tally.add(self._number, part)
+        return None
+
+    def _agenda(self) -> Iterator[tuple[str, Scenario]]:
+        """What this process takes of the matrix, which has an order drawn from the seed if time may not suffice; then
+        random scenarios, first one for each of the matrix, and then without end.
+        """
+        plan = self._plan
+        agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
+        if plan.duration is not None:
+            Random(plan.seed).shuffle(agenda)
+        while (number := self._take()) < len(agenda):
+            yield agenda[number]
+            if plan.duration is not None:
+                yield "random", self._draw()
+        while plan.duration is not None:
+            yield "random", self._draw()
+
+    def _take(self) -> int:
+        """The next scenario that no process has taken: some take a thousand times as long as others."""
+        with self._taken:
+            self._taken.value += 1
+            return int(self._taken.value) - 1
+
+    def _draw(self) -> Scenario:
+        return random_scenario(self._random.choice(list(self._plan.targets)), self._random)
+
+    def _explore(self, part: str, scenario: Scenario) -> Finding | None:
+        count = 0
+        try:
+            for finding in self._attempts(part, experiment_on(self._twin, scenario)):
+                count += 1
+                if finding is not None:
+                    return finding
+                if count == _BATCH:
+                    self._tally.add(self._number, f"{part} executions", count)
+                    count = 0
+                    if self._is_over():
+                        return None
+        except Drift as drift:  # ours, and no fault of the tries
+            raise RuntimeError(f"{scenario}: {drift}") from None
+        finally:
+            self._tally.add(self._number, f"{part} executions", count)
+        return None
+
+    def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
+        if self._plan.ideal:
+            drawn = Random(f"{self._plan.seed}/{experiment.scenario}")  # the same in whichever process
+            return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
+        # State that only the thread that delivers notices may touch is not in slots, so it is missing in `States`.
+        if part == "pairs" and self._states is not None and not any(map(experiment.start.has, NOTICES)):
+            return reduced(experiment, self._states)
+        if part == "stops":
+            return stopped_for_ever(experiment)
+        if part in ("pairs", "triples", "snapshots"):
+            return bounded(experiment, _PREEMPTIONS)
+        return islice(sampled(experiment, self._random), _SAMPLES)
+
+    def _is_over(self) -> bool:
+        return self._until is not None and time.monotonic() > self._until
+
+
+Watch = Callable[[Tally, float], None]
+"""Called several times a second with the counters and the seconds that have passed."""
+
+
+def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
+    """Run a campaign. Ctrl-C ends it early, with the findings until then."""
+    tally = Tally(_COUNTS, plan.processes)
+    began = time.monotonic()
+    until = None if plan.duration is None else began + plan.duration
+    finding, died, crash, interrupted = None, "", "", False
+    orders = [multiprocessing.RawArray(c_ubyte, _ORDER) for _ in range(plan.processes)] if plan.compiled else []
+    taken = multiprocessing.Value(c_longlong)
+    try:
+        with Team(plan.processes, _work, plan, tally, until, orders, taken) as team:
+            for message in team.messages():
+                if isinstance(message, Died):
+                    died = str(message)
+                    crash = _crash(message, orders[message.number]) if orders else ""
+                    break
+                if message is not None:
+                    finding = message
+                    break
+                if watch is not None:
+                    watch(tally, time.monotonic() - began)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Exploration(
+        plan,
+        finding,
+        {part: tally.value(part) for part in PARTS},
+        {part: len(scenarios) for part, scenarios in matrix(plan.targets, plan.parts).items()},
+        {part: tally.value(f"{part} executions") for part in PARTS},
+        time.monotonic() - began,
+        interrupted,
+        died,
+        crash,
+    )
+
+
+def _crash(died: Died, order: Any) -> str:
+    """The command that repeats the execution in which a process died. The scenario is the last word of its note, the
+    schedule is in the memory that it shared.
+    """
+    try:
+        scenario = decode(died.note.rpartition(" ")[2]).scenario
+    except TokenError:
+        return ""
+    used = int.from_bytes(bytes(order[:4]), sys.byteorder)
+    return replay_command(Token(scenario, tuple(order[4 : 4 + used]), compiled=True))
+
+
+def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any) -> None:
+    """The work of one process of the campaign."""
+    gc.freeze()
+    finding = _Worker(plan, worker, tally, until, orders, taken).run()
+    if finding is not None:
+        worker.send(finding)

@@ -1,0 +1,66 @@
+"""The layer that should catch mutants of the checker: its verdicts on small histories, compared with brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final
+
+from stress.history import UNSEEN, Operation
+from stress.specs import SPECS
+from tests.tries.mutants.brute_force import histories, linearizable
+from tests.tries.source_copy import Change, import_privately
+
+__all__ = ["HISTORIES", "first_difference"]
+
+HISTORIES: Final = 2_500
+_HURRIED: Final = (
+    Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),
+    Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
+)
+"""With a first turn of one step, nothing is decided in that turn, so small histories go through everything that large
+ones do.
+"""
+
+_SPECS: Final = {
+    "register": "register",
+    "queue": "queue",
+    "unique register": "register",
+    "stack": "stack",
+    "set": "set",
+}
+
+
+def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
+    """The number of histories until one was found that a checker with `changes` judges wrongly, and that history; or
+    the number of all histories, and an empty text.
+    """
+    judges = [_Judge(changes), _Judge([*changes, *_HURRIED])]
+    truth = {of: SPECS[name]() for of, name in _SPECS.items()}
+    for number, (of, history) in enumerate(histories(Random(f"{seed}/checker"), Operation, UNSEEN), start=1):
+        right = linearizable(history, truth[of])
+        if any(judge.verdict(of, history) != right for judge in judges):
+            return number, "; ".join(each.describe() for each in history)
+        if number == HISTORIES:
+            return number, ""
+    raise AssertionError("histories end")
+
+
+class _Judge:
+    """A private checker with changes applied."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        modules = import_privately(("stress.checker.check", "stress.specs"), changes=changes)
+        self._check: Any = modules["stress.checker.check"].check
+        self._history: Any = modules["stress.history"]
+        specs: Any = modules["stress.specs"]
+        self._specs = {of: specs.SPECS[name]() for of, name in _SPECS.items()}
+
+    def verdict(self, of: str, history: Sequence[Operation]) -> bool | None:
+        """Whether it judges a history linearizable; None if it cannot tell."""
+        unseen, operation = self._history.UNSEEN, self._history.Operation
+        told = [operation(*each[:-1], unseen if each.result is UNSEEN else each.result) for each in history]
+        try:
+            return bool(self._check(told, self._specs[of]))
+        except Exception:  # noqa: BLE001 - a mutant may raise anything, and is wrong if it does
+            return None

@@ -1,0 +1,85 @@
+"""Replay tokens: an execution as a short text, to be given to `python -m tests.tries replay`.
+
+A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
+any, and a digest of the source. It has another prefix if the compiled twin was run, whose steps differ. If the source
+has changed since, the steps may mean something else, and the replay says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from stress.explorer.scenario import Scenario
+from stress.explorer.token import DAMAGED, OBJECT_PREFIX, TokenError, order_of, pack, runs_of, unpack
+from tests.tries.scenarios import STARTS
+from tests.tries.source_copy import PACKAGES, source_of
+
+__all__ = ["Token", "decode", "encode", "source_digest"]
+
+_PREFIX: Final = "x1."
+_COMPILED: Final = "c1."
+
+
+@dataclass(frozen=True)
+class Token:
+    """The content of a token."""
+
+    scenario: Scenario
+    order: tuple[int, ...]
+    mutant: str = ""
+    digest: str = ""
+    compiled: bool = False
+
+
+def encode(token: Token) -> str:
+    """The token as text."""
+    scenario = token.scenario
+    said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant, source_digest()]
+    return pack(_COMPILED if token.compiled else _PREFIX, said)
+
+
+def decode(text: str) -> Token:
+    """The token that `text` represents.
+
+    Raises:
+        TokenError: it is not a token.
+    """
+    if text.startswith(OBJECT_PREFIX):
+        raise TokenError("the object that this token is of is not known here: give it to stress.explore as `replay`")
+    prefix = _COMPILED if text.startswith(_COMPILED) else _PREFIX
+    if not text.startswith(prefix):
+        raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
+    try:
+        target, start, threads, runs, mutant, digest = unpack(prefix, text)
+        order = order_of(runs)
+        scenario = Scenario(target, start, _tuples(threads))
+        known = start in STARTS[target]
+    except (ValueError, TypeError, LookupError):
+        raise TokenError(DAMAGED) from None
+    if not known:
+        raise TokenError(f"the token is of a start that there is no more: {start!r}")
+    return Token(scenario, order, mutant, digest, prefix == _COMPILED)
+
+
+def _tuples(value: Any) -> Any:
+    """Turn the lists that JSON has made back into tuples. Equal names become one object, as they were when explored:
+    otherwise a search that compares identity first would take other steps.
+    """
+    if isinstance(value, str):
+        return sys.intern(value)
+    return tuple(map(_tuples, value)) if isinstance(value, Sequence) else value
+
+
+@cache
+def source_digest() -> str:
+    """A digest of the explored sources."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted(source_of(package).parent.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
