@@ -239,10 +239,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("words", "complaint"),
         [
-            (
-                ["nothing"],
-                "nothing is called 'nothing': there are map, subscriptions, topics, fields, routes, and module:attribute",
-            ),
+            (["nothing"], "nothing is called 'nothing': there is module:attribute for your own"),
             (["no_such_module:x"], "no_such_module:x: No module named 'no_such_module'"),
             ([f"{HERE}:GOOD"], "is no Workload, nor a list of them, nor something that makes an object, but a str"),
         ],
