@@ -4,7 +4,6 @@ from libc.stdint cimport uint64_t
 
 from ctrie._changeable cimport ChangeableMap, REMOVE, REMOVE_SAME, REPLACE, REPLACE_SAME
 from ctrie._descent cimport GROUP, NoValue, find_value, is_there, prefetch_text, warm, warm_walk
-from ctrie._hinted cimport hinted
 from ctrie._machine cimport EVERY, check_signals, own_methods, release_items
 from ctrie._native cimport borrow
 from ctrie._nodes cimport (

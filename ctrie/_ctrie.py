@@ -23,7 +23,6 @@ if not cython.compiled:
         warm,
         warm_walk,
     )
-    from ctrie._hinted import hinted
     from ctrie._machine import EVERY, check_signals, own_methods, release_items
     from ctrie._nodes import (
         Pair,
@@ -439,13 +438,13 @@ class Ctrie(ChangeableMap):
     # The iterators read one instant, which is fixed here and not at the first next().
 
     def _iter_keys(self) -> Iterator[Any]:
-        return hinted(_contents(freeze_root(self._root), None, KEYS), self._tally)
+        return _contents(freeze_root(self._root), None, KEYS)
 
     def _iter_values(self) -> Iterator[Any]:
-        return hinted(_contents(freeze_root(self._root), None, VALUES), self._tally)
+        return _contents(freeze_root(self._root), None, VALUES)
 
     def _iter_items(self) -> Iterator[tuple[Any, Any]]:
-        return hinted(_contents(freeze_root(self._root), None, PAIRS), self._tally)
+        return _contents(freeze_root(self._root), None, PAIRS)
 
     def _iter_diff(self, older: Root, newer: Root, absent: Any) -> Iterator[tuple[Any, Any, Any]]:
         return _changes(older, newer, self._equal, absent)

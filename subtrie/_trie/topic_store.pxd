@@ -3,7 +3,6 @@ cimport cython
 
 from cpython.object cimport PyObject
 
-from ctrie._hinted cimport hinted
 from ctrie._machine cimport release
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root

@@ -15,7 +15,6 @@ from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
-    from ctrie._hinted import hinted
     from ctrie._machine import release
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._tally import Tally, begin_clear, end_clear, exact, known, read, taken_over
@@ -458,7 +457,7 @@ class TopicStore(Matchable):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the topics of one instant. O(n)."""
-        return hinted(map(_TOPIC, self._there()), self._tally)
+        return map(_TOPIC, self._there())
 
     def keys(self) -> list[str]:
         """Return the topics of one instant. O(n)."""

@@ -2,7 +2,6 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._hinted cimport hinted
 from ctrie._machine cimport own_methods
 from ctrie._native cimport borrow
 from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root, rdcss_read_root

@@ -16,7 +16,6 @@ from subtrie.dialects import AMQP, Dialect, require_dialect
 from subtrie.errors import TopicError
 
 if not cython.compiled:
-    from ctrie._hinted import hinted
     from ctrie._machine import own_methods
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._slot import borrow
@@ -414,7 +413,7 @@ class SubscriptionTrie(Changeable):
         """
         if filter is None:
             if subscriber is None:
-                return hinted(shown_all(walk(freeze_root(self._root)), self.dialect), self._tally)
+                return shown_all(walk(freeze_root(self._root)), self.dialect)
             return shown(self._spelled_for(subscriber))
         return shown(self._spelled_at(filter, subscriber))
 

@@ -4,7 +4,6 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._hinted cimport HintedIterator
 from ctrie._machine cimport check_signals
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from subtrie._trie.keyed cimport find_keyed

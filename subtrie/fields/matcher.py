@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeAlias
 import cython
 
 if not cython.compiled:
-    from ctrie._hinted import HintedIterator
     from ctrie._machine import check_signals
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.keyed import find_keyed
@@ -380,9 +379,7 @@ class FieldMatcher:
         >>> list(matcher.subscriptions(1))
         [FieldSubscription(criteria=frozenset({Present('a')}), subscriber=1, options=mappingproxy({}))]
         """
-        state = state_of(self)
-        found = _shown(subscriptions_in(state, subscriber, subscriber_hash(subscriber)))
-        return HintedIterator(found, state.count) if subscriber is None else found
+        return _shown(subscriptions_in(state_of(self), subscriber, subscriber_hash(subscriber)))
 
     def __iter__(self) -> Iterator[FieldSubscription]:
         return self.subscriptions()

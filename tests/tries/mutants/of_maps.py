@@ -232,8 +232,8 @@ SNAPSHOTS: Final = (
             (CTRIE, "        return ItemsView(self.readonly_snapshot())\n", "        return ItemsView(self)\n"),
             (
                 CTRIE,
-                "        return hinted(_contents(freeze_root(self._root), None, PAIRS), self._tally)\n",
-                "        return hinted(_contents(self._root, None, PAIRS), self._tally)\n",
+                "        return _contents(freeze_root(self._root), None, PAIRS)\n",
+                "        return _contents(self._root, None, PAIRS)\n",
             ),
         ),
         shown_by=("mixed generations", ((("items", ()),), _A_MOVE)),
