@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._changeable cimport ChangeableMap, REMOVE, REMOVE_SAME, REPLACE, REPLACE_SAME
 from ctrie._descent cimport GROUP, NoValue, find_value, is_there, prefetch_text, warm, warm_walk
-from ctrie._machine cimport EVERY, check_signals, own_methods, release_items
+from ctrie._machine cimport check_signals, own_methods
 from ctrie._native cimport borrow
 from ctrie._nodes cimport (
     INode, Pair, Root, SNode, branches, empty_root, fork_root, freeze_root, is_empty, rdcss_read_root,
@@ -31,8 +31,6 @@ cdef class Ctrie(ChangeableMap):
 @cython.locals(count=Py_ssize_t, root=Root, stack=list)
 cpdef Py_ssize_t _number(Ctrie trie) except -1
 cdef Root _frozen(Ctrie trie)
-@cython.locals(below=tuple)
-cdef object _fill(Root root, list stack, list part)
 cdef bint compares_as(Ctrie one, Ctrie other) except -1
 @cython.locals(remade=Ctrie)
 cpdef Ctrie _remade(object cls, object hash, object equal)

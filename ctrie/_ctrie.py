@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from functools import partial
 from typing import Any
 
 import cython
@@ -23,7 +22,7 @@ if not cython.compiled:
         warm,
         warm_walk,
     )
-    from ctrie._machine import EVERY, check_signals, own_methods, release_items
+    from ctrie._machine import check_signals, own_methods
     from ctrie._nodes import (
         Pair,
         Root,
@@ -39,7 +38,6 @@ if not cython.compiled:
     from ctrie._tally import Tally, exact, known, read, taken_over
 
 from ctrie._nodes import check_level, differences, parts, shape
-from ctrie._pickled import SIZE, InParts
 
 KEYS = 0
 VALUES = 1
@@ -384,9 +382,10 @@ class Ctrie(ChangeableMap):
         return _remade, (type(self), self._hash, self._equal), self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        """Return keys and values in turn, whether they are read-only, and attributes. The pickle module keeps what it
-        has written until its end, and then frees it at once; so there is no tuple for each pair."""
-        return InParts(partial(_flat, freeze_root(self._root))), bool(self._root.readonly), attributes_of(self, Ctrie)
+        """Return keys and values of one instant, whether they are read-only, and attributes."""
+        frozen = self.readonly_snapshot()
+        keys, values = list(frozen._iter_keys()), list(frozen._iter_values())
+        return keys, values, bool(self._root.readonly), attributes_of(self, Ctrie)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Fill in a new copy, which is read-only and empty until then; its content may refer to it.
@@ -396,17 +395,10 @@ class Ctrie(ChangeableMap):
         """
         if self._is_made():
             raise TypeError("__setstate__() is for a Ctrie that is being unpickled; update() changes one that is there")
-        flat, readonly, attributes = state
-        values = iter(flat)
-        pairs: list[Any] = []
-        for pair in zip(values, values, strict=True):
-            if len(pairs) % EVERY == 0:
-                check_signals()
-            pairs.append(pair)
+        keys, values, readonly, attributes = state
         filled = _remade(Ctrie, self._hash, self._equal)
         filled._root = empty_root()
-        Ctrie.update(filled, pairs)
-        release_items(pairs)
+        Ctrie.update(filled, list(zip(keys, values, strict=True)))
         self._tally = filled._tally
         self._root = freeze_root(filled._root) if readonly else filled._root
         set_attributes(self, attributes)
@@ -496,29 +488,6 @@ def _contents(root: Root, nodes: list[Any] | None, what: int) -> Iterator[Any]:
                 yield cython.cast(Pair, node).value
             else:
                 yield cython.cast(Pair, node).key, cython.cast(Pair, node).value
-
-
-def _flat(root: Root) -> Iterator[list[Any]]:
-    """Yield lists with the keys and values of one instant in turn."""
-    stack: list[Any] = [rdcss_read_root(root)]
-    while stack:
-        part: list[Any] = []
-        _fill(root, stack, part)
-        yield part
-
-
-def _fill(root: Root, stack: list[Any], part: list[Any]) -> None:
-    """Fill a part with what is below the nodes on a stack."""
-    check_signals()
-    while stack and len(part) < SIZE:
-        below = branches(root, stack.pop())
-        warm_walk(below, stack)
-        for node in below:
-            if isinstance(node, Pair):
-                part.append(cython.cast(Pair, node).key)
-                part.append(cython.cast(Pair, node).value)
-            else:
-                stack.append(node)
 
 
 def _changes(older: Root, newer: Root, equal: Any, absent: Any) -> Iterator[tuple[Any, Any, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from functools import cache, partial
+from functools import cache
 from math import inf, nextafter
 from operator import attrgetter, itemgetter
 from time import monotonic, time
@@ -33,7 +33,6 @@ else:
 
 from ctrie import AtomicReference
 from ctrie._nodes import NODES, check_level
-from ctrie._pickled import InParts, parts_of
 from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
@@ -593,8 +592,7 @@ class TopicStore(Matchable):
     def __reduce__(self) -> Any:
         limits = (self.max_age, self.max_topics)
         frozen = self.snapshot()
-        flat = partial(parts_of, lambda: flattened_entries(frozen.entries()))
-        content = (type(self), self.dialect, InParts(flat), self._root.readonly, limits)
+        content = (type(self), self.dialect, list(flattened_entries(frozen.entries())), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:

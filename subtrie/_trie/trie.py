@@ -6,7 +6,6 @@ import os
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from time import time_ns
 from typing import Any
 
@@ -40,7 +39,6 @@ else:
 
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
-from ctrie._pickled import InParts, parts_of
 from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
@@ -683,9 +681,9 @@ class SubscriptionTrie(Changeable):
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
-        rows = partial(parts_of, lambda: flattened(frozen.subscriptions()))
+        rows = list(flattened(frozen.subscriptions()))
         attributes = attributes_of(self, SubscriptionTrie)
-        return _restored, (type(self), self.dialect, settings, InParts(rows), instant), attributes
+        return _restored, (type(self), self.dialect, settings, rows, instant), attributes
 
     # ------------------------------------------------------------------------------------------------------ internals
 
