@@ -9,9 +9,8 @@ from typing import Any, Self
 import cython
 
 from ctrie._creation import Creation
-from ctrie._signatures import NoDefault
 from ctrie._subclasses import not_to_be_changed
-from ctrie._views import not_a_pair, pairs_of
+from ctrie._views import NoDefault, not_a_pair, pairs_of
 
 if not cython.compiled:
     from ctrie._bulk import fill_root

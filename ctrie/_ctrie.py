@@ -7,9 +7,8 @@ from typing import Any
 
 import cython
 
-from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault, ctrie
 from ctrie._subclasses import attributes_of, set_attributes
-from ctrie._views import ItemsView, KeysView, ValuesView, mapping_repr
+from ctrie._views import SUBSCRIPTED, ItemsView, KeysView, NoDefault, ValuesView, mapping_repr
 
 if not cython.compiled:
     from ctrie._changeable import REMOVE, REMOVE_SAME, REPLACE, REPLACE_SAME, ChangeableMap
@@ -49,12 +48,13 @@ COMPILED = bool(cython.compiled)
 
 
 class Ctrie(ChangeableMap):
-    """A concurrent hash map that any number of threads use without locks, with snapshots in constant time.
+    """Ctrie(mapping_or_pairs=(), /, *, hash=None, equal=None)\n--\n
+    A concurrent hash map that any number of threads use without locks, with snapshots in constant time.
 
-    `Ctrie(mapping_or_pairs=(), /, *, hash=None, equal=None)` is a `MutableMapping` and behaves as a dict, except that
-    many threads may read and write it at once, and that an operation on the whole map (iteration, `len`, `items`, `==`,
-    `copy`, pickling) sees one instant. `None` is an ordinary key and value. `hash` (key -> int) and `equal`
-    (key, key -> bool) replace the keys' own; equal keys must have equal hashes.
+    It is a `MutableMapping` and behaves as a dict, except that many threads may read and write it at once, and that an
+    operation on the whole map (iteration, `len`, `items`, `==`, `copy`, pickling) sees one instant. `None` is an
+    ordinary key and value. `hash` (key -> int) and `equal` (key, key -> bool) replace the keys' own; equal keys must
+    have equal hashes.
 
     `dict(m)` and `{**m}` ask for the keys and then for each value, so they raise KeyError for a key that another thread
     has removed meanwhile: `dict(m.items())` is of one instant.
@@ -82,7 +82,6 @@ class Ctrie(ChangeableMap):
 
     __slots__ = ()
     __class_getitem__ = SUBSCRIPTED
-    __signature__ = LazySignature(ctrie)
     __hash__ = None  # type: ignore[assignment]
     __reversed__ = None
 

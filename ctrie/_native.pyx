@@ -5,7 +5,6 @@ from types import GenericAlias
 
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 
-from ctrie._signatures import LazySignature
 
 cdef extern from "epoch.h" nogil:
     bint slot_compare_and_set(PyObject **slot, PyObject *expected, PyObject *desired)
@@ -65,7 +64,8 @@ cdef int _check_of_python(Slot slot) except -1:
 
 
 cdef class AtomicReference:
-    """A reference to any object that threads read and replace atomically.
+    """AtomicReference(value=None)\n--\n
+    A reference to any object that threads read and replace atomically.
 
     `AtomicReference(value=None)` starts with `value`. Both operations are O(1), linearizable, and lock-free. On
     free-threaded builds a replaced value is released as soon as no reader can still be using it (see `drain`).
@@ -85,7 +85,6 @@ cdef class AtomicReference:
     cdef object __weakref__
 
     __class_getitem__ = classmethod(GenericAlias)
-    __signature__ = LazySignature(value=None)
 
     def __cinit__(self, value=None):
         self.slot = Slot.__new__(Slot)

@@ -16,9 +16,8 @@ if not cython.compiled:
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._tally import begin_change, end_change, end_in_doubt, read, taken_over
 
-from ctrie._signatures import SUBSCRIPTED
 from ctrie._subclasses import attributes_of, set_attributes
-from ctrie._views import set_repr
+from ctrie._views import SUBSCRIPTED, set_repr
 
 _NEW: Final = object()
 

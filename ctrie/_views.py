@@ -1,12 +1,23 @@
-"""What `Ctrie` and `CtrieSet` share with dict and set: views, argument forms, repr."""
+"""What `Ctrie` and `CtrieSet` share with dict and set: views, argument forms, types in brackets, repr."""
 
 import collections.abc
 from collections.abc import Iterable, Iterator
 from reprlib import recursive_repr
+from types import GenericAlias
 from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+# Their `__class_getitem__`. It stands there without an annotation, which Cython does not know on attributes of classes.
+SUBSCRIPTED: Any = classmethod(GenericAlias)
+
+
+class NoDefault:
+    """The default of a parameter that has none: without it, the call does something else."""
+
+    def __repr__(self) -> str:
+        return "<no default>"
 
 
 class KeysView(collections.abc.KeysView[K]):

@@ -56,7 +56,14 @@ def without_types(*event: Any) -> None:
         event[5][:0] = ["..", ""]  # an empty comment
 
 
+def without_signature(*event: Any) -> None:
+    """The compiled classes have their signatures in their docstrings' first lines, as those of CPython do."""
+    if event[5][1:2] == ["--"]:
+        del event[5][:2]
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", without_signature, priority=400)
     app.connect("autodoc-process-docstring", without_types, priority=400)
     app.connect("doctree-read", without_last_blank_lines)
     app.connect("autodoc-skip-member", without_numbers_of_fields)

@@ -33,8 +33,8 @@ else:
 
 from ctrie import AtomicReference
 from ctrie._nodes import NODES, check_level
-from ctrie._signatures import SUBSCRIPTED, LazySignature, NoDefault
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
+from ctrie._views import SUBSCRIPTED, NoDefault
 from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
@@ -44,7 +44,6 @@ from subtrie._trie.match.topic_rules import topic_rules
 from subtrie._trie.pickled_rows import entries_from, flattened_entries
 from subtrie._trie.queries.joining import few_filters, joined
 from subtrie._trie.queries.listing import branch_at, entry_changes, filter_count, value_changes, walk
-from subtrie._trie.signatures import topic_store
 from subtrie._trie.trie import SubscriptionTrie
 
 _ABSENT: Any = NoDefault()
@@ -63,7 +62,8 @@ if not cython.compiled:  # borrowed; the compiled one (topic_store.pxd) counts n
 
 
 class TopicStore(Matchable):
-    """The last value of each topic, found by filters. Any number of threads may read and change it without locks.
+    """TopicStore(dialect=..., topics=(), *, max_age=None, max_topics=None)\n--\n
+    The last value of each topic, found by filters. Any number of threads may read and change it without locks.
 
     `TopicStore(dialect=AMQP, topics=())` maps topics to values. A broker keeps its retained messages in one. Topics and
     filters follow the dialect, including MQTT's rules for `$` topics; a text that it refuses raises `TopicError`.
@@ -92,7 +92,6 @@ class TopicStore(Matchable):
 
     __slots__ = ("__weakref__", "_ahead", "_as_of", "_asked_by", "_room", "_rules", "dialect", "max_age", "max_topics")
     __class_getitem__ = SUBSCRIPTED
-    __signature__ = LazySignature(topic_store)
     __hash__ = None  # type: ignore[assignment]
     dialect: Dialect
     _rules: TopicRules  # how its topics are split; `_plan` is the plan that these have

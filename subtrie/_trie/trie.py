@@ -39,9 +39,9 @@ else:
 
     from subtrie._trie.match.plan import hash_in_filter, word_hash
 
-from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
+from ctrie._views import SUBSCRIPTED
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import sets_of
 from subtrie._trie.interest import Notices
@@ -70,11 +70,12 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.overlapping import has_wildcard, overlapping
-from subtrie._trie.signatures import subscription_trie
 
 
 class SubscriptionTrie(Changeable):
-    """A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
+    """SubscriptionTrie(dialect=..., *, index=False, cache=0, on_interest=None, on_group_interest=None, weak=False, \
+exact=False, storable=False)\n--\n
+    A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
 
     `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, on_group_interest=None, weak=False,
     exact=False, storable=False)` holds (filter, subscriber) pairs with options. Subscribers are any hashable objects,
@@ -141,7 +142,6 @@ class SubscriptionTrie(Changeable):
     """
 
     __class_getitem__ = SUBSCRIPTED
-    __signature__ = LazySignature(subscription_trie)
     __slots__ = ()
 
     def __init__(

@@ -17,7 +17,6 @@ if not cython.compiled:
     from ctrie._machine import untrack_constant
     from subtrie.fields.criteria import ANY, LEADS, Criterion
 
-from ctrie._signatures import LazySignature
 from subtrie.fields.criteria import Absent, NotIn, OneOf
 from subtrie.fields.short import short
 
@@ -25,7 +24,8 @@ MOST_NESTED = 100  # criteria in criteria: all that asks them asks itself about 
 
 
 class Not(Criterion):
-    """The field is there, and its value does not satisfy `criterion`, which is on the same field.
+    """Not(criterion)\n--\n
+    The field is there, and its value does not satisfy `criterion`, which is on the same field.
 
     Raises:
         ValueError: For a criterion on several fields, for `Absent`, whose opposite is `Present`, and for criteria
@@ -37,7 +37,6 @@ class Not(Criterion):
     """
 
     __slots__ = ("criterion", "depth")
-    __signature__ = LazySignature("criterion")
     criterion: Any
     depth: int
 
@@ -61,12 +60,9 @@ class Not(Criterion):
         return (self.criterion,)
 
 
-def _any_of(*alternatives: Criterion | Iterable[Criterion]) -> None:
-    """The signature of `AnyOf`."""
-
-
 class AnyOf(Criterion):
-    """At least one of `alternatives` holds: each is a criterion, or several of which all are to hold. They may be on
+    """AnyOf(*alternatives)\n--\n
+    At least one of `alternatives` holds: each is a criterion, or several of which all are to hold. They may be on
     one field, whose name is then that of this criterion, or on several; then `name` is None.
 
     Raises:
@@ -80,7 +76,6 @@ class AnyOf(Criterion):
     """
 
     __slots__ = ("alternatives", "depth")
-    __signature__ = LazySignature(_any_of)
     alternatives: tuple[tuple[Any, ...], ...]
     depth: int
 

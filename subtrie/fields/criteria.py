@@ -38,7 +38,6 @@ from fractions import Fraction
 from numbers import Number, Real
 from typing import Any
 
-from ctrie._signatures import LazySignature
 from subtrie.fields.events import Elements
 from subtrie.fields.short import short
 
@@ -142,11 +141,11 @@ def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
 
 
 class Criterion:
-    """What a subscription asks of the field `name`. Users make objects of its subclasses. `written` is how a pattern
+    """Criterion()\n--\n
+    What a subscription asks of the field `name`. Users make objects of its subclasses. `written` is how a pattern
     says it (patterns.py), None for one that was not read from a pattern."""
 
     __slots__ = ("name", "place", "view", "written")
-    __signature__ = LazySignature()
     name: Any
     place: int
     view: int
@@ -247,7 +246,8 @@ def _checked_name(name: Any) -> Any:
 
 
 class Equals(Criterion):
-    """The field has this value, or one equal to it: 1, 1.0 and True are.
+    """Equals(name, value)\n--\n
+    The field has this value, or one equal to it: 1, 1.0 and True are.
 
     A value without a hash is refused when somebody subscribes.
 
@@ -259,7 +259,6 @@ class Equals(Criterion):
     """
 
     __slots__ = ("value",)
-    __signature__ = LazySignature("name", "value")
     value: Any
 
     def __init__(self, name: str, value: Hashable) -> None:
@@ -279,14 +278,14 @@ class Equals(Criterion):
 
 
 class Present(Criterion):
-    """The field is there, whatever its value.
+    """Present(name)\n--\n
+    The field is there, whatever its value.
 
     >>> Present("urgent").holds(None)
     True
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("name")
 
     def __init__(self, name: str) -> None:
         self.name = _checked_name(name)
@@ -297,7 +296,8 @@ class Present(Criterion):
 
 
 class Absent(Criterion):
-    """The field is not there. No value of it satisfies this. In an event with lists, the other criteria of a
+    """Absent(name)\n--\n
+    The field is not there. No value of it satisfies this. In an event with lists, the other criteria of a
     subscription say where it is not: among what belongs together with the values that meet them.
 
     >>> Absent("cancelled").holds(None)
@@ -305,7 +305,6 @@ class Absent(Criterion):
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("name")
 
     def __init__(self, name: str) -> None:
         self.name = _checked_name(name)
@@ -325,7 +324,8 @@ class Absent(Criterion):
 
 
 class OneOf(Criterion):
-    """The field has one of these values. Without values, no message satisfies this.
+    """OneOf(name, values)\n--\n
+    The field has one of these values. Without values, no message satisfies this.
 
     Raises:
         ValueError: For a value that nothing is equal to.
@@ -336,7 +336,6 @@ class OneOf(Criterion):
     """
 
     __slots__ = ("values",)
-    __signature__ = LazySignature("name", "values")
     values: frozenset[Any]
 
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
@@ -355,7 +354,8 @@ class OneOf(Criterion):
 
 
 class NotIn(Criterion):
-    """The field is there, with none of these values.
+    """NotIn(name, values)\n--\n
+    The field is there, with none of these values.
 
     Raises as `OneOf`.
 
@@ -364,7 +364,6 @@ class NotIn(Criterion):
     """
 
     __slots__ = ("values",)
-    __signature__ = LazySignature("name", "values")
     values: frozenset[Any]
 
     def __init__(self, name: str, values: Iterable[Hashable]) -> None:
@@ -393,7 +392,8 @@ def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
 
 
 class Within(Criterion):
-    """The field has a value from `low` to `high`; None leaves that side open.
+    """Within(name, low=None, high=None, low_open=False, high_open=False)\n--\n
+    The field has a value from `low` to `high`; None leaves that side open.
 
     `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is open. A
     value that does not compare with the bounds is not within them; numbers compare with numbers only, and texts with
@@ -407,7 +407,6 @@ class Within(Criterion):
     """
 
     __slots__ = ("high", "high_open", "low", "low_open", "order")
-    __signature__ = LazySignature("name", low=None, high=None, low_open=False, high_open=False)
     low: Any
     high: Any
     low_open: bool
@@ -470,14 +469,14 @@ def _common_order(low: Any, high: Any) -> int:
 
 
 class LessThan(Within):
-    """The field has a value below `bound`. A `Within` with one bound, and equal to that.
+    """LessThan(name, bound)\n--\n
+    The field has a value below `bound`. A `Within` with one bound, and equal to that.
 
     >>> LessThan("price", 10).holds(9), LessThan("price", 10).holds(10)
     (True, False)
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -488,14 +487,14 @@ class LessThan(Within):
 
 
 class AtMost(Within):
-    """The field has a value up to `bound`. A `Within` with one bound, and equal to that.
+    """AtMost(name, bound)\n--\n
+    The field has a value up to `bound`. A `Within` with one bound, and equal to that.
 
     >>> AtMost("price", 10).holds(10), AtMost("price", 10) == Within("price", high=10)
     (True, True)
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -506,14 +505,14 @@ class AtMost(Within):
 
 
 class GreaterThan(Within):
-    """The field has a value above `bound`. A `Within` with one bound, and equal to that.
+    """GreaterThan(name, bound)\n--\n
+    The field has a value above `bound`. A `Within` with one bound, and equal to that.
 
     >>> GreaterThan("price", 10).holds(10.5), GreaterThan("price", 10).holds(10)
     (True, False)
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -524,14 +523,14 @@ class GreaterThan(Within):
 
 
 class AtLeast(Within):
-    """The field has a value from `bound` on. A `Within` with one bound, and equal to that.
+    """AtLeast(name, bound)\n--\n
+    The field has a value from `bound` on. A `Within` with one bound, and equal to that.
 
     >>> AtLeast("price", 10).holds(10), AtLeast("price", 10) == Within("price", low=10)
     (True, True)
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("name", "bound")
 
     def __init__(self, name: str, bound: Any) -> None:
         self.name = _checked_name(name)
@@ -548,7 +547,8 @@ def _given(name: str, bound: Any) -> Any:
 
 
 class Prefix(Criterion):
-    """The field has a text that begins with `prefix`, which is a str or bytes; with `ignore_case=True`, upper and lower
+    """Prefix(name, prefix, ignore_case=False)\n--\n
+    The field has a text that begins with `prefix`, which is a str or bytes; with `ignore_case=True`, upper and lower
     case are the same, as in `EqualsIgnoringCase`.
 
     >>> Prefix("city", "New ").holds("New York"), Prefix("city", "New ").holds("Newark")
@@ -556,7 +556,6 @@ class Prefix(Criterion):
     """
 
     __slots__ = ("_span", "ignore_case", "prefix")
-    __signature__ = LazySignature("name", "prefix", ignore_case=False)
     prefix: Any
     ignore_case: bool
     _span: Any

@@ -43,11 +43,10 @@ if not cython.compiled:
 else:
     from cython import address
 
-from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
+from ctrie._views import SUBSCRIPTED
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.options import with_view
-from subtrie._trie.signatures import field_matcher
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.combined import listed, values_named, ways_to_meet
 from subtrie.fields.delivery import NO_OPTIONS, FieldDelivery
@@ -98,7 +97,8 @@ if not cython.compiled:  # borrowed; the compiled one (matcher.pxd) counts no re
 
 
 class FieldMatcher:
-    """Subscriptions by criteria on fields, that any number of threads change and match messages against, without locks.
+    """FieldMatcher(max_criteria=64, *, max_values=4096, weak=False)\n--\n
+    Subscriptions by criteria on fields, that any number of threads change and match messages against, without locks.
 
     `FieldMatcher(max_criteria=64, *, max_values=4096, weak=False)` holds (criteria, subscriber) pairs with options. A
     message is a mapping of field names to values; one without a hash counts as none. Subscribers are any hashable
@@ -129,7 +129,6 @@ class FieldMatcher:
 
     __slots__ = ("__weakref__", "_home", "_max_criteria", "_max_values", "_readonly", "_slot")
     __class_getitem__ = SUBSCRIPTED
-    __signature__ = LazySignature(field_matcher)
     _slot: Slot
     _home: Any  # a weak reference to itself, if subscribers are weakly held
     _readonly: bool

@@ -28,10 +28,9 @@ if not cython.compiled:
 else:
     from cython import address
 
-from ctrie._signatures import SUBSCRIPTED, LazySignature
 from ctrie._subclasses import attributes_of, set_attributes
+from ctrie._views import SUBSCRIPTED
 from subtrie._trie.exclusions import BUT
-from subtrie._trie.signatures import routing_matcher
 from subtrie.dialects import AMQP, Dialect
 from subtrie.fields.combined import listed
 from subtrie.fields.criteria import Criterion
@@ -73,7 +72,8 @@ if not cython.compiled:  # borrowed; the compiled ones (routing.pxd) count no re
 
 
 class RoutingMatcher:
-    """Subscriptions by topic and fields: a filter and, on top of it, criteria that must all hold; there may be none.
+    """RoutingMatcher(dialect=..., *, max_criteria=64, max_values=4096, weak=False)\n--\n
+    Subscriptions by topic and fields: a filter and, on top of it, criteria that must all hold; there may be none.
 
     `RoutingMatcher(dialect=AMQP, *, max_criteria=64, max_values=4096, weak=False)`. A matcher for topics may be given
     instead of a dialect: then its dialect is taken. Thread-safe, lock-free and of one instant as
@@ -90,7 +90,6 @@ class RoutingMatcher:
 
     __slots__ = ("__weakref__", "_fields", "_plan", "dialect")
     __class_getitem__ = SUBSCRIPTED
-    __signature__ = LazySignature(routing_matcher)
     dialect: Dialect
     _fields: FieldMatcher
     _plan: Plan | None  # None: the dialect's own method splits topics, since it may do so in its own way

@@ -34,7 +34,6 @@ if not cython.compiled:
         texts_from,
     )
 
-from ctrie._signatures import LazySignature
 from subtrie.fields.criteria import _checked_name
 from subtrie.fields.short import short
 
@@ -51,7 +50,8 @@ def _checked_text(name: str, text: Any, what: str) -> str:
 
 
 class EqualsIgnoringCase(Criterion):
-    """The field has this text, be it in upper or lower case. Each character is folded as Unicode says, as long as that
+    """EqualsIgnoringCase(name, text)\n--\n
+    The field has this text, be it in upper or lower case. Each character is folded as Unicode says, as long as that
     gives one character: "ß" equals "ẞ", and not "ss".
 
     >>> EqualsIgnoringCase("state", "open").holds("OPEN")
@@ -59,7 +59,6 @@ class EqualsIgnoringCase(Criterion):
     """
 
     __slots__ = ("_folded", "text")
-    __signature__ = LazySignature("name", "text")
     text: str
     _folded: str
 
@@ -81,7 +80,8 @@ class EqualsIgnoringCase(Criterion):
 
 
 class Suffix(Criterion):
-    """The field has a text that ends with `suffix`, a str; with `ignore_case=True`, upper and lower case are the same,
+    """Suffix(name, suffix, ignore_case=False)\n--\n
+    The field has a text that ends with `suffix`, a str; with `ignore_case=True`, upper and lower case are the same,
     as in `EqualsIgnoringCase`.
 
     >>> Suffix("file", ".png").holds("a.png"), Suffix("file", ".png", ignore_case=True).holds("A.PNG")
@@ -89,7 +89,6 @@ class Suffix(Criterion):
     """
 
     __slots__ = ("_end", "_span", "ignore_case", "suffix")
-    __signature__ = LazySignature("name", "suffix", ignore_case=False)
     suffix: str
     ignore_case: bool
     _end: str
@@ -116,7 +115,8 @@ class Suffix(Criterion):
 
 
 class Wildcard(Criterion):
-    """The field has a text that matches `pattern`, in which each `*` stands for any characters, or none. A backslash
+    """Wildcard(name, pattern)\n--\n
+    The field has a text that matches `pattern`, in which each `*` stands for any characters, or none. A backslash
     before `*` or another backslash takes its meaning away.
 
     Raises:
@@ -127,7 +127,6 @@ class Wildcard(Criterion):
     """
 
     __slots__ = ("_leads", "parts", "pattern")
-    __signature__ = LazySignature("name", "pattern")
     pattern: str
     parts: tuple[str, ...]
     _leads: tuple[tuple[Criterion, ...], ...]
@@ -233,7 +232,8 @@ def pieces_of(text: str) -> set[str]:
 
 
 class InNetwork(Criterion):
-    """The field has a text that is an IP address in `network`, which `10.0.0.0/8` or `2001:db8::/32` write; of version
+    """InNetwork(name, network)\n--\n
+    The field has a text that is an IP address in `network`, which `10.0.0.0/8` or `2001:db8::/32` write; of version
     4 or 6 as the network is.
 
     Raises:
@@ -244,7 +244,6 @@ class InNetwork(Criterion):
     """
 
     __slots__ = ("_span", "network")
-    __signature__ = LazySignature("name", "network")
     network: str
     _span: Any
 

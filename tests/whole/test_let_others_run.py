@@ -15,9 +15,9 @@ from itertools import count, repeat
 from typing import Any
 
 import pytest
+from ctrie._pickled import SIZE, InParts, Joined, parts_of
 
 from ctrie import Ctrie, _nodes
-from ctrie._pickled import SIZE, InParts, Joined, parts_of
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 from subtrie.fields import Equals, FieldMatcher, Not, RoutingMatcher
 

@@ -33,7 +33,7 @@ if not cython.compiled:
     from subtrie._trie.match.trail import group_text_of, text_of, topic_of
     from subtrie._trie.subscribers import Entry, Sole, entry_alone, living, new_entry
 
-from ctrie._signatures import SUBSCRIPTED, LazySignature
+from ctrie._views import SUBSCRIPTED
 from subtrie._trie.groups import everybody, sets_of
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.wildcards import stood_for
@@ -98,7 +98,8 @@ class Told:
 
 
 class Subscription(Told):
-    """That `subscriber` is on `filter`, with `options`, a read-only mapping.
+    """Subscription(filter, subscriber, options={})\n--\n
+    That `subscriber` is on `filter`, with `options`, a read-only mapping.
 
     Stands for the tuple of these three: it can be unpacked, indexed and sorted, and equals that tuple.
 
@@ -108,7 +109,6 @@ class Subscription(Told):
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("filter", "subscriber", options=NO_OPTIONS)
 
     def __init__(self, filter: str, subscriber: Any, options: Mapping[str, Any] = NO_OPTIONS) -> None:
         if not isinstance(filter, str):
@@ -153,7 +153,8 @@ class Subscription(Told):
 
 
 class Delivery(Told):
-    """That `subscriber` gets a message by its subscription to `filter`, which has `options`, a read-only mapping.
+    """Delivery(filter, subscriber, options={}, group=None, words=())\n--\n
+    That `subscriber` gets a message by its subscription to `filter`, which has `options`, a read-only mapping.
 
     `group` is the name of the group whose turn the subscriber takes, None if it is subscribed for itself. `words` is
     what the wildcards of the filter stood for in the topic. Two deliveries are equal if filter, subscriber, options and
@@ -164,7 +165,6 @@ class Delivery(Told):
     """
 
     __slots__ = ()
-    __signature__ = LazySignature("filter", "subscriber", options=NO_OPTIONS, group=None, words=())
 
     def __init__(
         self,
