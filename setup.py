@@ -92,7 +92,6 @@ if platform.machine() in ("x86_64", "AMD64"):
 
 # The other modules check arguments, hand on, or are asked seldom. For size, they are a third smaller and sooner built.
 _SMALL = (
-    "ctrie._combining",
     "ctrie._set",
     "subtrie._trie.changeable",
     "subtrie._trie.duties",

@@ -54,10 +54,6 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
 cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
 @cython.locals(left=Py_ssize_t, i=Py_ssize_t, pos=Py_ssize_t, main=Borrowed, child=Borrowed)
 cdef void warm_walk(tuple here, list stack) noexcept
-@cython.locals(bitmap=uint64_t, left=uint64_t, child=Borrowed)
-cdef void warm_branches(Borrowed node, uint64_t flags) noexcept
-@cython.locals(bitmap=uint64_t, child=Borrowed, main=Borrowed, i=Py_ssize_t)
-cdef void warm_ahead(Borrowed node, uint64_t flag) noexcept
 
 
 cdef inline bint same_without_python(Borrowed stored, object key, object equal) noexcept:

@@ -192,39 +192,6 @@ def warm_walk(here: tuple[Any, ...], stack: list[Any]) -> None:
     unpin()
 
 
-def warm_branches(node: Any, flags: int) -> None:
-    """Prefetch what is read below the branches that a borrowed C-node has for these flags: of a pair its key, of an
-    I-node its main node. Any other node is passed over."""
-    if not is_exactly(node, CNode):
-        return
-    bitmap = bitmap_of(node)
-    left = flags & bitmap
-    pin()
-    while left:
-        child = child_at(node, popcount(bitmap & (left & ~left + 1) - 1))
-        prefetch_node(key_of(child) if is_exactly(child, Pair) else peek(child))
-        left &= left - 1
-    unpin()
-
-
-def warm_ahead(node: Any, flag: int) -> None:
-    """Prefetch the branches of the next C-node below the branch that a borrowed C-node has for this flag."""
-    if not is_exactly(node, CNode):
-        return
-    bitmap = bitmap_of(node)
-    if not bitmap & flag:
-        return
-    child = child_at(node, popcount(bitmap & flag - 1))
-    if not is_exactly(child, INode):
-        return
-    pin()
-    main = peek(child)
-    if is_exactly(main, CNode):
-        for i in range(popcount(bitmap_of(main))):
-            prefetch_node(child_at(main, i))
-    unpin()
-
-
 def warm(trie: Rooted, hashes: Any, count: int) -> None:
     """Prefetch into the processor's caches what `find_value` will read, for up to GROUP hashes.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableSet, Set
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, Self
 
@@ -10,11 +11,9 @@ import cython
 
 if not cython.compiled:
     from ctrie._changeable import REMOVE
-    from ctrie._combining import BOTH, BOTH_AS_THEIRS, MINE, THEIRS, combined, has_any
     from ctrie._ctrie import Ctrie, compares_as
     from ctrie._descent import NoValue, is_there
-    from ctrie._nodes import Root, empty_root, fork_root, freeze_root
-    from ctrie._tally import begin_change, end_change, end_in_doubt, read, taken_over
+    from ctrie._nodes import empty_root
 
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import SUBSCRIPTED, set_repr
@@ -27,43 +26,11 @@ def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
 
 
-def _is_walked_with(mine: CtrieSet, theirs: Any) -> bool:
-    """Return whether both are tries of the same order, which no subclass shows as something else."""
-    return (
-        isinstance(theirs, CtrieSet)
-        and _shows_its_trie(mine)
-        and _shows_its_trie(theirs)
-        and compares_as(mine._members, theirs._members)
-    )
-
-
-def _shows_its_trie(members: Any) -> bool:
-    kind = type(members)
-    return kind.__iter__ is CtrieSet.__iter__ and kind.__contains__ is OneByOne.__contains__
-
-
-def _keys_of(mine: CtrieSet, theirs: Iterable[Any]) -> Ctrie:
-    """Return the members of `theirs` as a trie of the same order as `mine`."""
-    if _is_walked_with(mine, theirs):
-        return theirs._members  # type: ignore[attr-defined, no-any-return]
-    keys: Ctrie = cython.cast(Ctrie, mine._members)._with_root(empty_root())
-    keys._add_keys(theirs)
-    return keys
-
-
 if not cython.compiled:  # borrowed; the compiled one (_set.pxd) counts no reference
     members_of = attrgetter("_members")
 
 # The members of a set between __new__ and __init__. They are read-only, so nothing can be stored in them and lost.
 _UNMADE: Ctrie = Ctrie.__new__(Ctrie)
-
-
-def _counted_root(members: Ctrie) -> tuple[Root, int]:
-    """Return a read-only root of one instant, and how many members it has; -1 if that is not known."""
-    before = read(members._tally)
-    root = freeze_root(members._root)
-    there = read(taken_over(members._tally, before))
-    return root, -1 if there.doubts else there.items
 
 
 class OneByOne:
@@ -115,7 +82,8 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     `CtrieSet(iterable=(), /, *, hash=None, equal=None)` is a `MutableSet`. `add`, `discard`, `remove` and `in` are
     linearizable and lock-free, O(log n) with base 64; an operation on the whole set sees one instant. The set operators
-    return a new CtrieSet with the same `hash` and `equal`.
+    make a new CtrieSet with the same `hash` and `equal`, of one instant of this set and, if that is one, of the other
+    CtrieSet. O(n). Those in place make a separate atomic change for each member.
 
     >>> s = CtrieSet("abc")
     >>> before = s.readonly_snapshot()
@@ -156,36 +124,12 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         """Build the results of the operators of collections.abc, with this set's hash and equality."""
         made = cython.cast(Ctrie, self._members)._with_root(empty_root())
         made._add_keys(iterable)
-        return self._of(made)
-
-    def _operated(self, kept: int, other: Any) -> CtrieSet:
-        return self._combined(kept, other) if isinstance(other, Iterable) else NotImplemented
-
-    def _combined(self, kept: int, *others: Iterable[Any]) -> CtrieSet:
-        """Return what is kept of this set and another one (see `combined`), of that and the next one, and so on."""
-        members = cython.cast(Ctrie, self._members)
-        root, number = _counted_root(members)
-        for other in others:
-            theirs, more = _counted_root(_keys_of(self, other))
-            root, common = combined(root, theirs, members._equal, kept)
-            if min(number, more, common) < 0:
-                number = -1
-                continue
-            number = number - common if kept & MINE else 0
-            number += more - common if kept & THEIRS else 0
-            number += common if kept & (BOTH | BOTH_AS_THEIRS) else 0
-        made = members._with_root(fork_root(root))
-        begin_change(made._tally)
-        if number < 0:
-            end_in_doubt(made._tally)
-        else:
-            end_change(made._tally, number, 0)
         return self._with_members(made)
 
-    def _has_any(self, kept: int, other: Any) -> bool:
-        """Return whether anything is kept of this set and one that is walked with it."""
-        mine, theirs = cython.cast(Ctrie, self._members), cython.cast(Ctrie, other._members)
-        return has_any(freeze_root(mine._root), freeze_root(theirs._root), mine._equal, kept)
+    def _as_mine(self, other: Iterable[Any]) -> CtrieSet:
+        """Return the members of `other`, of one instant, as a set that hashes and compares as this one."""
+        alike = isinstance(other, CtrieSet) and compares_as(self._members, other._members)
+        return other.readonly_snapshot() if alike else self._from_iterable(other)  # type: ignore[attr-defined, no-any-return]
 
     def remove(self, value: Any) -> None:
         """Remove `value`. If several threads remove it, one succeeds.
@@ -243,56 +187,49 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Set):
             return NotImplemented
-        if _is_walked_with(self, other):
-            return not self._has_any(MINE | THEIRS, other)
         mine, theirs = _at_rest(self, other)
         return len(mine) == len(theirs) and all(member in theirs for member in mine)
 
     def __le__(self, other: Any) -> bool:
-        if _is_walked_with(self, other):
-            return not self._has_any(MINE, other)
         return MutableSet.__le__(*_at_rest(self, other))
 
     def __lt__(self, other: Any) -> bool:
-        mine, theirs = _at_rest(self, other)
-        if _is_walked_with(self, other):
-            return not mine._has_any(MINE, theirs) and mine._has_any(THEIRS, theirs)
-        return MutableSet.__lt__(mine, theirs)
+        return MutableSet.__lt__(*_at_rest(self, other))
 
     def __ge__(self, other: Any) -> bool:
-        if _is_walked_with(self, other):
-            return not self._has_any(THEIRS, other)
         return MutableSet.__ge__(*_at_rest(self, other))
 
     def __gt__(self, other: Any) -> bool:
-        mine, theirs = _at_rest(self, other)
-        if _is_walked_with(self, other):
-            return not mine._has_any(THEIRS, theirs) and mine._has_any(MINE, theirs)
-        return MutableSet.__gt__(mine, theirs)
+        return MutableSet.__gt__(*_at_rest(self, other))
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
-        """Return whether no member of `other` is in the set, as of one instant. O(len(other)), or less if `other` is a
-        CtrieSet: see `diff`."""
-        if _is_walked_with(self, other):
-            return not self._has_any(BOTH, other)
+        """Return whether no member of `other` is in the set, as of one instant. O(len(other))."""
         return MutableSet.isdisjoint(*_at_rest(self, other))
 
     def __and__(self, other: Iterable[Any]) -> CtrieSet:
-        if type(self).__contains__ is not OneByOne.__contains__:
-            return MutableSet.__and__(*_at_rest(self, other))  # type: ignore[return-value]
-        return self._operated(BOTH_AS_THEIRS, other)
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        mine = self.readonly_snapshot()
+        return self._from_iterable(member for member in other if member in mine)
 
     def __or__(self, other: Iterable[Any]) -> CtrieSet:
-        return self._operated(MINE | BOTH | THEIRS, other)
-
-    def __xor__(self, other: Iterable[Any]) -> CtrieSet:
-        return self._operated(MINE | THEIRS, other)
+        return self._from_iterable(chain(self, other)) if isinstance(other, Iterable) else NotImplemented
 
     def __sub__(self, other: Iterable[Any]) -> CtrieSet:
-        return self._operated(MINE, other)
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        theirs = self._as_mine(other)
+        return self._from_iterable(member for member in self if member not in theirs)
 
     def __rsub__(self, other: Iterable[Any]) -> CtrieSet:
-        return self._operated(THEIRS, other)
+        return self._as_mine(other) - self if isinstance(other, Iterable) else NotImplemented
+
+    def __xor__(self, other: Iterable[Any]) -> CtrieSet:
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        theirs = self._as_mine(other)
+        mine = self.readonly_snapshot()
+        return (mine - theirs) | (theirs - mine)
 
     __rand__ = __and__
     __ror__ = __or__
@@ -323,19 +260,23 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
 
     def union(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members of this one and of all others."""
-        return self._combined(MINE | BOTH | THEIRS, *others)
+        return self._from_iterable(chain(self, *others))
 
     def intersection(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members that all others have, too."""
-        return self._combined(BOTH, *others)
+        made = self.snapshot()
+        made.intersection_update(*others)
+        return made
 
     def difference(self, *others: Iterable[Any]) -> CtrieSet:
         """Return a set with the members that no other has."""
-        return self._combined(MINE, *others)
+        made = self.snapshot()
+        made.difference_update(*others)
+        return made
 
     def symmetric_difference(self, other: Iterable[Any]) -> CtrieSet:
         """Return a set with the members that only one of the two has."""
-        return self._combined(MINE | THEIRS, other)
+        return self ^ other
 
     def update(self, *others: Iterable[Any]) -> None:
         """Add the members of all others, each by a separate atomic change."""

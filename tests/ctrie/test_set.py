@@ -150,34 +150,6 @@ class TestAlgebra:
         assert words == {"pear"}
 
 
-class TestLengths:
-    """What operators make knows its length at once, unless the operands share branches: then it is counted once."""
-
-    @given(st.sets(st.integers(0, 400)), st.sets(st.integers(0, 400)), st.booleans())
-    def test_of_sets_made_apart(self, mine: set[int], theirs: set[int], collide: bool) -> None:
-        settings: dict[str, Any] = {"hash": lambda number: number % 7} if collide else {}
-        one, other = CtrieSet(mine, **settings), CtrieSet(theirs, **settings)
-        for operated in OPERATORS[:4]:
-            made = operated(one, other)
-            assert operator.length_hint(iter(made), -1) == len(operated(mine, theirs))
-            made.check()
-        one.add(-1)
-        made = one.union(other, [-2, -3], CtrieSet([-4]))
-        assert operator.length_hint(iter(made), -1) == len({*mine, *theirs, -1, -2, -3, -4})
-        made.check()
-
-    @given(st.sets(st.integers(0, 400)), st.sets(st.integers(0, 400)))
-    def test_of_forks(self, kept: set[int], more: set[int]) -> None:
-        one = CtrieSet(kept)
-        other = one.snapshot()
-        other.update(more)
-        for operated in OPERATORS[:4]:
-            made = operated(other, one)
-            assert operator.length_hint(iter(made), -1) in (-1, len(operated(kept | more, kept)))
-            assert len(made) == len(operated(kept | more, kept))
-            made.check()
-
-
 class TestInstants:
     def test_snapshots_are_apart(self) -> None:
         members: Any = CtrieSet("ab")

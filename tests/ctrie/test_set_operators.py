@@ -1,4 +1,4 @@
-"""Two sets walked at once (`ctrie/_combining.py`): operators and comparisons, compared with those of `set`."""
+"""Operators and comparisons of two sets, compared with those of `set`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def compare(one: CtrieSet, one_model: set[Any], other: CtrieSet, other_model: se
         assert len(made) == made.approximate_len() == len(expected)
         assert set(made) == expected
         made.check()
-        made.add(-1)  # it shares nodes with both, and changes alone
+        made.add(-1)  # it changes alone
         for number in expected:
             assert made.discard(number)
         assert set(made) == {-1}
@@ -107,7 +107,7 @@ def test_which_of_two_equal_objects_is_kept() -> None:
 
 
 def test_of_other_orders() -> None:
-    """Sets that hash or compare in ways of their own are not walked beside others; the left one's way counts."""
+    """Where sets hash or compare in ways of their own, the left one's way counts."""
     long = CtrieSet(["a", "bb", "cc"], hash=len, equal=lambda x, y: len(x) == len(y))
     plain = CtrieSet(["xx", "yyy"])
     assert sorted(map(len, long)) == [1, 2]
@@ -145,26 +145,6 @@ def test_a_comparison_that_raises_changes_nothing() -> None:
         with pytest.raises(RuntimeError, match="not compared"):
             operate(one, other)
     assert len(one) == len(other) == 200
-
-
-def test_shared_branches_are_not_compared() -> None:
-    compared = 0
-
-    def counting(one: object, other: object) -> bool:
-        nonlocal compared
-        compared += 1
-        return one == other
-
-    one = CtrieSet(map(str, range(5_000)), hash=hash, equal=counting)
-    fork = one.snapshot()
-    fork.add("new")
-    compared = 0
-    assert len(one | fork) == 5_001
-    assert list(fork - one) == ["new"]
-    assert list(one ^ fork) == ["new"]
-    assert one < fork
-    assert one != fork
-    assert compared < 200
 
 
 def test_while_other_threads_change_both() -> None:
