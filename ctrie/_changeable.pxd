@@ -11,12 +11,8 @@ from ctrie._nodes cimport (
     Edit, Pair, Root, Rooted, SNode, clear_root, empty_root, first_snode, freeze_root, is_empty, mix, new_pair, root_of,
 )
 from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt
-cdef extern from "watch.h":
-    bint is_watching "ctrie_is_watching" ()
-    void watch_more "ctrie_watch" (int more)
 
-
-cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME
+cdef int PUT, PUT_IF_ABSENT, REPLACE, REPLACE_SAME, REMOVE, REMOVE_SAME, MOST_ATTEMPTS
 cdef object _ABSENT, _MASK64
 cdef Root _UNMADE
 
@@ -58,7 +54,6 @@ cdef class ChangeableMap(Rooted):
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
     @cython.locals(edit=MapEdit, found=SNode, more=int, in_doubt=bint)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
-    cdef object _watch_on(self, object watch, str operation, object key, uint64_t hash)
     @cython.locals(edit=MapEdit)
     cdef MapEdit _map_edit(self, int mode, object key, uint64_t hash, object value, SNode expected)
     @cython.locals(hash=uint64_t, sn=SNode)
@@ -68,5 +63,4 @@ cdef class ChangeableMap(Rooted):
     cdef object _take_back(self, Root making, int mode, object key, uint64_t hash, SNode announced)
 
 
-cdef bint _has_changed(int mode, SNode found, SNode expected) noexcept
 cdef int _more(int mode, SNode found, SNode expected) noexcept

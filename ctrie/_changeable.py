@@ -44,14 +44,6 @@ if not cython.compiled:
     from ctrie._tally import Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt
 
 from ctrie._nodes import NODES
-from ctrie._own_changes import Watch, note_change
-
-if not cython.compiled:  # the compiled body (c/watch.h) reads a thread-local number
-    from ctrie._own_changes import is_watching
-
-    def watch_more(count: int) -> None:
-        """Add to the number of operations that watch the present thread. Only the compiled twin needs the number."""
-
 
 PUT = 0
 PUT_IF_ABSENT = 1
@@ -63,6 +55,7 @@ REMOVE_SAME = 5
 _ABSENT: Any = NoDefault()
 _AT_ONCE = (dict, list, tuple)  # `update` reads these without running users' code, which could read the trie meanwhile
 _MASK64 = 0xFFFFFFFFFFFFFFFF
+MOST_ATTEMPTS = 10_000  # of an operation that calls users' code: that may change the key itself, each time
 
 # The root of a Ctrie between __new__ and __init__. It is read-only, so nothing can be stored in it and lost.
 _UNMADE: Root = freeze_root(empty_root())
@@ -143,13 +136,11 @@ class ChangeableMap(Rooted):
         again if another thread was faster, so it should have no side effects. An exception from `fn` reaches the
         caller, and nothing is changed.
 
-        Lock-free: a call starts again only if `key` has changed meanwhile, so another change has succeeded. Do not let
-        `fn` wait for another thread that changes `key`: that is not detected.
+        Lock-free: an attempt fails only if `key` has changed meanwhile, so another change has succeeded.
 
         Raises:
-            RuntimeError: After ten rounds, for two kinds of `fn` that could make calls repeat for ever. One changes
-                `key` itself in every round. The other kind is a circle: the `fn` of each thread changes the key of the
-                next thread's call in every round; then one of these calls raises, and the others continue.
+            RuntimeError: Each of 10,000 attempts has failed: `fn` itself changes `key`, or other threads do, and are
+                faster each time. Nothing is changed then.
 
         >>> from ctrie import Ctrie
         >>> m = Ctrie()
@@ -162,31 +153,15 @@ class ChangeableMap(Rooted):
         if not callable(fn):
             raise TypeError(f"compute() takes a function of the present value, not {type(fn).__name__}")
         hash = self._hash_of(key)
-        watch = None
-        # Progress: a round that does not return found that another thread has changed this key, or that users' code in
-        # this thread has. The watch limits the number of the latter.
-        try:
-            while True:
-                if watch is not None:
-                    watch_more(1)
-                try:
-                    if watch is not None:
-                        watch.begin()
-                    sn = find(self, key, hash, self._equal)
-                    value = fn(default if sn is None else sn.value)
-                    if value is absent:
-                        if sn is None or self._edit_hashed(REMOVE_SAME, key, hash, None, sn) is sn:
-                            return value
-                    elif self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
-                        return value
-                finally:
-                    if watch is not None:
-                        watch_more(-1)
-                        watch.end()
-                watch = self._watch_on(watch, "compute", key, hash)
-        finally:
-            if watch is not None:
-                watch.forget()
+        for _ in range(MOST_ATTEMPTS):
+            sn = find(self, key, hash, self._equal)
+            value = fn(default if sn is None else sn.value)
+            if value is absent:
+                if sn is None or self._edit_hashed(REMOVE_SAME, key, hash, None, sn) is sn:
+                    return value
+            elif self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:
+                return value
+        raise _overtaken("compute", key)
 
     def get_or_create(self, key: Any, factory: Callable[[], Any]) -> Any:
         """Return the value of `key`, calling `factory()` to make it if there is none; at most once per key.
@@ -355,16 +330,12 @@ class ChangeableMap(Rooted):
         hash = self._hash_of(key)
         if put_quickly(self, key, hash, self._equal, value, False) == UNDONE:
             self._edit_hashed(PUT, key, hash, value, None)
-        elif is_watching():
-            note_change(self, key, hash)
 
     def _put_if_absent(self, key: Any, value: Any, default: Any) -> Any:
         self._writable()
         hash = self._hash_of(key)
         outcome = put_quickly(self, key, hash, self._equal, value, True)
         if outcome == ADDED:
-            if is_watching():
-                note_change(self, key, hash)
             return default
         if outcome == THERE:
             present = find_value(self, key, hash, self._equal, NoValue)
@@ -389,8 +360,6 @@ class ChangeableMap(Rooted):
                 end_in_doubt(self._tally)
             else:
                 end_change(self._tally, more, 0)
-        if is_watching() and _has_changed(mode, found, expected):
-            note_change(self, key, hash)
         return found
 
     def _map_edit(self, mode: int, key: Any, hash: int, value: Any, expected: SNode | None) -> MapEdit:
@@ -406,35 +375,14 @@ class ChangeableMap(Rooted):
     def _edit_if(self, mode: int, key: Any, old: Any, new: Any) -> bool:
         self._writable()
         hash = self._hash_of(key)
-        watch = None
         # Progress: as in `compute`.
-        try:
-            while True:
-                if watch is not None:
-                    watch_more(1)
-                try:
-                    if watch is not None:
-                        watch.begin()
-                    sn = find(self, key, hash, self._equal)
-                    if sn is None or not (sn.value is old or sn.value == old):
-                        return False
-                    if self._edit_hashed(mode, key, hash, new, sn) is sn:
-                        return True
-                finally:
-                    if watch is not None:
-                        watch_more(-1)
-                        watch.end()
-                watch = self._watch_on(watch, "replace_if" if mode == REPLACE_SAME else "remove_if", key, hash)
-        finally:
-            if watch is not None:
-                watch.forget()
-
-    def _watch_on(self, watch: Any, operation: str, key: Any, hash: int) -> Any:
-        """Return the watch for the next round, after a round that failed."""
-        if watch is None:
-            return Watch(self, hash)
-        watch.end_round(operation, key, self._equal)
-        return watch
+        for _ in range(MOST_ATTEMPTS):
+            sn = find(self, key, hash, self._equal)
+            if sn is None or not (sn.value is old or sn.value == old):
+                return False
+            if self._edit_hashed(mode, key, hash, new, sn) is sn:
+                return True
+        raise _overtaken("replace_if" if mode == REPLACE_SAME else "remove_if", key)
 
     def _creations_root(self) -> Root:
         root = load(self._creations)
@@ -452,13 +400,11 @@ class ChangeableMap(Rooted):
         edit_trie(making, edit)
 
 
-def _has_changed(mode: int, found: SNode | None, expected: SNode | None) -> bool:
-    """Tell whether an edit that found `found` has changed anything."""
-    if mode == PUT:
-        return True
-    if mode == PUT_IF_ABSENT:
-        return found is None
-    return found is not None and (mode in (REPLACE, REMOVE) or found is expected)
+def _overtaken(operation: str, key: Any) -> RuntimeError:
+    return RuntimeError(
+        f"{operation}: {key!r} has changed during each of {MOST_ATTEMPTS:,} attempts, by what they called or by other "
+        "threads, which were faster each time"
+    )
 
 
 def _more(mode: int, found: SNode | None, expected: SNode | None) -> int:

@@ -197,8 +197,7 @@ class Ctrie(ChangeableMap):
         was. O(log n), lock-free.
 
         Raises:
-            RuntimeError: As in `compute`: the value's `__eq__` changes `key` at every attempt, or the keys of other
-                threads' operations that change `key` in turn.
+            RuntimeError: As in `compute`: the value's `__eq__` changes `key` at every attempt, or other threads do.
 
         >>> m = Ctrie({"a": 1})
         >>> m.replace_if("a", 2, 3), m.replace_if("a", 1, 3), m["a"]

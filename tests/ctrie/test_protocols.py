@@ -7,10 +7,8 @@ some implementation has broken, with that fault restored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -215,17 +213,6 @@ def test_without_contention_nothing_is_tried_twice(
     trie.check()
 
 
-@contextmanager
-def as_another_thread(twin: Twin) -> Iterator[None]:
-    """A change made inside does not count as a callback's change of its own key."""
-    own_changes: Any = twin.modules["ctrie._own_changes"]
-    kept, own_changes.threading = own_changes.threading, SimpleNamespace(get_ident=lambda: -1)
-    try:
-        yield
-    finally:
-        own_changes.threading = kept
-
-
 @pytest.mark.parametrize(
     "operation",
     [
@@ -242,8 +229,7 @@ def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any],
 
     def write(access: int) -> None:
         if access < 12_000:  # more restarts than the interpreter allows nested calls
-            with as_another_thread(twin):
-                trie[A] = access
+            trie[A] = access
 
     twin.interfere(lambda: operation(trie), write)
     trie.check()

@@ -463,18 +463,6 @@ class TestTokens:
         assert dict(told.legend)["C1"] == "CNode []"
 
 
-def test_operations_that_repeat_are_watched_for_each_thread() -> None:
-    """Of one execution they know nothing of another one, which may have ended in the middle of a call."""
-    twin = load_copy()
-    own = vars(twin.modules["ctrie._own_changes"])
-    call = ("compute", ("a", 1001))
-    scenario = Scenario("map", "one key", ((call,) * 3,) * 2)
-    for finding in islice(sampled(TrieExperiment(twin, scenario), Random(SEED)), 1500):
-        assert finding is None
-        for watch in own["_innermost"].values():
-            assert len(list(islice(watch.and_above(), 3))) == 1
-
-
 class TestCommand:
     @staticmethod
     def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -204,7 +204,7 @@ class _PythonSide:
             native.go_on(me, made)
 
 
-_MODULES: Final = ("ctrie", "subtrie", "subtrie.fields", "ctrie._nodes", "ctrie._own_changes", "subtrie._trie.draws")
+_MODULES: Final = ("ctrie", "subtrie", "subtrie.fields", "ctrie._nodes", "subtrie._trie.draws")
 
 
 class CompiledCopy(TrieCopy):

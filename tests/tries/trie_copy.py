@@ -53,13 +53,10 @@ class TrieCopy:
         self.modules, self.seam = modules, seam
         self.nodes: Any = modules["ctrie._nodes"]
         self.machine = Machine(seam, coroutines)
-        self._watches: dict[int, Any] = vars(modules["ctrie._own_changes"])["_innermost"]
         self._seed: Any = vars(modules["subtrie._trie.draws"])["seed"]
 
     def begin(self) -> None:
-        """An execution begins. Forget the operations that an earlier one left in the middle of a round. Schedules are
-        repeated, so what is drawn by lot must be, too."""
-        self._watches.clear()
+        """An execution begins. Schedules are repeated, so what is drawn by lot must be, too."""
         self._seed(0)
 
     def make(self, target: str, start: Start) -> Any:
@@ -128,7 +125,7 @@ def explore_waits(modules: Mapping[str, ModuleType], seam: Any) -> None:
     """Let the code that waits by design, or asks which thread it runs in, ask the scheduler on `seam`."""
     explored = threading_module(seam)
     vars(modules["ctrie._tally"])["TELLS"] = False
-    for name in ("ctrie._creation", "ctrie._own_changes", "ctrie._thread_owner"):
+    for name in ("ctrie._creation", "ctrie._thread_owner"):
         vars(modules[name])["threading"] = explored
 
 
