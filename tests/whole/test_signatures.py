@@ -61,6 +61,7 @@ def parameters(thing: Any) -> list[str]:
     """Kinds, names and defaults, without types, and without `self` and `cls`. A compiled class tells of a default that
     is no literal only that there is one."""
     shown = [each.replace(annotation=each.empty) for each in signature(thing).parameters.values()]
+    shown = [each for each in shown if each.name not in ("_", "__")]  # of a `__new__`
     if inspect.isclass(thing):
         shown = [each if each.default is each.empty else each.replace(default=...) for each in shown]
     named = [f"{each.kind.description} {each}" for each in shown]
