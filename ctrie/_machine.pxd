@@ -43,11 +43,10 @@ cdef extern from "methods.h":
 
 cdef extern from "signals.h":
     int check_signals() except -1
-    void let_others_run() noexcept  # the same without signals: for what must not raise
 
 cdef enum:
     EVERY = 128
 
 cdef extern from "release.h":
-    void release(list dropped, tuple kinds)
-    void release_items(list items)
+    int release(list dropped, tuple kinds) except -1
+    int release_items(list items) except -1

@@ -103,13 +103,13 @@ EVERY = 128  # items between two checks, where one item takes less than some mic
 
 def check_signals() -> None:
     """Run the handlers of the signals that have arrived, and let other threads run. Raises what the handlers raise:
-    KeyboardInterrupt after Ctrl-C."""
+    KeyboardInterrupt after Ctrl-C. (With a GIL, the compiled body calls this one: the interpreter does both then.)"""
 
 
 def release(dropped: list[Any], kinds: tuple[type[Any], ...]) -> None:
     """Drop the nodes in `dropped`, and what only they lead to, as far as it is of one of these types, piece by piece:
     other threads run meanwhile. The list has the only references. Whatever it still holds afterwards is dropped with
-    it."""
+    it. Raises as `check_signals`."""
 
 
 def release_items(items: list[Any]) -> None:

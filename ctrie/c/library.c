@@ -5,9 +5,6 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include "signals.h"
-
-_Thread_local int64_t signals_began, signals_before;
 
 #define MODULE(name, definition) PyObject *definition(void);
 #include "modules.h" /* setup.py writes it */

@@ -16,11 +16,11 @@
 
 #include "signals.h"
 
-enum { RELEASED_AT_ONCE = 64 };     /* nodes, or items, between two looks at the clock */
+enum { RELEASED_AT_ONCE = 64 };     /* nodes, or items, between two checks */
 
 #if defined(Py_GIL_DISABLED) || defined(CTRIE_EXPLORED)
-static inline void release(PyObject *dropped, PyObject *kinds) { (void)dropped, (void)kinds; }
-static inline void release_items(PyObject *list) { (void)list; }
+static inline int release(PyObject *dropped, PyObject *kinds) { return (void)dropped, (void)kinds, 0; }
+static inline int release_items(PyObject *list) { return (void)list, 0; }
 #else
 
 typedef struct {
@@ -41,9 +41,9 @@ static int release_later(PyObject *child, void *walk)
     return 0;
 }
 
-/* Drop the nodes in a list, and what only they lead to, as far as it is of the types in `kinds`. It raises nothing, and
- * may leave some in the list, whose end drops them. Any finalizer may run, so no exception is set, and nothing pinned. */
-static inline void release(PyObject *dropped, PyObject *kinds)
+/* Drop the nodes in a list, and what only they lead to, as far as it is of the types in `kinds`. It may leave some in the
+ * list, whose end drops them, and raises only what handlers of signals raise. Any finalizer may run, so nothing is pinned. */
+static inline int release(PyObject *dropped, PyObject *kinds)
 {
     release_walk walk = {dropped, kinds};
     Py_ssize_t left;
@@ -52,31 +52,35 @@ static inline void release(PyObject *dropped, PyObject *kinds)
         if (PyList_SetSlice(dropped, left - 1, left, NULL) != 0) {
             PyErr_Clear();      /* no memory for a shorter list: the caller frees it with all that is left */
             Py_DECREF(node);
-            return;
+            return 0;
         }
         traverseproc traverse = Py_TYPE(node)->tp_traverse;
         if (Py_REFCNT(node) == 1 && traverse != NULL && traverse(node, release_later, &walk) != 0) {
             PyErr_Clear();      /* no memory: the rest of its children is freed with it */
         }
         Py_DECREF(node);
-        if (count % RELEASED_AT_ONCE == 0) {
-            let_others_run();
+        if (count % RELEASED_AT_ONCE == 0 && check_signals() < 0) {
+            return -1;
         }
     }
+    return 0;
 }
 
-/* Drop the items of a list, from its end. It raises nothing, and may leave some. */
-static inline void release_items(PyObject *list)
+/* Drop the items of a list, from its end; in all else as `release`. */
+static inline int release_items(PyObject *list)
 {
     Py_ssize_t left;
     while ((left = PyList_GET_SIZE(list)) > 0) {
         Py_ssize_t kept = left > RELEASED_AT_ONCE ? left - RELEASED_AT_ONCE : 0;
         if (PyList_SetSlice(list, kept, left, NULL) != 0) {
             PyErr_Clear();
-            return;
+            return 0;
         }
-        let_others_run();
+        if (check_signals() < 0) {
+            return -1;
+        }
     }
+    return 0;
 }
 #endif
 

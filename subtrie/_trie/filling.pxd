@@ -9,7 +9,7 @@ from libc.string cimport memcmp
 
 from ctrie._bulk cimport Ordered, SORT_AHEAD, SORT_LONG, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
-from ctrie._machine cimport EVERY, check_signals, check_stack, let_others_run
+from ctrie._machine cimport EVERY, check_signals, check_stack
 from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
 from subtrie._trie.branch cimport Branch, Chain, branch_of, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
@@ -158,7 +158,6 @@ cdef inline int let_go(Filling filling) except -1:
         block = filling._blocks
         filling._blocks = block.next
         PyMem_RawFree(block)
-        let_others_run()
     pairs_free(filling._ordered)
     pairs_free(filling._room)
     filling._ordered = filling._room = NULL

@@ -1,8 +1,7 @@
 """When a call that answers many messages lets signals and other threads in.
 
 To look at the clock after each answer would take a tenth of a match. So such a call looks after 16 answers, subscribers
-in them counted; after each answer, if the last ones were slow. It does not use `check_signals`: to that, a thread that
-comes rarely has done other things meanwhile.
+in them counted; after each answer, if the last ones were slow.
 
 This is the interpreted text, in which the interpreter itself lets others in between two lines. The compiled one is in
 turns.pxd.
