@@ -2,8 +2,7 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from ctrie._changeable cimport REMOVE
-from ctrie._ctrie cimport Ctrie, compares_as
+from ctrie._ctrie cimport Ctrie, REMOVE, compares_as
 from ctrie._descent cimport NoValue, is_there
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport empty_root

@@ -10,8 +10,7 @@ from typing import Any, Final, Self
 import cython
 
 if not cython.compiled:
-    from ctrie._changeable import REMOVE
-    from ctrie._ctrie import Ctrie, compares_as
+    from ctrie._ctrie import REMOVE, Ctrie, compares_as
     from ctrie._descent import NoValue, is_there
     from ctrie._nodes import empty_root
 

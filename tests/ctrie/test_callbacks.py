@@ -430,7 +430,7 @@ class TestCompute:
 
         with pytest.MonkeyPatch.context() as patched:
             if twin == "interpreted":  # in step, an attempt takes some tenths of a millisecond
-                patched.setattr("ctrie._changeable.MOST_ATTEMPTS", 100)
+                patched.setattr("ctrie._ctrie.MOST_ATTEMPTS", 100)
             run_together([partial(work, me) for me in range(threads)])
         assert told
         assert f"{operation}: " in told[0]

@@ -503,7 +503,7 @@ def shape_notices(make: Callable[..., Any]) -> None:
         Fault("an L-node takes a key twice", EDITS, "return new_lnode(replaced(ln.entries, pos, branch))", "return new_lnode((*ln.entries, branch))"),
         Fault("an L-node removes its first entry", EDITS, "removed(ln.entries, pos)", "ln.entries[1:]"),
         Fault("tombs are not cleared away", EDITS, "    edit.settled = True\n    return RESTART", "    return DONE"),
-        Fault("a trie's own equality is ignored", "ctrie._changeable", "edit.equal = self._equal", "edit.equal = None"),
+        Fault("a trie's own equality is ignored", "ctrie._ctrie", "edit.equal = self._equal", "edit.equal = None"),
     ],
     ids=lambda fault: fault.name,
 )  # fmt: skip

@@ -43,7 +43,7 @@ WITHOUT_A_MUTANT: Final = {
     # The name of a snapshot. The first reader draws it.
     "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
     # No answer shows whether a factory runs twice; tests/ctrie/test_callbacks.py counts the calls.
-    "ctrie/_changeable.py: compare_and_set(self._creations, None, empty_root())",
+    "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
     # Whether to look for a notice that there was no memory for. A look too many changes nothing, and no schedule is one
     # look short of it: memory runs out in tests/whole/test_no_memory.py.
     "subtrie/_trie/interest.py: compare_and_set(self._left, True, False)",

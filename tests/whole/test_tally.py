@@ -259,14 +259,14 @@ def test_is_right_wherever_a_change_is_interrupted(name: str) -> None:
 
 @pytest.mark.skipif(twin == "compiled", reason="in the compiled twin the two are one body")
 @pytest.mark.parametrize(
-    "module", ["ctrie._changeable", "ctrie._descent", "subtrie._trie.changeable", "subtrie._trie.topic_edits"]
+    "module", ["ctrie._ctrie", "ctrie._descent", "subtrie._trie.changeable", "subtrie._trie.topic_edits"]
 )
 def test_len_counts_what_is_committed_but_not_counted_yet(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     end, seen, late = importlib.import_module(module).end_change, [], 0
     what: Any
     calls: list[Callable[[], object]]
     match module:
-        case "ctrie._changeable":
+        case "ctrie._ctrie":
             what = Ctrie[Any, Any]({1: 2, 3: 4})
             calls = [lambda: what.pop(1), lambda: what.__delitem__(3)]
         case "ctrie._descent":

@@ -30,7 +30,6 @@ class Mutant:
 
 NODES: Final = "ctrie._nodes"
 EDITS: Final = "ctrie._edits"
-CHANGES: Final = "ctrie._changeable"
 CTRIE: Final = "ctrie._ctrie"
 DESCENT: Final = "ctrie._descent"
 BRANCH: Final = "subtrie._trie.branch"

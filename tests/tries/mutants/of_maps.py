@@ -7,7 +7,6 @@ from typing import Any, Final
 from tests.tries.mutants.mutant import (
     BRANCH,
     BULK,
-    CHANGES,
     CTRIE,
     DESCENT,
     EDITS,
@@ -311,7 +310,7 @@ MAPPING: Final = (
         "a conditional replacement is unconditional",
         "(mode == REPLACE_SAME and sn is self.expected)",
         "mode == REPLACE_SAME",
-        CHANGES,
+        CTRIE,
         shown_by=(
             "about to tomb",
             (
@@ -324,34 +323,34 @@ MAPPING: Final = (
         "a conditional removal is unconditional",
         "(mode == REMOVE_SAME and sn is self.expected)",
         "mode == REMOVE_SAME",
-        CHANGES,
+        CTRIE,
         shown_by=("one key", ((("remove_if", ("a", 10)),), (("__setitem__", ("a", 1001)),))),
     ),
     _of_map(
         "compare-and-set by equality",
         "(mode == REPLACE_SAME and sn is self.expected)",
         "(mode == REPLACE_SAME and sn.value == self.expected.value)",
-        CHANGES,
+        CTRIE,
         shown_by=("one key", ((("compute", ("a", 1)),), (("__setitem__", ("a", 10)),))),
     ),
     _of_map(
         "compute reads, then writes",
         "if self._edit_hashed(PUT_IF_ABSENT if sn is None else REPLACE_SAME, key, hash, value, sn) is sn:",
         "if self._edit_hashed(PUT, key, hash, value, None) is not self:",
-        CHANGES,
+        CTRIE,
     ),
     _of_map(
         "popitem removes whatever is there by now",
         "if self._edit_hashed(REMOVE_SAME, pair.key, pair.hash, None, pair) is pair:",
         "if self._edit_hashed(REMOVE, pair.key, pair.hash, None, None) is not None:",
-        CHANGES,
+        CTRIE,
         shown_by=("one key", ((("popitem", ()),), (("__setitem__", ("a", 1001)),))),
     ),
     _of_map(
         "get_or_create leaves others waiting",
         "                    mine.finish()\n",
         "                    pass\n",
-        CHANGES,
+        CTRIE,
         shown_by=("empty", ((("get_or_create", ("a", 1)),), (("get_or_create", ("a", 2)),))),
     ),
     _of_map(
