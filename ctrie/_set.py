@@ -128,7 +128,7 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
     def _as_mine(self, other: Iterable[Any]) -> CtrieSet:
         """Return the members of `other`, of one instant, as a set that hashes and compares as this one."""
         alike = isinstance(other, CtrieSet) and compares_as(self._members, other._members)
-        return other.readonly_snapshot() if alike else self._from_iterable(other)  # type: ignore[attr-defined, no-any-return]
+        return other.readonly_snapshot() if alike else self._from_iterable(other)  # type: ignore[attr-defined]
 
     def remove(self, value: Any) -> None:
         """Remove `value`. If several threads remove it, one succeeds.
@@ -212,7 +212,9 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return self._from_iterable(member for member in other if member in mine)
 
     def __or__(self, other: Iterable[Any]) -> CtrieSet:
-        return self._from_iterable(chain(self, other)) if isinstance(other, Iterable) else NotImplemented
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        return self._from_iterable(chain(self, other))
 
     def __sub__(self, other: Iterable[Any]) -> CtrieSet:
         if not isinstance(other, Iterable):
@@ -221,7 +223,9 @@ class CtrieSet(OneByOne, MutableSet[Any]):  # type: ignore[misc]  # its `add` an
         return self._from_iterable(member for member in self if member not in theirs)
 
     def __rsub__(self, other: Iterable[Any]) -> CtrieSet:
-        return self._as_mine(other) - self if isinstance(other, Iterable) else NotImplemented
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        return self._as_mine(other) - self
 
     def __xor__(self, other: Iterable[Any]) -> CtrieSet:
         if not isinstance(other, Iterable):
