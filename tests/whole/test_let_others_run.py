@@ -60,11 +60,11 @@ def longest_hold(call: Callable[[], Any]) -> float:
         longest, last = 0.0, time.clock_gettime(clock)
         try:
             kept = call()
-            longest = max(longest, time.clock_gettime(clock) - last)
+            held = max(longest, time.clock_gettime(clock) - last)
         finally:
             gc.enable()
     del kept
-    return longest
+    return held
 
 
 def of_fields(size: int) -> dict[str, Callable[[], Any]]:
