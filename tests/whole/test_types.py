@@ -138,6 +138,7 @@ def test_a_store_of_its_values() -> None:
     store.check()
 
 
+@pytest.mark.compiled  # interpreted, `__new__` hides it
 @pytest.mark.parametrize("kind", [SubscriptionTrie, TopicStore])
 def test_a_class_has_the_signature_that_is_declared(kind: type) -> None:
     (declared,) = [node for _, node in CLASSES if node.name == kind.__name__]
