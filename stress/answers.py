@@ -6,11 +6,13 @@ what the caller saw when the call returned. So that is copied then, without runn
 
 from __future__ import annotations
 
+import ctypes
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 
-__all__ = ["as_it_is", "attributes_of"]
+__all__ = ["as_it_is", "attributes_of", "space_of"]
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
 _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
@@ -81,11 +83,27 @@ def attributes_of(each: Any) -> Iterator[tuple[str, Any]]:
             hidden = name.startswith("__") and not name.endswith("__")
             full = f"_{base.__name__.lstrip('_')}{name}" if hidden else name
             try:
-                yield full, object.__getattribute__(each, full)
-            except AttributeError:
+                yield full, vars(base)[full].__get__(each)
+            except (AttributeError, KeyError):
                 continue
+    space = space_of(each)
+    yield from () if space is None else list(space.items())
+
+
+def space_of(each: Any) -> Any:
+    """The dictionary of an object's attributes, also if its class gives out another one; None if it has none. No
+    property of that name is called.
+    """
+    of = type(each)
+    place: Any = next((vars(base)["__dict__"] for base in of.__mro__ if "__dict__" in vars(base)), None)
     try:
-        found = list(object.__getattribute__(each, "__dict__").items())
+        if type(place) in _PLACES:
+            return place.__get__(each)
+        return None if place is None or not of.__dictoffset__ else _BEHIND(ctypes.py_object(each), None)
     except AttributeError:
-        return
-    yield from found
+        return None
+
+
+_PLACES: Final = (GetSetDescriptorType, MemberDescriptorType)
+_BEHIND: Final = ctypes.pythonapi.PyObject_GenericGetDict
+_BEHIND.restype, _BEHIND.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)

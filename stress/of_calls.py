@@ -1,5 +1,5 @@
 """Specifications made from an object itself: a state is the calls that took effect, and a call's answer is what it
-answers after them, all made by one thread. Answers are kept, so each sequence of calls is executed once.
+answers after them, one after another. Answers are kept, so each sequence of calls is executed once.
 """
 
 from __future__ import annotations

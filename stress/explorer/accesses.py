@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.call_backs import CallBacks
 from stress.explorer.kinds import PLAIN, kind_of
 from stress.explorer.library import Library
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
@@ -24,13 +23,9 @@ __all__ = ["Accesses"]
 class Accesses(Library):
     """Makes the steps of accesses. `make_twin` is as for `StandIns`."""
 
-    call_backs: CallBacks
-
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
         super().__init__(seam, make_twin)
         self._places: dict[Any, Place] = {}
-        self._quick: dict[tuple[int, str | None, bool], Place] = {}
-        """The places of what the factory made, after the first step of an execution that reads or changes them."""
         self._lasting: dict[tuple[str, str, bool], Place] = {}
         """The places of attributes of what every execution has anew, by where it lies: steps of earlier executions."""
 
@@ -38,10 +33,12 @@ class Accesses(Library):
         """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
         when it is its turn.
         """
-        before = self._seam.before
-        changes, self._calls_back = changes or self._calls_back, False
+        before, now = self._seam.before, self.now
+        changes, now.calls_back = changes or now.calls_back, False
         if before is None or not keys:
             return None
+        if now.probes:
+            self._found_by_probe()
         name: Any = keys[0] if len(keys) == 1 else Several(keys)
         if name in self._places:
             place = self._places[name]
@@ -58,7 +55,7 @@ class Accesses(Library):
     def _step_of_c(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
         """The same, of a call in C that may call back."""
         place = self._step(keys, changes, succeeds)
-        self.call_backs.add(self._me(), place, changes)
+        self.now.call_backs.add(self._me(), place, changes)
         return place
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
@@ -95,39 +92,42 @@ class Accesses(Library):
     def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
         """Make a step like one that was made before in this execution, if there was one."""
         key = (id(owner), name, changes)
-        if key not in self._quick:
+        if key not in self.now.quick:
             return False
         before = self._seam.before
         if before is not None and self.listens:
             if changes:
-                before(self._quick[key], None, "write")
+                before(self.now.quick[key], None, "write")
             else:
-                before(self._quick[key])
+                before(self.now.quick[key])
         return True
 
     def _has_lastingly(self, owner: Any, name: str, changes: bool) -> bool:
         """Make a step like one of an earlier execution, on what lies in the same place, if there was one."""
         of = id(owner)
-        if of not in self._lying or of in self.new or of in self._of_all or self.names is EVERYTHING:
+        if of not in self.now.lying or of in self.now.new or of in self._of_all or self.names is EVERYTHING:
             return False
-        lasting = (self._lying[of][1], name, changes)
+        lasting = (self.now.lying[of][1], name, changes)
         if lasting not in self._lasting:
             return False
-        self._quick[of, name, changes] = self._lasting[lasting]
+        self.now.quick[of, name, changes] = self._lasting[lasting]
         return self._has_quickly(owner, name, changes)
 
     def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
         """Later steps like this one are quick, since what the factory made lies where it does for the whole execution.
         But who exchanges dictionaries or classes of objects moves their attributes.
         """
-        if place is not None and id(owner) in self._lying and self.names is not EVERYTHING:
-            self._quick[id(owner), name, changes] = place
+        if place is not None and id(owner) in self.now.lying and self.names is not EVERYTHING:
+            self.now.quick[id(owner), name, changes] = place
             if name is not None and id(owner) not in self._of_all and kind_of(type(owner)) is PLAIN:
-                self._lasting[self._lying[id(owner)][1], name, changes] = place
+                self._lasting[self.now.lying[id(owner)][1], name, changes] = place
+
+    def _found_by_probe(self) -> None:
+        raise NotImplementedError
 
     def _is_gone(self, gone: Any) -> None:
         super()._is_gone(gone)
-        self._quick.clear()
+        self.now.quick.clear()
 
     def _counts(self) -> bool:
         """Whether a thread of the scenario runs. If another one does, its step is only counted."""

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from stress.answers import as_it_is
 from stress.explorer.clock import OneClock
+from stress.explorer.identity import By
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import WouldWait
-from stress.explorer.slots import Seam
+from stress.explorer.slots import MAIN, Seam
 from stress.history import ANSWERS, freeze
 from stress.of_calls import Calls, OfCalls
 from stress.spec import WAITS
@@ -75,13 +76,15 @@ class Alone(OfCalls):
         """
         seam, plain = self._seam, self._state
         one = _OneThread(seam) if alive is None else alive.one
-        before, clock, answer = seam.before, seam.clock, None
+        before, clock, callers, answer = seam.before, seam.clock, seam.callers, None
         seam.before, seam.scheduler, seam.clock = None, one, 0.0 if alive is None else alive.clock
-        plain.alone_begins(self._factory, {} if alive is None else alive.marks)
+        seam.callers = one.callers
+        plain.alone_begins(self._factory, {} if alive is None else alive.marks, one.locals)
         try:
             made = self._factory() if alive is None else alive.made
             kept.append(made)
             for op, args in calls if alive is None else calls[-1:]:
+                one.by = op.by if type(op) is By else MAIN
                 try:
                     answer = self._bound(made, op)(*fresh(args))
                 except ANSWERS as error:
@@ -97,7 +100,7 @@ class Alone(OfCalls):
             return WAITS, None
         finally:
             plain.alone_ends()
-            seam.before, seam.scheduler, seam.clock = before, None, clock
+            seam.before, seam.scheduler, seam.clock, seam.callers = before, None, clock, callers
 
 
 def _of_many_sizes() -> list[object]:
@@ -115,10 +118,18 @@ class _OneThread(OneClock):
         self.name = count(-1, -1).__next__
         self._waits = 0
         self.would_wait = False
+        self.by = MAIN
+        """Whose call is made."""
+        self.callers: dict[int, Any] = {}
+        self.locals: dict[int, Any] = {}
 
     def identity(self) -> int:
-        """As `Scheduler.identity`."""
-        return -1
+        """As `Scheduler.identity`: it is no thread that runs among others."""
+        return MAIN
+
+    def caller(self) -> int:
+        """As `Scheduler.caller`."""
+        return self.by
 
     def park(self, _: Any, timeout: float | None) -> bool:
         """As `Machine.park`."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from stress.explorer.containers import is_a, items_in, size_of
 from stress.explorer.held import ATOMS
 
 __all__ = ["attempt"]
@@ -20,37 +21,36 @@ def attempt(owner: Any, name: str, given: tuple[Any, ...]) -> Callable[[], bool]
     """
     if not given:
         return partial(_has_items, owner) if name in _REMOVING else None
-    if name == "pop" and isinstance(owner, (list, deque)):
+    if name == "pop" and is_a(owner, (list, deque)):
         return partial(_has_items, owner)
     if type(given[0]) not in ATOMS:
         return None
-    if isinstance(owner, (list, deque)):
-        if name == "__delitem__" and isinstance(given[0], int):
+    if is_a(owner, (list, deque)):
+        if name == "__delitem__" and is_a(given[0], int):
             return partial(_has_items, owner)
         return partial(_may_hold, owner, given[0]) if name == "remove" else None
-    if name in (_OF_DICT if isinstance(owner, dict) else _OF_SET):
+    if name in (_OF_DICT if is_a(owner, dict) else _OF_SET):
         return partial(_is_there, owner, given[0], name in _ADDING)
     return None
 
 
 def _has_items(owner: Any) -> bool:
-    return bool(next(base for base in _BASES if isinstance(owner, base)).__len__(owner))
+    return bool(size_of(owner))
 
 
 def _may_hold(owner: Any, item: Any) -> bool:
-    items = list(owner)
+    items = items_in(owner)
     return any(type(each) not in ATOMS for each in items) or item in items
 
 
 def _is_there(owner: Any, key: Any, is_added: bool) -> bool:
     """Whether a key is there, or is missing if it is to be added; also if one of the program's own could equal it."""
-    base = dict if isinstance(owner, dict) else set
+    base = dict if is_a(owner, dict) else set
     if any(type(each) not in ATOMS for each in base.__iter__(owner)):
         return True
     return bool(base.__contains__(owner, key)) is not is_added
 
 
-_BASES: Final[tuple[Any, ...]] = (list, dict, set, deque)
 _REMOVING: Final = frozenset({"pop", "popleft", "popitem", "clear"})
 _ADDING: Final = frozenset({"setdefault", "add"})
 _OF_DICT: Final = frozenset({"pop", "setdefault", "__delitem__"})

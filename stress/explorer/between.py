@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 from types import FrameType
 from typing import Any, Final
@@ -37,12 +37,15 @@ _STOPPING: Final = frozenset({
 """What a site tells the state just before its instruction."""
 
 
-def missed_between(experiment: Experiment, state: Any, random: Random) -> str:
-    """Where a step was missed, as far as these schedules show it; empty if they show nothing."""
+def missed_between(experiment: Experiment, state: Any, random: Random, seconds: float | None = None) -> str:
+    """Where a step was missed, as far as these schedules show it; empty if they show nothing. `seconds`: how long it
+    may take; None: as long as it needs for the least number of executions.
+    """
     machine = experiment.machine
     stopping = _Stopping(random)
     sites.use(_Stops(state, machine, stopping))
     machine.between = True
+    soon, late = (_SECONDS, _MOST_SECONDS) if seconds is None else (seconds, seconds)
     try:
         begun = time.monotonic()
         for number, (first, at) in enumerate(_places(stopping, len(experiment.scenario.threads), random)):
@@ -51,7 +54,7 @@ def missed_between(experiment: Experiment, state: Any, random: Random) -> str:
             if finding is not None and finding.kind in ("history", "structure"):
                 where = "; ".join(dict.fromkeys(stopping.stopped)) or "where a call begins"
                 return f"an access was not seen: answers are wrong if a thread stops between steps ({where})"
-            if number >= _MOST or time.monotonic() - begun >= (_SECONDS if number >= _LEAST else _MOST_SECONDS):
+            if number >= _MOST or time.monotonic() - begun >= (soon if number >= _LEAST else late):
                 break
     except (Drift, Refused):
         pass  # such an execution shows nothing
@@ -62,13 +65,19 @@ def missed_between(experiment: Experiment, state: Any, random: Random) -> str:
 
 
 def _places(stopping: _Stopping, threads: int, random: Random) -> Iterator[tuple[int, frozenset[int]]]:
-    """Which thread begins, and the numbers of the places where threads change: one place, and then two."""
+    """Which thread begins, and the numbers of the places where threads change: one place, and then two. The first time
+    and the last time that each site is passed come before all others, which may be thousands of turns of one loop.
+    """
     lengths = []
+    ends: set[tuple[int, int]] = set()
     for first in range(threads):
         yield first, frozenset()
         lengths.append(min(stopping.passed, _LONGEST))
-    once = [(first, frozenset({at})) for first, length in enumerate(lengths) for at in range(1, length)]
-    yield from sorted(once, key=lambda _: random.random())
+        ends.update((first, at) for passed in stopping.passes.values() for at in passed)
+    once = [(first, at) for first, length in enumerate(lengths) for at in range(1, length)]
+    for places in (sorted(ends), [each for each in once if each not in ends]):
+        for first, at in sorted(places, key=lambda _: random.random()):
+            yield first, frozenset({at})
     while True:
         first = int(random.random() * threads)
         yield first, frozenset(1 + int(random.random() * lengths[first]) for _ in range(2))
@@ -82,6 +91,8 @@ class _Stopping(Strategy):
         self.at: frozenset[int] = frozenset()
         self.begins_with = 0
         self.passed = 0
+        self.passes: dict[tuple[int, int], tuple[int, int]] = {}
+        """The first and the last number of each site in each thread, along the execution."""
         self.stopped: list[str] = []
         """Where a thread has stopped between steps."""
 
@@ -89,6 +100,7 @@ class _Stopping(Strategy):
         """As `Strategy.begin`."""
         super().begin(machine)
         self.passed = 0
+        self.passes.clear()
         self.stopped.clear()
 
     def decide(self, me: int) -> int:
@@ -114,7 +126,6 @@ class _Stops:
 
     def __init__(self, state: Any, machine: Machine, strategy: _Stopping) -> None:
         self._state, self._machine, self._strategy = state, machine, strategy
-        self.loops = 0
 
     def __getattr__(self, name: str) -> Any:
         # Before the site calls the method: that one looks at the frame from which it is called.
@@ -122,18 +133,15 @@ class _Stops:
             self._stop(sys._getframe(1))
         return getattr(self._state, name)
 
-    def spin(self, site: Any) -> None:
-        """As that of the state."""
-        self.loops = 0
-        self._state.spin(site)
-
     def _stop(self, frame: FrameType) -> None:
-        decide: Callable[[int], int] = self._strategy.decide
+        strategy, site = self._strategy, frame.f_locals.get("self")
 
         def noting(me: int) -> int:
-            to = decide(me)
+            to = strategy.decide(me)
+            here, at = (me, id(site)), strategy.passed
+            strategy.passes[here] = strategy.passes.get(here, (at, at))[0], at
             if to != me:
-                self._strategy.stopped.append(str(frame.f_locals.get("self")))  # the site
+                strategy.stopped.append(str(site))
             return to
 
         if not _has_opaque(frame):

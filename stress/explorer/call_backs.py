@@ -4,10 +4,12 @@ is made again then.
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import Any, Final
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any, ClassVar, Final
 
 from stress.explorer import sites
 from stress.explorer.places import Place
@@ -18,20 +20,21 @@ __all__ = ["CallBacks"]
 
 class CallBacks:
     """For each thread, the instructions that run and may call back, with their places. The frames of the files in
-    `ours` are not the program's.
+    `ours` are not the program's: those from which it is called add themselves.
     """
 
-    def __init__(self, *ours: str) -> None:
+    ours: ClassVar[set[str]] = {__file__, sites.__file__}
+
+    def __init__(self) -> None:
         self.marks: dict[int, list[Any]] = {}
         """The innermost instruction is the last."""
-        self._ours: Final = frozenset({__file__, sites.__file__, *ours})
 
     def add(self, me: int, place: Place | None, changes: bool) -> None:
         """The instruction that runs may call back."""
         if place is None and me not in self.marks:
             return
         frame = sys._getframe(2)
-        while frame.f_code.co_filename in self._ours and frame.f_back is not None:
+        while frame.f_code.co_filename in self.ours and frame.f_back is not None:
             frame = frame.f_back
         self.forget(me, frame)
         if place is not None:
@@ -68,7 +71,7 @@ class CallBacks:
             caller = caller.f_back
         for marked, at, place, changes in reversed(self.marks[me]):
             if marked is caller:
-                if 0 <= caller.f_lasti - at <= _NEAR:
+                if at <= caller.f_lasti <= _instruction_behind(caller.f_code, at):
                     if changes:
                         before(place, None, "write")
                     else:
@@ -76,6 +79,15 @@ class CallBacks:
                 return
 
 
-_NEAR: Final = 48
-"""Bytes of code between a mark and the instruction that it is about."""
+@cache
+def _instruction_behind(code: CodeType, at: int) -> int:
+    """Where the instruction lies that a site is about, which looks its operands up at another place before it."""
+    for each in dis.get_instructions(code):
+        if each.offset > at and each.opname not in _BETWEEN:
+            return each.offset
+    return at
+
+
+_BETWEEN: Final = frozenset({"POP_TOP", "KW_NAMES", "PRECALL", "CACHE"})
+"""Instructions between a look at the operands and what they are for."""
 _MANY: Final = 8

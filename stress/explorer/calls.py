@@ -28,7 +28,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.policy import Treatment, treatment_of
+from stress.explorer.policy import Treatment, module_of, treatment_of
 
 __all__ = [
     "CHANGING",
@@ -77,12 +77,13 @@ _OUTSIDE: Final = frozenset({
     "termios", "_dbm", "_gdbm",
 })  # fmt: skip
 """Modules in C whose objects stand for something outside the process."""
-_by_function: Final[dict[Any, Effect]] = {}
+_by_function: Final[dict[int, Effect]] = {}
+"""By identity: a class may have a hash of its own."""
 
 
 def _know(effect: Effect, *functions: Any) -> None:
     for each in functions:
-        _by_function[each] = effect
+        _by_function[id(each)] = effect
 
 
 _know("class", type, isinstance)
@@ -113,19 +114,17 @@ for _name in dir(operator):
 for _module, _first_letters in ((heapq, "heap"), (heapq, "_heap"), (bisect, "insort")):
     _know("first", *(getattr(_module, each) for each in dir(_module) if each.startswith(_first_letters)))
 for _each in (vars(builtins) | vars(math)).values():
-    if isinstance(_each, (types.BuiltinFunctionType, type)) and _each not in _by_function:
-        _by_function[_each] = "read"
+    if isinstance(_each, (types.BuiltinFunctionType, type)) and id(_each) not in _by_function:
+        _by_function[id(_each)] = "read"
 
 
 def effect_of(function: Any) -> Effect:
     """What a call of a function or a class does to its arguments."""
     try:
-        found = _by_function.get(function)
-    except TypeError:
-        return "change"
-    if found is not None:
-        return found
-    if isinstance(function, type):
+        return _by_function[id(function)]
+    except KeyError:
+        pass
+    if issubclass(type(function), type):
         if any(map(is_outside, function.__mro__)):
             return "outside"
         return "change" if _is_unknown(function) else "shallow"
@@ -134,7 +133,7 @@ def effect_of(function: Any) -> Effect:
         return "read"
     if kind in (operator.attrgetter, operator.methodcaller):
         return "whole" if kind is operator.attrgetter else "change"
-    if kind is weakref.ref or isinstance(function, types.GenericAlias):
+    if kind is weakref.ref or kind is types.GenericAlias:
         return "none"
     module = getattr(function, "__module__", None) or ""
     return "read" if module in _READING_MODULES else "outside"
@@ -164,7 +163,7 @@ _NOT_PURE: Final = frozenset({
 
 def is_outside(of: type) -> bool:
     """Whether the objects of a type in C stand for something outside the process: two may stand for the same."""
-    return of.__module__ in _OUTSIDE and of not in (io.StringIO, io.BytesIO)
+    return module_of(of) in _OUTSIDE and of not in (io.StringIO, io.BytesIO)
 
 
 def _is_unknown(of: type) -> bool:
@@ -193,7 +192,7 @@ def changes_what_it_is_given(function: Any) -> bool:
         return _changes_its_object(function.__objclass__, function.__name__)
     if kind is operator.methodcaller:
         return True
-    if kind is types.BuiltinFunctionType and isinstance(function.__self__, types.ModuleType):
+    if kind is types.BuiltinFunctionType and issubclass(type(function.__self__), types.ModuleType):
         return effect_of(function) in ("set", "first", "next", "change", "outside")
     return False
 
@@ -208,7 +207,7 @@ def reads_attributes(function: Any) -> bool:
         return function.__name__ in READS_ATTRIBUTES
     if kind not in (types.BuiltinFunctionType, types.MethodWrapperType):
         return False
-    if isinstance(function.__self__, types.ModuleType):
+    if issubclass(type(function.__self__), types.ModuleType):
         return effect_of(function) in ("get", "names", "space", "whole")
     return function.__name__ in READS_ATTRIBUTES
 

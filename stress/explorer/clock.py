@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stress.explorer.slots import Seam
+from stress.explorer.slots import MAIN, Seam
 
 __all__ = ["A_LONG_TIME", "CLOCK", "OneClock"]
 
@@ -24,6 +24,10 @@ class OneClock:
     def __init__(self, seam: Seam) -> None:
         self._seam = seam
         self._has_looked = False
+
+    def caller(self) -> int:
+        """As `Scheduler.caller`."""
+        return MAIN
 
     def looks_at_clock(self) -> None:
         """The thread looks at the clock."""

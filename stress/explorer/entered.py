@@ -14,16 +14,16 @@ import os
 import sys
 import sysconfig
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, partialmethod
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from stress.answers import attributes_of
+from stress.answers import attributes_of, space_of
 from stress.explorer.codes import codes_in
+from stress.explorer.containers import CONTAINERS, is_a, is_namespace, items_in
 from stress.explorer.kinds import PLAIN, is_of_c, kind_of
-from stress.explorer.policy import Treatment, is_ours, treatment_of
+from stress.explorer.policy import Treatment, is_ours, module_of, treatment_of
 
 __all__ = ["Entered", "functions_of", "is_last_word", "reachable"]
 
@@ -196,7 +196,7 @@ def _functions_behind(places: Iterable[Any]) -> Iterator[FunctionType]:
                 elif kind not in _LEAVES:
                     more.append(each)
                     if not kind.__flags__ & _IS_COLLECTED and kind.__dictoffset__:
-                        more.append(getattr(each, "__dict__", None))  # the collector does not tell of it
+                        more.append(space_of(each))  # the collector does not tell of it
         waiting = more
 
 
@@ -213,22 +213,22 @@ def reachable(roots: Iterable[Any]) -> list[CodeType]:
     found: list[CodeType] = []
     while waiting and len(found) < _MOST_REACHABLE and len(seen) < _MOST_SEEN:
         each = waiting.pop()
-        each = getattr(each, "__func__", each)
+        each = each.__func__ if type(each) in _OF_FUNCTIONS else each
         if id(each) in seen or type(each) in _LEAVES:
             continue
         seen[id(each)] = each
-        if isinstance(each, type):
-            if not is_of_c(each) and not is_ours(each.__module__):
+        if is_a(each, type):
+            if not is_of_c(each) and not is_ours(module_of(each)):
                 waiting += [base for base in each.__mro__[1:] if base is not object]
                 waiting += vars(each).values()
-        elif not isinstance(each, FunctionType):
+        elif type(each) is not FunctionType:
             waiting += _parts_of(each)
         elif treatment_of(each.__code__) is Treatment.EXPLORED and not is_ours(each.__module__):
             found.append(each.__code__)
             names = {name for code in codes_in(each.__code__) for name in code.co_names}
             known = [each.__globals__[name] for name in names if name in each.__globals__]
-            behind = [value for value in known if isinstance(value, (FunctionType, type))]
-            waiting[:0] = [value for value in known if not isinstance(value, (FunctionType, type))]  # these at last
+            behind = [value for value in known if is_a(value, (FunctionType, type))]
+            waiting[:0] = [value for value in known if not is_a(value, (FunctionType, type))]  # these at last
             waiting += [*behind, getattr(each, "__wrapped__", None)]
             for cell in each.__closure__ or ():
                 try:
@@ -240,18 +240,19 @@ def reachable(roots: Iterable[Any]) -> list[CodeType]:
 
 def _parts_of(each: Any) -> list[Any]:
     """What leads to functions in something that is none."""
-    if isinstance(each, property):
+    if is_a(each, property):
         return [each.fget, each.fset, each.fdel]
-    if isinstance(each, (partialmethod, partial)):
+    if is_a(each, (partialmethod, partial)):
         return [each.func, *each.args]
-    if isinstance(each, dict):
-        return [] if dict.__contains__(each, "__builtins__") else [*dict.values(each), *dict.keys(each)]
-    if isinstance(each, (list, tuple, set, frozenset, deque)):
-        return list(each)
+    if is_a(each, dict):
+        return [] if is_namespace(each) else [*dict.values(each), *dict.keys(each)]
+    if is_a(each, (*CONTAINERS, tuple, frozenset)):
+        return items_in(each)
     if kind_of(type(each)) is PLAIN:
         return [type(each), *(value for _, value in attributes_of(each))]
     return []
 
 
+_OF_FUNCTIONS: Final = (MethodType, staticmethod, classmethod)
 _MOST_REACHABLE: Final = 300
 _MOST_SEEN: Final = 5_000

@@ -220,11 +220,11 @@ def explore(
             spec.live_in(machine.seam, subject.plain)
         began = time.monotonic()
         outcome: Explored | None = None
-        program: Program = ()
+        tried: list[tuple[Program, Around]] = []
         with Watch(machine, duration):
             if scenarios is not None:
                 name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
-                outcome = _generated(machine, subject, target, name, scenarios, plan)
+                outcome = _generated(machine, subject, target, name, scenarios, plan, tried)
             else:
                 program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
                 made = [call for call in chain(*program) if call[0] not in actions]
@@ -232,22 +232,18 @@ def explore(
                 _check_program(spec, program, around)
                 exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
                 outcome = exploration.replay(replay) if replay else exploration.run(plan)
+                tried.append((program, around))
     if outcome is None:  # code that ran was given steps, for which some interpreters must look everywhere
         seconds = time.monotonic() - began
         outcome = Explored(Verdict.UNKNOWN, f"{plan}, but {_BETWEEN}", 0, seconds, missing=(_BETWEEN,))
-    if (
-        scenarios is not None
-        or actions
-        or isinstance(spec, (Alone, AnyAnswer))
-        or outcome.verdict is not Verdict.LINEARIZABLE
-        or not plan.is_all
-    ):
+    if actions or isinstance(spec, (Alone, AnyAnswer)) or outcome.verdict is not Verdict.LINEARIZABLE:
         return outcome
-    against = contradiction(factory, spec, program, around, plan.seed)
-    if not against:
-        return outcome
-    schedules = f"{outcome.schedules}, but {against}"
-    return replace(outcome, verdict=Verdict.UNKNOWN, schedules=schedules, missing=(against,))
+    for program, around in reversed(tried[-_MOST_MET:]):
+        against = contradiction(factory, spec, program, around, plan.seed)
+        if against:
+            schedules = f"{outcome.schedules}, but {against}"
+            return replace(outcome, verdict=Verdict.UNKNOWN, schedules=schedules, missing=(against,))
+    return outcome
 
 
 def _actions(threads: Any) -> tuple[Any, dict[str, Callable[[Any], Any]]]:
@@ -293,14 +289,21 @@ def _check_program(spec: Spec, program: Program, around: Around) -> None:
 
 
 def _generated(
-    machine: ObjectMachine, subject: Subject, target: str, name: str, scenarios: Scenarios, plan: _Plan
+    machine: ObjectMachine,
+    subject: Subject,
+    target: str,
+    name: str,
+    scenarios: Scenarios,
+    plan: _Plan,
+    tried: list[tuple[Program, Around]],
 ) -> Explored:
-    """Explore one drawn scenario after another, up to the first with a fault."""
+    """Explore one drawn scenario after another, up to the first with a fault. `tried` gets each."""
     began, executions = time.monotonic(), 0
     told = f"{scenarios}, seed {plan.seed}"
     missing: tuple[str, ...] = ()
     for number, (around, threads) in enumerate(scenarios.drawn(subject.spec, Random(plan.seed))):
         _check_program(subject.spec, threads, around)
+        tried.append((threads, around))
         here = replace(subject, around=around)
         exploration = _Exploration(machine, here, target, Scenario(name, "", threads), began)
         outcome = exploration.run(replace(plan, executions=scenarios.executions, told=told))
@@ -327,11 +330,6 @@ class _Plan:
     told: str = ""
     races: bool = False
 
-    @property
-    def is_all(self) -> bool:
-        """Whether these are all schedules."""
-        return self.preemptions is None and self.samples is None and self.executions is None
-
     def __str__(self) -> str:
         if self.told:
             return self.told
@@ -356,6 +354,10 @@ _MOST_EARLY: Final = 20
 """So many wrong answers that come of an access which was not seen; then no other one is looked for."""
 _MEETING: Final = 200
 """Executions in which calls may end one another's wait."""
+_BETWEEN_OF_ONE: Final = 0.02
+"""Seconds of schedules in which threads stop between steps, for one of many drawn scenarios."""
+_MOST_MET: Final = 5
+"""Drawn scenarios that real threads try, too: the largest."""
 _REPLAYED: Final = "the schedule of the token"
 _BETWEEN: Final = "time was up between two executions"
 
@@ -437,9 +439,9 @@ class _Exploration:
                 if earliest is not None:
                     for _ in range(_AGAIN):
                         execute_again(self._on(self._scenario), earliest)
-                    if plan.is_all:
-                        missed = missed_between(self._on(self._scenario), self._subject.plain, Random(plan.seed))
-                        missing += [missed] if missed else []
+                    here = self._on(self._scenario), self._subject.plain, Random(plan.seed)
+                    missed = missed_between(*here, seconds=_BETWEEN_OF_ONE if self._is_drawn else None)
+                    missing += [missed] if missed else []
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
         except NewCode:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import CodeType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 
-from stress.answers import attributes_of
+from stress.answers import attributes_of, space_of
 
 __all__ = ["FINDING", "MAKING", "follows_its_object", "gives_away", "is_empty"]
 
@@ -36,7 +36,7 @@ def is_empty(owner: Any) -> bool:
     """Whether an object has no attributes of its own yet. An older one, which `__new__` has given, may have some."""
     of = type(owner)
     if of.__base__ is object and "__slots__" not in vars(of):
-        return not object.__getattribute__(owner, "__dict__")
+        return not space_of(owner)
     return next(attributes_of(owner), None) is None
 
 

@@ -162,8 +162,8 @@ class _Copy:
         elif name == "MATCH_CLASS":
             before += self._look(sites.EveryAttribute(code, line), 3)
         elif name in _TRUTH:
-            if "BACKWARD" in name:
-                before += self._tell(_loop(each)(code, line))
+            if _is_turn(each):
+                before += self._tell(sites.Turn(code, line))
             told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
             if not told:
                 before += self._look(sites.Whole(code, line), 1)
@@ -171,8 +171,8 @@ class _Copy:
             before += self._exchange(sites.Enter(code, line))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self._call(each, before, line, with_method)
-        elif "BACKWARD" in name and "NO_INTERRUPT" not in name:
-            before += self._tell(_loop(each)(code, line))
+        elif _is_turn(each):
+            before += self._tell(sites.Turn(code, line))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
             before += self._tell(sites.Returns(code, line))
         elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
@@ -350,7 +350,8 @@ _ENDS: Final = frozenset({
 })  # fmt: skip
 
 
-def _loop(jump: Instruction) -> type[sites.Loop]:
-    """What a jump back is: whether its loop asks an iterator for its items."""
-    asks = jump.target is not None and jump.target.name in ("FOR_ITER", "GET_ANEXT")
-    return sites.Loop if asks else sites.Turn
+def _is_turn(jump: Instruction) -> bool:
+    """Whether an instruction jumps back to a loop that asks no iterator for its items."""
+    target = jump.target
+    is_loop = "BACKWARD" in jump.name and "NO_INTERRUPT" not in jump.name
+    return is_loop and target is not None and target.name not in ("FOR_ITER", "GET_ANEXT")

@@ -22,15 +22,14 @@ import threading
 import types
 import typing
 import weakref
-from collections import deque
 from typing import Any, Final
 
-from stress.explorer.policy import Treatment, is_used_whole, treatment_of_file
+from stress.explorer.containers import CONTAINERS
+from stress.explorer.policy import Treatment, is_used_whole, module_of, treatment_of_file
 from stress.explorer.remembered import ByIdentity, remember
 
-__all__ = ["CONTAINERS", "LOCKS", "PLAIN", "QUIET", "Kind", "forget_kinds", "is_of_c", "kind_of"]
+__all__ = ["LOCKS", "PLAIN", "QUIET", "Kind", "forget_kinds", "is_of_c", "kind_of"]
 
-CONTAINERS: Final = (list, dict, set, deque)
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 
 
@@ -102,7 +101,7 @@ def _found(of: type) -> Kind:
     for base, kind in _BY_BASE:
         if issubclass(of, base):
             return kind
-    module = getattr(of, "__module__", "") or ""
+    module = module_of(of)
     if module.startswith(_PACKAGE):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
     if is_used_whole(module) and _is_frozen(of):
@@ -114,9 +113,9 @@ def _found(of: type) -> Kind:
         return Kind.PLAIN
     if base in _QUIET or issubclass(base, _QUIET):
         return Kind.QUIET if of is base else Kind.PLAIN
-    if hasattr(base, "__next__") and base.__module__ in _OF_ITERATORS:
+    if hasattr(base, "__next__") and module_of(base) in _OF_ITERATORS:
         return Kind.ITERATOR
-    if base.__flags__ & _IS_IMMUTABLE and not _methods(base) and base.__module__ != "_ctypes":
+    if base.__flags__ & _IS_IMMUTABLE and not _methods(base) and module_of(base) != "_ctypes":
         return Kind.QUIET
     return Kind.FOREIGN
 
@@ -129,15 +128,15 @@ def _is_frozen(of: type) -> bool:
 
 def _is_taken_as_a_whole(of: type) -> bool:
     """Whether a class is Python code that gets no steps: it is like one written in C."""
-    if is_of_c(of) or of.__module__.partition(".")[0] in _HARMLESS:
+    if is_of_c(of) or module_of(of).partition(".")[0] in _HARMLESS:
         return False
-    file = getattr(sys.modules.get(of.__module__), "__file__", None)
+    file = getattr(sys.modules.get(module_of(of)), "__file__", None)
     return file is not None and treatment_of_file(file) is Treatment.OPAQUE
 
 
 _HARMLESS: Final = frozenset({
     "abc", "enum", "typing", "numbers", "threading", "logging", "datetime", "decimal", "pathlib", "uuid", "ipaddress",
-    "string", "json", "traceback", "inspect", "re", "importlib", "codecs", "os", "io", "ast", "types", "zoneinfo",
+    "string", "json", "traceback", "inspect", "re", "importlib", "codecs", "io", "ast", "types", "zoneinfo",
     "warnings", "contextvars",
 })  # fmt: skip
 """Modules of the standard library whose classes have no state that changes, or none that an answer depends on."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 from stress.explorer.held import ATOMS, held
 from stress.explorer.kinds import Kind, forget_kinds, kind_of
 from stress.explorer.outliving import Snapshot
-from stress.explorer.policy import OWN_THREAD, Refused, open_modules, openable, standard_module
+from stress.explorer.policy import OWN_THREAD, Refused, module_of, open_modules, openable, standard_module
 from stress.explorer.stand_ins import StandIns
 from stress.explorer.undo import MAIN
 
@@ -61,7 +61,7 @@ class Library(StandIns):
         of = type(each)
         if of in ATOMS or kind_of(of) in _UNCHANGED or id(each) in self._of_all:
             return False
-        if id(each) in self._lying:
+        if id(each) in self.now.lying:
             return True
         may_be_new = kind_of(of) is Kind.CONTAINER or (id(of), "called") in self._saved
         return may_be_new and not self._before.has(each) and self._whose(each) is not None
@@ -71,7 +71,7 @@ class Library(StandIns):
         for each, _ in held(made):
             if id(each) not in self._of_all:
                 for base in type(each).__mro__:
-                    file = getattr(sys.modules.get(base.__module__), "__file__", None)
+                    file = getattr(sys.modules.get(module_of(base)), "__file__", None)
                     if isinstance(file, str) and (name := openable(file)):
                         self.knowledge.modules.add(name)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, Protocol
 
-from stress.answers import as_it_is
+from stress.answers import as_it_is, space_of
 from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.places import Place, meet
@@ -28,7 +28,7 @@ from stress.history import ANSWERS
 from stress.outside import Outside
 from stress.processes import forks
 
-__all__ = ["LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest"]
+__all__ = ["LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest", "standing"]
 
 LIVELOCK: Final = 1_000
 """Steps without the return of any call; a scenario that makes progress needs less than a third of them."""
@@ -548,7 +548,7 @@ class Machine:
         """Make a thread wait that is about to read what it has read before, if it is in the same state. A loop whose
         variables have changed for many turns, as it doubles a delay, is tried: if they end to change, it is one, too.
         """
-        now = (self._released[me] if self._held[me] else None, *_standing())
+        now = (self._released[me] if self._held[me] else None, *standing())
         changes = now != read[place][1]
         turns = read[place][2] + changes
         if changes:
@@ -648,6 +648,8 @@ class Machine:
         """As `Scheduler.identity`."""
         return self._current
 
+    caller = identity
+
     def wait(self, event: Any) -> None:
         """As `Scheduler.wait`: a waiting thread is not enabled. The end of a wait counts as a read of the event."""
         me = self._current
@@ -716,7 +718,7 @@ def _is_entry(place: Any) -> bool:
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
 
 
-def _standing() -> tuple[Any, ...]:
+def standing() -> tuple[Any, ...]:
     """The position of the running call: its present instructions, and the values of its local variables."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
@@ -733,11 +735,10 @@ def _value_of(value: Any) -> Any:
     """The identity of a variable's value, and of its attributes; how many items it has."""
     if type(value) is tuple:
         return tuple(map(_value_of, value))
-    try:
-        space = object.__getattribute__(value, "__dict__")
-    except AttributeError:
+    space = space_of(value)
+    if space is None:
         return _identity_of(value)
-    if type(space) is not dict or isinstance(value, (type, FunctionType, ModuleType)):
+    if type(space) is not dict or issubclass(type(value), (type, FunctionType, ModuleType)):
         return id(value)
     return id(value), *((name, _identity_of(each)) for name, each in space.items())
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from stress.answers import attributes_of
+from stress.explorer.containers import is_a, items_in, items_of
 from stress.explorer.places import Place
 from stress.explorer.slots import LOAD
 from stress.explorer.switch_point import SwitchPoint
@@ -99,8 +100,8 @@ class ObjectNames(NodeNames):
 
     def of(self, value: Any) -> str:
         """As `NodeNames.of`."""
-        if isinstance(value, _PLAIN):
-            return value.__name__ if isinstance(value, type) else show(value)
+        if is_a(value, _PLAIN):
+            return value.__name__ if is_a(value, type) else show(value)
         if type(value) in _SERIES:
             opening, closing = _SERIES[type(value)]
             items = map(self.of, value) if isinstance(value, (tuple, list)) else sorted(map(self.of, value))
@@ -115,7 +116,7 @@ class ObjectNames(NodeNames):
         kind = type(node).__name__
 
         def content() -> str:
-            if isinstance(node, Primitive):
+            if is_a(node, Primitive):
                 return kind
             self._nodes.append((self._names[id(node)], node))
             held = [f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value)]
@@ -125,7 +126,7 @@ class ObjectNames(NodeNames):
 
 
 def _is_reference(value: Any) -> bool:
-    return isinstance(value, Primitive) or (type(value).__name__ == "AtomicReference" and hasattr(value, "_value"))
+    return is_a(value, Primitive) or (type(value).__name__ == "AtomicReference" and hasattr(value, "_value"))
 
 
 def _references(holder: Any) -> Iterator[tuple[str, Any]]:
@@ -135,13 +136,13 @@ def _references(holder: Any) -> Iterator[tuple[str, Any]]:
     for name, value in _attributes(holder):
         if _is_reference(value):
             yield name, value
-        elif isinstance(value, dict):
-            yield from ((f"{name}[{key!r}]", item) for key, item in value.items() if _is_reference(item))
-        elif isinstance(value, (list, tuple)):
-            yield from ((f"{name}[{at}]", item) for at, item in enumerate(value) if _is_reference(item))
+        elif is_a(value, dict):
+            yield from ((f"{name}[{key!r}]", item) for key, item in items_of(value).items() if _is_reference(item))
+        elif is_a(value, (list, tuple)):
+            yield from ((f"{name}[{at}]", item) for at, item in enumerate(items_in(value)) if _is_reference(item))
 
 
 def _attributes(node: Any) -> Iterator[tuple[str, Any]]:
-    for name in getattr(type(node), "_fields", ()):
-        yield name, getattr(node, name)
+    if is_a(node, tuple):
+        yield from zip(getattr(type(node), "_fields", ()), items_in(node), strict=False)
     yield from attributes_of(node)

@@ -17,18 +17,20 @@ from itertools import count
 from typing import Any, Final, cast
 
 from stress.explorer.access_limit import AccessLimit
+from stress.explorer.alone import Alone
 from stress.explorer.caller import caller_of
 from stress.explorer.clock import OneClock
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
 from stress.explorer.garbage import collect_garbage, garbage_is_kept
 from stress.explorer.held import held
+from stress.explorer.identity import By
 from stress.explorer.kinds import LOCKS
 from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState
-from stress.explorer.policy import is_used_whole
+from stress.explorer.policy import is_used_whole, module_of
 from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import exchanged, substituted
@@ -164,6 +166,7 @@ def explored_references() -> Iterator[ObjectMachine]:
     """
     import_module("concurrent.futures.thread")  # one that is imported meanwhile would keep explored locks
     seam = Seam(takes_back=False)
+    seam.home = threading.get_ident()
     ours = sys.modules.get("ctrie")  # if nobody has imported it, there are no such references
     native = {} if ours is None else {ours.AtomicReference: reference_class(seam)}
     primitives = ExploredThreading(seam)
@@ -244,7 +247,7 @@ def subject_of(
         plain.begin_again()
         outliving.renew()
         made = _made(machine.seam, factory, plain=plain)
-        if is_used_whole(type(made).__module__):
+        if is_used_whole(module_of(type(made))):
             raise ValueError(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
                 "use stress.run for it"
@@ -261,9 +264,9 @@ def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
     reference would be no step."""
     for each, where in held(made, machine.real):
         kind = type(each).__name__
-        if isinstance(each, machine.real) and not where:
+        if issubclass(type(each), machine.real) and not where:
             raise ValueError(f"a {kind} cannot be explored, since it is not Python code: use stress.run for it")
-        if isinstance(each, machine.real) and not isinstance(each, (*LOCKS, _LOCAL)):
+        if issubclass(type(each), machine.real) and not issubclass(type(each), (*LOCKS, _LOCAL)):
             raise ValueError(
                 f"{where} is of type {kind}, and was made before the exploration, or by a name that the explorer does "
                 "not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
@@ -322,6 +325,8 @@ class ObjectExperiment(Experiment):
         self._subject = subject
         self._object: Any = None
         self._looks = bool(subject.around.at_end) or subject.check is not None
+        if isinstance(self.spec, Alone):
+            self._calls = [[(By.thread(op, at), args) for op, args in of] for at, of in enumerate(self._calls)]
         self._bound = [[(subject.bound(op), args) for op, args in calls] for calls in scenario.threads]
 
     def names(self) -> ObjectNames:
@@ -333,7 +338,8 @@ class ObjectExperiment(Experiment):
         plain = self._subject.plain
         plain.begin_execution(self._subject.factory)
         self._subject.outliving.reset()
-        self.machine.seam.clock = 0.0
+        self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
+        self.machine.seam.threads = len(self.scenario.threads)
         maker = _Maker(self.machine.seam)
         made = self._object = _made(self.machine.seam, self._subject.factory, maker, plain)
         plain.refuse_older(made)

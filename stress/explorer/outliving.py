@@ -15,7 +15,6 @@ import sysconfig
 import threading
 import warnings
 from array import array
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import BytesIO, StringIO
@@ -24,10 +23,12 @@ from random import Random, SystemRandom
 from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
-from stress.explorer.kinds import CONTAINERS, LOCKS, Kind, is_of_c, kind_of
-from stress.explorer.policy import Treatment, treatment_of_file
+from stress.answers import space_of
+from stress.explorer.containers import fill_again, is_a, is_namespace, items_in, items_of
+from stress.explorer.kinds import LOCKS, Kind, is_of_c, kind_of
+from stress.explorer.policy import Treatment, module_of, treatment_of_file
 
-__all__ = ["OF_C", "Environment", "Snapshot", "fill_again", "is_free", "items_of", "set_again", "state_again"]
+__all__ = ["OF_C", "Environment", "Snapshot", "is_free", "set_again", "state_again"]
 
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
@@ -71,7 +72,7 @@ class Snapshot:
             held = {name: value for name, value in vars(each).items() if not name.startswith("__")}
             self._classes.append((each, held))
             return *vars(each).values(), *each.__mro__, of
-        if kind is Kind.CONTAINER and not (isinstance(each, dict) and dict.__contains__(each, "__builtins__")):
+        if kind is Kind.CONTAINER and not is_namespace(each):
             self._seen[id(each)] = each
             copy = items_of(each)
             self._containers.append((each, copy))
@@ -86,9 +87,9 @@ class Snapshot:
         if leads is not None:
             self._seen[id(each)] = each
             return leads
-        if of is SimpleNamespace or isinstance(each, BaseException):
+        if of is SimpleNamespace or is_a(each, BaseException):
             self._seen[id(each)] = each
-            return self._space(vars(each))
+            return self._space(space_of(each))
         return self._parts_of_object(each, kind) if kind is Kind.PLAIN or kind in OF_C else ()
 
     def _space(self, names: dict[str, Any]) -> Iterable[Any]:
@@ -125,9 +126,9 @@ class Snapshot:
             self._states.append(back)
         if not is_own:
             return ()
-        parts = list(each) if isinstance(each, (tuple, frozenset)) else []
+        parts = items_in(each) if is_a(each, (tuple, frozenset)) else []
         parts += [self._place(slot, each) for slot in _slots_of(type(each))]
-        space = getattr(each, "__dict__", None)
+        space = space_of(each)
         return [*parts, *self._space(space)] if type(space) is dict else parts
 
     def has(self, each: Any) -> bool:
@@ -231,7 +232,7 @@ def _own_modules() -> Iterator[ModuleType]:
 
 
 def _is_own(cls: type) -> bool:
-    module = sys.modules.get(getattr(cls, "__module__", None) or "")
+    module = sys.modules.get(module_of(cls))
     file = getattr(module, "__file__", None)
     if module is not None and module.__name__ == "__main__":
         return not is_of_c(cls)
@@ -243,7 +244,7 @@ def _has_own_state(cls: type) -> bool:
     """Whether the objects of a class belong to the program, or to what it uses, and not to the code that tests it: a
     module of tests can name all of pytest's session, which is changed by the test that runs, and by nothing else.
     """
-    return (cls.__module__ or "").partition(".")[0] not in _TESTING and not is_of_c(cls)
+    return module_of(cls).partition(".")[0] not in _TESTING and not is_of_c(cls)
 
 
 _TESTING: Final = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist", "execnet"})
@@ -255,32 +256,13 @@ def _are_same(now: Any, before: Any) -> bool:
     return not isinstance(before, dict) or all(map(is_, now.values(), before.values()))
 
 
-def items_of(container: Any) -> Any:
-    """A copy of the items of a list, dictionary, set or deque, in their order."""
-    if isinstance(container, OrderedDict):
-        return dict(OrderedDict.items(container))  # its order is not that of the dictionary that it is, too
-    return dict.copy(container) if isinstance(container, dict) else list(container)
-
-
-def fill_again(container: Any, items: Any) -> None:
-    """Give a container the items that it had."""
-    base: Any = next(each for each in (OrderedDict, *CONTAINERS) if isinstance(container, each))
-    base.clear(container)
-    if issubclass(base, dict):
-        for key, value in items.items():
-            base.__setitem__(container, key, value)
-    elif base is set:
-        set.update(container, items)
-    else:
-        base.extend(container, items)
-
-
 def state_again(of_c: Any) -> Callable[[], object] | None:
     """A function that gives an object of C its present state again; None if there is no way."""
-    if isinstance(of_c, (bytearray, array)):
-        return partial(of_c.__setitem__, slice(None), of_c[:])
-    if isinstance(of_c, Random) and not isinstance(of_c, SystemRandom):
-        return partial(of_c.setstate, of_c.getstate())
+    for base in (bytearray, array):
+        if is_a(of_c, base):
+            return partial(base.__setitem__, of_c, slice(None), base.__getitem__(of_c, slice(None)))
+    if is_a(of_c, Random) and not is_a(of_c, SystemRandom):
+        return partial(Random.setstate, of_c, Random.getstate(of_c))
     if type(of_c) in (StringIO, BytesIO) and not of_c.closed:
         return partial(of_c.__setstate__, of_c.__getstate__())
     return None

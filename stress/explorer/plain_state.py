@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from contextvars import Context
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from stress.answers import space_of
 from stress.explorer import accesses, sites
 from stress.explorer.attempts import attempt
 from stress.explorer.call_backs import CallBacks
@@ -46,14 +47,17 @@ from stress.explorer.calls import (
 )
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
+from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
+from stress.explorer.machine import standing
 from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
+from stress.explorer.present import Present
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
 from stress.explorer.stand_ins import ClassOfLocks
@@ -63,6 +67,9 @@ from stress.explorer.undo import MAIN
 from stress.outside import Outside
 
 __all__ = ["PlainState"]
+
+
+CallBacks.ours.update((__file__, accesses.__file__))
 
 
 class PlainState(accesses.Accesses):
@@ -81,14 +88,12 @@ class PlainState(accesses.Accesses):
     ) -> None:
         super().__init__(seam, make_twin)
         self.stepped = Stepped()
-        self.call_backs = CallBacks(__file__, accesses.__file__)
         self._modules = modules
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
-        self.entered = Entered(self._has_entered, self._is_explored)
+        self.entered = Entered(self._has_entered, seam.is_mine)
         self.watches = True
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
-        self.loops, self._last_step, self._rounds = 0, -1, 0
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
@@ -115,12 +120,6 @@ class PlainState(accesses.Accesses):
         holds = getattr(self._seam.scheduler, "holds_lock", None)
         if holds is not None and not holds(self._me()):
             self._unguarded.add(what)
-
-    def _is_explored(self) -> bool:
-        """Whether the thread that calls this is one of the exploration's."""
-        coroutines = getattr(self._seam.scheduler, "coroutines", None)
-        running = self._home if coroutines is None else coroutines.thread_of_the_running(self._home)
-        return _thread.get_ident() == running
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
@@ -165,7 +164,6 @@ class PlainState(accesses.Accesses):
     @contextmanager
     def stepping(self) -> Iterator[None]:
         """Within the block, what runs has steps."""
-        self._home = _thread.get_ident()
         try:
             self.begin_again()
             yield
@@ -191,41 +189,34 @@ class PlainState(accesses.Accesses):
         """
         self.watches = self.entered.next_execution()
         self.put_back()
-        self.names, self._items, self._shared = self.knowledge.names, self.knowledge.items, self.knowledge.shared
-        if not self.knowledge.names.isdisjoint(OF_ALL_NAMES):
-            self.names = EVERYTHING
-        self._last_step, self._rounds = -1, 0
         self.reset_locals()
-        self._lying.clear()
-        self._quick.clear()
-        self._touched.clear()
-        self.new.clear()
-        self._calling.clear()
+        self.now = Present()
+        self._look_at_what_is_known()
         self._calls(factory)
-        self.call_backs.marks.clear()
-        self._spaces.clear()
-        self._sources.clear()
 
-    def alone_begins(self, factory: Any, marks: Mapping[Any, Any]) -> None:
+    def alone_begins(self, factory: Any, marks: Mapping[Any, Any], local: dict[int, Any]) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution, on a new object of the
-        factory's, or on one with these `marks`.
+        factory's, or on one with these `marks`. `local` has the values of each thread.
         """
         self.put_back()
         self._twins_before, self._twins = self._twins, {}
         self._saved.update(marks)
+        self.reset_locals()
+        self._before_alone, self.now = self.now, Present(locals=local)
         self._calls(factory)
-        self._quick.clear()
-        self.listens, self._last_step, self._rounds = True, MAIN, 0
+        self.listens = True
 
     def _calls(self, factory: Any) -> None:
         """The explorer is about to call the factory, which no code with steps calls."""
-        self._calling[MAIN] = (factory, 0, 0)
-        if isinstance(factory, type):
+        self.now.calling[MAIN] = (factory, 0, 0)
+        if is_a(factory, type):
             self._saved[id(factory), "called"] = factory
 
     def alone_ends(self) -> None:
         """These calls have been made."""
         self.listens = False
+        self.reset_locals()
+        self.now = self._before_alone
         self._twins = self._twins_before
         self.put_back()
 
@@ -246,31 +237,62 @@ class PlainState(accesses.Accesses):
 
     def spin(self, site: Any) -> None:
         """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
-        known to change: from now on, every access of this execution is a step. If it looks at the clock, time passes.
+        known to change. If the thread stands as it stood before, with the same values in its variables, it waits: every
+        access of this execution is a step from now on. If not, it may count: every access is a step for so many turns
+        more. If there is none, it reads nothing, and counts; if there is one, the exploration begins again, with every
+        access a step. If it looks at the clock, time passes.
         """
-        self.loops = 0
-        scheduler: Any = self._seam.scheduler
+        now, scheduler = self.now, self._seam.scheduler
+        now.turns = 0
         is_alone = getattr(scheduler, "alone", False)
         if not self.listens or scheduler is None or not (is_alone or self._seam.before is not None):
             return
-        step = getattr(scheduler, "step", MAIN)
-        if step != self._last_step:
-            self._last_step, self._rounds = step, 0
+        at = getattr(scheduler, "step", MAIN), self._me()
+        if at != now.spins_at:
+            now.spins_at, now.rounds = at, 0
             return
-        self._rounds += 1
-        if step != MAIN:
-            self.names = self._items = self._shared = EVERYTHING
-        if is_alone and self._rounds > _MOST_ROUNDS_ALONE:
+        now.rounds += 1
+        if at[0] != MAIN:
+            self._probe()
+        if is_alone and now.rounds > _MOST_ROUNDS_ALONE:
             raise WouldWait
-        if self._rounds > _MOST_ROUNDS:
+        if now.rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
-        if self._rounds > _ROUNDS_IN_NO_TIME:
-            scheduler.lets_time_pass()
+        if now.rounds > _ROUNDS_IN_NO_TIME:
+            cast("Any", scheduler).lets_time_pass()
+
+    def _probe(self) -> None:
+        now, stands = self.now, standing()
+        waits, now.stands = stands == now.stands, stands
+        if waits:  # in this execution others may go on, and show what it waits for
+            now.probes = False
+            self.names = self._items = self._shared = EVERYTHING
+        elif now.probes:  # and there was no step: it counts
+            now.probes = False
+            self._look_at_what_is_known()
+        elif self.names is not EVERYTHING:
+            now.probes, self.names, self._items = True, EVERYTHING, EVERYTHING
+
+    def _found_by_probe(self) -> None:
+        """A loop goes round and round, and reads something that may change."""
+        self.now.probes = False
+        self.knowledge.learn(self.knowledge.names, _ALL)
+        if self.aborts and not is_last_word(sys._getframe(1)):
+            raise NewCode
+
+    def _look_at_what_is_known(self) -> None:
+        """Let the accesses be steps that are known to be."""
+        known = self.knowledge
+        self.names, self._items, self._shared = known.names, known.items, known.shared
+        if _ALL in known.names:
+            self.names = self._items = EVERYTHING
+        elif not known.names.isdisjoint(OF_ALL_NAMES):
+            self.names = EVERYTHING
 
     def go_on(self, _: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
-        if self._seam.before is not None and self.call_backs.marks:
-            self.call_backs.goes_on(self._me(), sys._getframe(2), self._seam.before)
+        if self._seam.before is not None and self.now.call_backs.marks:
+            self.now.call_backs.goes_on(self._me(), sys._getframe(2), self._seam.before)
 
     # --------------------------------------------------------------------------------------------------- attributes
 
@@ -320,7 +342,7 @@ class PlainState(accesses.Accesses):
                 self._step([("a class", name)], False)
         elif kind is Kind.SUPER:
             if name not in MAKING:
-                self.new.pop(id(owner.__self__), None)
+                self.now.new.pop(id(owner.__self__), None)
             self._step(self._keys_of_attribute(owner.__self__, name), False)
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
@@ -341,11 +363,11 @@ class PlainState(accesses.Accesses):
         if kind is Kind.PROXY:
             owner = behind_proxy(owner)
             kind = kind_of(type(owner))
-        if id(owner) in self.new:
+        if id(owner) in self.now.new:
             is_filled = sys._getframe(2).f_code.co_name in MAKING  # else `__init__` has failed, and it lives on
             if is_filled and name != "__dict__" and not gives_away(type(owner), name, True):
                 return
-            del self.new[id(owner)]  # others may have that dictionary, or what the code gave them that runs now
+            del self.now.new[id(owner)]  # others may have that dictionary, or what the code gave them that runs now
         if kind is Kind.LOCAL:
             self._localise(name, owner)
             return
@@ -403,14 +425,14 @@ class PlainState(accesses.Accesses):
             return
         if changes:
             self.knowledge.learn(self.knowledge.variables, name)
-        if id(cell) in self._lying:
-            self._step([(self._lying[id(cell)][1], name)], changes)
+        if id(cell) in self.now.lying:
+            self._step([(self.now.lying[id(cell)][1], name)], changes)
             return
         me = self._me()
         category = "a variable"
-        if id(cell) not in self._touched:
-            known = self._touched[id(cell)] = [cell, f"{category} {name}", me, False]
-        elif (known := self._touched[id(cell)])[2] != me:
+        if id(cell) not in self.now.touched:
+            known = self.now.touched[id(cell)] = [cell, f"{category} {name}", me, False]
+        elif (known := self.now.touched[id(cell)])[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
         if known[1] in self._shared:
             self._step([(category, name)], changes)
@@ -431,8 +453,8 @@ class PlainState(accesses.Accesses):
         """An operator is about to be applied."""
         left, right = operands
         space = self._space_of(left) if changes else None
-        if space is not None and isinstance(right, dict):
-            for name in right:
+        if space is not None and is_a(right, dict):
+            for name in items_of(right):
                 self.change_attribute(space, name)
             return
         is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
@@ -453,17 +475,17 @@ class PlainState(accesses.Accesses):
         if kind is Kind.CONTAINER:
             space = self._space_of(owner)
             if space is not None:
-                if isinstance(key, str) and key in self.names:
+                if is_a(key, str) and key in self.names:
                     self._step(self._keys_of_attribute(space, key), False)
                 return
-            if isinstance(owner, dict) and "__builtins__" in owner:
+            if is_namespace(owner):
                 if key in self.knowledge.variables:
-                    self._step([(owner.get("__name__"), key)], False)
+                    self._step([(dict.get(owner, "__name__"), key)], False)
                 return
             if is_one:  # nothing is called back
                 self._keep(owner, None, False, self._step(self._keys_of_items(owner), False))
                 return
-            changes = isinstance(owner, dict) and getattr(type(owner), "__missing__", None) is not None
+            changes = is_a(owner, dict) and getattr(type(owner), "__missing__", None) is not None
             if changes:
                 self._save_items(owner)
             self._step_of_c(self._keys_of_items(owner, changes), changes)
@@ -484,14 +506,14 @@ class PlainState(accesses.Accesses):
             kind = kind_of(type(owner))
         if kind is Kind.CONTAINER:
             space = self._space_of(owner)
-            if space is not None and isinstance(key, str):
+            if space is not None and is_a(key, str):
                 self.change_attribute(space, key)
                 return
-            if isinstance(owner, dict) and "__builtins__" in owner:
+            if is_namespace(owner):
                 self._save_key(owner, key)
                 if self._counts():
                     self.knowledge.learn(self.knowledge.variables, key)
-                    self._step([(owner.get("__name__"), key)], True)
+                    self._step([(dict.get(owner, "__name__"), key)], True)
                 return
             self._save_items(owner)
             if self._counts():
@@ -548,13 +570,13 @@ class PlainState(accesses.Accesses):
         function = callee.__func__ if is_method else callee
         scheduler = self._seam.scheduler
         me = MAIN if scheduler is None else scheduler.identity()
-        self._calling[me] = None
-        if me in self.call_backs.marks:
-            self.call_backs.forget(me, sys._getframe(2))
+        self.now.calling[me] = None
+        if me in self.now.call_backs.marks:
+            self.now.call_backs.forget(me, sys._getframe(2))
         if type(function) is FunctionType:
             code = function.__code__
-            if is_method and self.new and not (id(code) in self.stepped.made and follows_its_object(code)):
-                self.new.pop(id(callee.__self__), None)
+            if is_method and self.now.new and not (id(code) in self.stepped.made and follows_its_object(code)):
+                self.now.new.pop(id(callee.__self__), None)
             if id(code) in self.stepped.made:
                 return
             treatment = treatment_of(code)
@@ -577,17 +599,17 @@ class PlainState(accesses.Accesses):
             callee, given, of = function, (callee.__self__, *given), type(function)
         if given and self.entered.is_blind:
             self._meet(site, given)
-        if of is _TYPE or isinstance(callee, type):
+        if of is _TYPE or issubclass(of, _TYPE):
             site.known[callee]  # asks for its kind if it is new
             frame = sys._getframe(2)
-            self._calling[me] = (callee, id(frame), frame.f_lasti)
+            self.now.calling[me] = (callee, id(frame), frame.f_lasti)
             self._saved[id(callee), "called"] = callee
             self._use(site, effect_of(callee), given)
             return
-        owner = getattr(callee, "__self__", None)
+        owner = callee.__self__ if of in BOUND else None
         if of in _METHODS:
             owner, given = (given[0], given[1:]) if given else (None, given)
-        elif of is FUNCTION_OF_C and (owner is None or isinstance(owner, ModuleType)):
+        elif of is FUNCTION_OF_C and (owner is None or is_a(owner, ModuleType)):
             if callee in _STARTING and self._me() != MAIN:
                 raise Refused(f"{OWN_THREAD} ({site})")
             self._use(site, effect_of(callee), given)
@@ -666,12 +688,12 @@ class PlainState(accesses.Accesses):
     def _change_exception(self, owner: BaseException, name: str, given: tuple[Any, ...]) -> None:
         """A method of an exception is about to be called that changes it."""
         if name == "__setstate__":
-            names = [each for one in given if isinstance(one, dict) for each in one]
+            names = [each for one in given if is_a(one, dict) for each in items_of(one)]
         else:
             names = [OF_EXCEPTIONS[name]]
         for each in names:
             self.change_attribute(owner, each)
-        notes = getattr(owner, "__notes__", None)
+        notes = (space_of(owner) or {}).get("__notes__")
         if name == "add_note" and type(notes) is list:
             self._call_of_container(notes, "append", given)
 
@@ -679,18 +701,18 @@ class PlainState(accesses.Accesses):
         changes = not is_reading_method(name)
         space = self._space_of(owner)
         if space is not None and changes:
-            names = {each for each in [*owner, *given] if isinstance(each, str)}
-            names.update(*(each for each in given if isinstance(each, dict)))
+            names = {each for each in [*items_of(owner), *given] if is_a(each, str)}
+            names.update(*(items_of(each) for each in given if is_a(each, dict)))
             for each in sorted(names):
                 self.change_attribute(space, each)
             return
-        if isinstance(owner, dict) and "__builtins__" in owner:
-            keys_given = [each for each in given if isinstance(each, str)]
-            keys_given += [each for one in given if isinstance(one, dict) for each in one]
+        if is_namespace(owner):
+            keys_given = [each for each in given if is_a(each, str)]
+            keys_given += [each for one in given if is_a(one, dict) for each in items_of(one)]
             for each in keys_given if changes else ():
                 self.change_item(Kind.CONTAINER, owner, each)
             if self._counts() and not changes:
-                here = owner.get("__name__")
+                here = dict.get(owner, "__name__")
                 self._step([(here, each) for each in keys_given if each in self.knowledge.variables], False)
             return
         if changes:
@@ -717,11 +739,11 @@ class PlainState(accesses.Accesses):
             name = given[1] if effect in ("set", "get") and len(given) > 1 else "__dict__"
             refuse_private(first, str(name), effect == "set", site)
         if effect == "set":
-            if len(given) > 1 and isinstance(given[1], str):
+            if len(given) > 1 and is_a(given[1], str):
                 self.change_attribute(first, given[1])
             return
         if effect == "get":
-            if len(given) > 1 and isinstance(given[1], str):
+            if len(given) > 1 and is_a(given[1], str):
                 self._get(site, first, given[1])
             return
         if effect == "class":
@@ -785,6 +807,8 @@ class PlainState(accesses.Accesses):
         self._expect_modules(first)
 
 
+_ALL: Final = "*"
+"""Stands among the known names for all of them, and for all items."""
 _ROUNDS_IN_NO_TIME: Final = 4
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300

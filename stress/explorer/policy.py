@@ -14,11 +14,12 @@ from enum import Enum
 from functools import cache
 from importlib.util import find_spec
 from types import CodeType, FrameType
-from typing import Final
+from typing import Any, Final
 
 from stress.explorer.remembered import ByIdentity, remember
 
 __all__ = [
+    "ALWAYS_EXPLORED",
     "OWN_THREAD",
     "Refused",
     "Treatment",
@@ -26,6 +27,7 @@ __all__ = [
     "is_deaf",
     "is_ours",
     "is_used_whole",
+    "module_of",
     "open_modules",
     "openable",
     "standard_module",
@@ -53,7 +55,7 @@ class WouldWait(BaseException):
 OWN_THREAD: Final = "the object starts a thread of its own, which the explorer cannot schedule"
 _STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
-_EXPLORED: Final = frozenset({
+ALWAYS_EXPLORED: Final = frozenset({
     "_collections_abc", "_threading_local", "_weakrefset", "bisect", "collections", "collections.abc",
     "concurrent.futures._base", "contextlib", "copy", "copyreg", "dataclasses", "functools", "graphlib", "heapq",
     "operator", "queue", "reprlib", "sched", "shelve", "types", "weakref",
@@ -105,7 +107,7 @@ def _of_file(file: str) -> Treatment:
     if file.startswith((_PACKAGE, *_places_of(_OURS))):
         return Treatment.OURS
     name = standard_module(file)
-    return Treatment.OPAQUE if name and name not in _EXPLORED and name not in _open else Treatment.EXPLORED
+    return Treatment.OPAQUE if name and name not in ALWAYS_EXPLORED and name not in _open else Treatment.EXPLORED
 
 
 @cache
@@ -127,7 +129,7 @@ def openable(file: str) -> str:
     name = standard_module(file)
     parts = name.split(".")
     packages = {".".join(parts[: at + 1]) for at in range(len(parts))}
-    is_closed = name in _open or name in _EXPLORED or (name not in _BUT and not _CLOSED.isdisjoint(packages))
+    is_closed = name in _open or name in ALWAYS_EXPLORED or (name not in _BUT and not _CLOSED.isdisjoint(packages))
     return "" if is_closed else name
 
 
@@ -144,6 +146,15 @@ def open_modules(names: Iterable[str]) -> bool:
     return True
 
 
+_MODULE: Final[Any] = vars(type)["__module__"]
+
+
+def module_of(of: type) -> str:
+    """The name of the module of a class; empty if the class has something else in its place."""
+    found = _MODULE.__get__(of)
+    return found if type(found) is str else ""
+
+
 def is_used_whole(module: str | None) -> bool:
     """Whether a module belongs to the packages of tries."""
     return (module or "").partition(".")[0] in _TRIES
@@ -151,7 +162,7 @@ def is_used_whole(module: str | None) -> bool:
 
 def is_ours(module: str | None) -> bool:
     """Whether a module belongs to the testing code."""
-    return (module or "").partition(".")[0] in _OURS
+    return str(module or "").partition(".")[0] in _OURS
 
 
 _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")

@@ -21,11 +21,12 @@ from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from stress.answers import attributes_of
+from stress.answers import attributes_of, space_of
 from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method, reads_attributes, unwrapped
+from stress.explorer.containers import CONTAINERS, is_a, items_in
 from stress.explorer.filling import is_empty
 from stress.explorer.held import ATOMS, held
-from stress.explorer.kinds import CONTAINERS, Kind, kind_of
+from stress.explorer.kinds import Kind, kind_of
 from stress.explorer.knowledge import Knowledge
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused
@@ -47,42 +48,40 @@ class Sharing(Undo):
         self.names: Any = self.knowledge.names
         self._items: Any = self.knowledge.items
         self._shared: Any = self.knowledge.shared
-        self.new: dict[int, Any] = {}
-        """The objects that are being filled."""
-        self._calling: dict[int, Any] = {}
-        """The class that each thread has called last, if nothing else since, with the place of the call."""
-        self._spaces: dict[int, tuple[Any, Any]] = {}
-        self._sources: dict[int, tuple[Any, list[Any]]] = {}
-        self._calls_back = False
-        """Whether the present instruction may call a method in C that changes something, or takes items."""
 
     def begin_to_fill(self, site: Any, owner: Any) -> None:
         """`__init__` begins: the object is new if a class was called for that."""
         if not self.listens:
             return
         me = self._me()
-        calling, caller, at = self._calling.get(me) or (None, 0, 0)
-        self._calling[me] = None
-        if not (isinstance(calling, type) and isinstance(owner, calling)) or id(owner) in self._lying:
+        calling, caller, at = self.now.calling.get(me) or (None, 0, 0)
+        calling = calling if is_a(calling, type) else None
+        self.now.calling[me] = None
+        if calling is None or not issubclass(type(owner), calling) or id(owner) in self.now.lying:
             return
         frame = sys._getframe(2).f_back
         if caller and (frame is None or id(frame) != caller or not 0 <= frame.f_lasti - at <= _NEAR):
             return  # that call has failed, and something else calls `__init__`
         if type(calling.__new__) is FunctionType or not is_empty(owner):
             return  # an older one, which `__new__` has given, or may have
-        if id(owner) in self._touched or self._outlives(owner):
+        if id(owner) in self.now.touched or self._outlives(owner):
             return
         self._saved[id(owner), "made"] = None
         if self._seam.before is None:
             return
-        self.new[id(owner)] = [kept(owner, partial(self.new.pop, id(owner))), id(sys._getframe(2))]
+        self.now.new[id(owner)] = [kept(owner, partial(self.now.new.pop, id(owner))), id(sys._getframe(2))]
         if me != MAIN:
-            self._touched[id(owner)] = [kept(owner, partial(self._touched.pop, id(owner))), _category(owner), me, True]
+            self.now.touched[id(owner)] = [
+                kept(owner, partial(self.now.touched.pop, id(owner))),
+                _category(owner),
+                me,
+                True,
+            ]
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""
-        if id(owner) in self.new and self.new[id(owner)][1] == id(sys._getframe(2)):
-            del self.new[id(owner)]
+        if id(owner) in self.now.new and self.now.new[id(owner)][1] == id(sys._getframe(2)):
+            del self.now.new[id(owner)]
 
     def note_made(self, site: Any, made: Any) -> None:
         """A container or a function has been made by an instruction."""
@@ -91,23 +90,26 @@ class Sharing(Undo):
             return
         me = self._me()
         if me != MAIN:
-            self._touched[id(made)] = [made, f"a {type(made).__name__} made in {site.place}", me, True]
+            self.now.touched[id(made)] = [made, f"a {type(made).__name__} made in {site.place}", me, True]
 
     def _whose(self, owner: Any) -> Any:
         """The name of an object that several threads use; None if no other thread than this one has touched it."""
-        if id(owner) in self._lying:
-            return self._lying[id(owner)][1]
+        if id(owner) in self.now.lying:
+            return self.now.lying[id(owner)][1]
         me = self._me()
-        if id(owner) not in self._touched:
-            known = self._touched[id(owner)] = [
-                kept(owner, partial(self._touched.pop, id(owner))),
+        if id(owner) not in self.now.touched:
+            known = self.now.touched[id(owner)] = [
+                kept(owner, partial(self.now.touched.pop, id(owner))),
                 _category(owner),
                 me,
                 False,
             ]
-        elif (known := self._touched[id(owner)])[2] != me:
+        elif (known := self.now.touched[id(owner)])[2] != me:
             self.knowledge.learn(self.knowledge.shared, known[1])
-        return known[1] if known[1] in self._shared else None
+        shared = self._shared
+        if shared is EVERYTHING and kind_of(type(owner)) in (Kind.ITERATOR, Kind.GENERATOR):
+            shared = self.knowledge.shared  # nobody waits for an iterator of one's own to go on
+        return known[1] if known[1] in shared else None
 
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         keys: list[Key] = []
@@ -128,10 +130,8 @@ class Sharing(Undo):
             return owner
         if type(getattr(type(owner), name, None)) is types.MemberDescriptorType:
             return owner
-        try:
-            return object.__getattribute__(owner, "__dict__")
-        except AttributeError:
-            return owner
+        space = space_of(owner)
+        return owner if space is None else space
 
     def _keys_of_what_holds(self, owner: Any, name: str) -> list[Key]:
         """The places on which every attribute of an object depends, of those that code changes."""
@@ -140,21 +140,21 @@ class Sharing(Undo):
         return [] if where is None else [(where, each) for each in changing]
 
     def _keys_of_all(self, owner: Any) -> list[Key]:
-        if isinstance(owner, CONTAINERS):
+        if is_a(owner, CONTAINERS):
             return self._keys_of_items(owner)
         names = [each for each in self.knowledge.names if _has(owner, each)]
         return [key for name in sorted(names) for key in self._keys_of_attribute(owner, name)]
 
     def _note_space(self, owner: Any) -> None:
-        space = getattr(owner, "__dict__", None)
+        space = space_of(owner)
         if type(space) is dict:
-            self._spaces[id(space)] = (space, owner)
+            self.now.spaces[id(space)] = (space, owner)
 
     def _space_of(self, container: Any) -> Any:
         """The object whose attributes a dictionary holds; None if it holds items, or nobody has asked for it."""
-        if id(container) not in self._spaces:
+        if id(container) not in self.now.spaces:
             return None
-        space, owner = self._spaces[id(container)]
+        space, owner = self.now.spaces[id(container)]
         return owner if space is container else None
 
     def _keys_of_items(self, container: Any, changes: bool = False) -> list[Key]:
@@ -164,7 +164,7 @@ class Sharing(Undo):
         where = self._whose(container)
         if where is None:
             if changes:
-                self.knowledge.learn(self.knowledge.items, self._touched[id(container)][1])
+                self.knowledge.learn(self.knowledge.items, self.now.touched[id(container)][1])
             return []
         if changes:
             self.knowledge.learn(self.knowledge.items, where)
@@ -191,10 +191,10 @@ class Sharing(Undo):
                     self._save_items(each)
                 keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
                 if deep:
-                    waiting += list(each.values()) if isinstance(each, dict) else list(each)
+                    waiting += items_in(each)
             elif issubclass(of, (tuple, frozenset)):
                 if deep:
-                    waiting += each
+                    waiting += items_in(each)
             elif kind is Kind.VIEW:
                 waiting += gc.get_referents(each)
             elif kind is Kind.ITERATOR:
@@ -206,29 +206,29 @@ class Sharing(Undo):
                     given = [part for each in reading for part in unwrapped(each, ())[1]]
                     keys.update(dict.fromkeys(self._keys_of_everything((*behind, *given))))
                 if any(map(changes_what_it_is_given, behind)):
-                    self._calls_back = deep = changes = is_applied = True
+                    self.now.calls_back = deep = changes = is_applied = True
                 where = self._whose(each)
                 if where is not None:  # whoever reads all of it, takes its items
                     keys[where, "next"] = None
-                    self._calls_back = True
+                    self.now.calls_back = True
             elif kind is Kind.GENERATOR:
                 where = self._whose(each)
                 if where is not None:
                     keys[where, "next"] = None
-                    self._calls_back = True
+                    self.now.calls_back = True
             elif kind is Kind.FOREIGN:
                 if self._is_met(each):
                     keys[FOREIGN] = None
-                    self._calls_back = self._calls_back or hasattr(of, "__next__")
+                    self.now.calls_back = self.now.calls_back or hasattr(of, "__next__")
             elif kind is Kind.PROXY:
                 waiting.append(behind_proxy(each))
-            elif of in BOUND and not isinstance(each.__self__, (ModuleType, type(None))):
+            elif of in BOUND and not is_a(each.__self__, (ModuleType, type(None))):
                 owner, name = each.__self__, each.__name__  # what calls this method, calls it back
                 if kind_of(type(owner)) is Kind.CONTAINER and not is_reading_method(name):
-                    self._calls_back = True
+                    self.now.calls_back = True
                     keys.update(dict.fromkeys(self._keys_of(owner, deep, True)))
                 else:
-                    self._calls_back = self._calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
+                    self.now.calls_back = self.now.calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
                     waiting.append(owner)
             elif of is partial:
                 waiting += [each.func, *each.args]
@@ -236,10 +236,10 @@ class Sharing(Undo):
                 for name, _ in attributes_of(each):
                     self.knowledge.learn(self.knowledge.names, name)
                 keys.update(dict.fromkeys(self._keys_of_all(each)))
-            elif isinstance(each, types.SimpleNamespace):
+            elif is_a(each, types.SimpleNamespace):
                 keys.update(dict.fromkeys(self._keys_of_all(each)))
                 if deep:
-                    waiting += vars(each).values()
+                    waiting += space_of(each).values()
         return list(keys)
 
     def _keys_of_each(self, operands: Iterable[Any], deep: bool, changes: bool = False) -> list[Key]:
@@ -264,15 +264,15 @@ class Sharing(Undo):
 
     def _behind(self, iterator: Any) -> list[Any]:
         """The containers and other iterators that an iterator takes its items from."""
-        known = self._sources.get(id(iterator))
+        known = self.now.sources.get(id(iterator))
         if known is None or known[0] is not iterator:
             referents = gc.get_referents(iterator)
-            groups = [one for one in referents if isinstance(one, (tuple, frozenset))]  # as of `map` and `zip`
-            referents += [each for one in groups for each in one]
+            groups = [one for one in referents if is_a(one, (tuple, frozenset))]  # as of `map` and `zip`
+            referents += [each for one in groups for each in items_in(one)]
             found = [each for each in referents if _may_give_items(each)]
             if type(iterator) is itertools.chain:
                 return found  # it takes items of another one later
-            known = self._sources[id(iterator)] = (iterator, found)
+            known = self.now.sources[id(iterator)] = (iterator, found)
         return known[1]
 
     def _is_met(self, owner: Any) -> bool:
@@ -345,7 +345,5 @@ def _category(owner: Any) -> Any:
 
 
 def _has(owner: Any, name: str) -> bool:
-    try:
-        return name in vars(owner) or hasattr(type(owner), name)
-    except TypeError:
-        return hasattr(type(owner), name)
+    space = space_of(owner)
+    return (space is not None and name in space) or hasattr(type(owner), name)

@@ -7,6 +7,7 @@ state of the exploration (`plain_state`), which is there only while an explorati
 
 from __future__ import annotations
 
+from collections import deque
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -28,7 +29,6 @@ __all__ = [
     "LoadAttribute",
     "LoadGlobal",
     "LoadItem",
-    "Loop",
     "Made",
     "MatchClass",
     "MatchKeys",
@@ -47,8 +47,11 @@ __all__ = [
     "use",
 ]  # fmt: skip
 
-LOOPS: Final = 300
-"""So often a loop may begin again until the state looks whether the loop waits for something."""
+TURNS: Final = 300
+"""So often loops may begin again until the state looks whether one waits for something."""
+_ITERATED: Final[tuple[Any, ...]] = ([], (), {}, {}.values(), {}.items(), set(), deque(), range(1), "", "\xff", b"")
+_ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERATED) | {type(reversed([]))}
+"""Iterators that end by themselves: a loop over one waits for nobody."""
 _SLICE: Final = slice(None)
 _OF_KEYS: Final = frozenset({int, str, bool, tuple, slice, type(None)})
 _MISSING: Final = object()
@@ -273,6 +276,8 @@ class Next(Site):
         if _state is not None:
             of = type(iterator)
             kind = self.known[of]
+            if of not in _ENDING:
+                _count_turn(self)
             _state.take_next(self, kind, iterator)
 
 
@@ -449,31 +454,26 @@ class Returns(Site):
     __slots__ = ()
 
     def __getitem__(self, _: Any) -> None:
-        if _state is not None and _state.call_backs.marks:
+        if _state is not None and _state.now.call_backs.marks:
             _state.go_on(self)
 
 
-class Loop(Site):
-    """Goes back to the beginning of a loop."""
-
-    __slots__ = ()
-
-    def __getitem__(self, _: Any) -> None:
-        if _state is not None:
-            _state.loops += 1
-            if _state.loops >= LOOPS:
-                _state.spin(self)
-
-
-class Turn(Loop):
+class Turn(Site):
     """Goes back to the beginning of a loop that no iterator ends, such as `while`."""
 
     __slots__ = ()
 
     def __getitem__(self, _: Any) -> None:
-        super().__getitem__(None)
         if _state is not None:
+            _count_turn(self)
             _state.turn()
+
+
+def _count_turn(site: Site) -> None:
+    now = _state.now
+    now.turns += 1
+    if now.turns >= TURNS:
+        _state.spin(site)
 
 
 class Made(Site):
@@ -503,7 +503,7 @@ class Escapes(Site):
 
     def __getitem__(self, owner: Any) -> None:
         if _state is not None:
-            _state.new.pop(id(owner), None)
+            _state.now.new.pop(id(owner), None)
 
 
 class MayEscape(_Named):
@@ -512,8 +512,8 @@ class MayEscape(_Named):
     __slots__ = ()
 
     def __getitem__(self, owner: Any) -> None:
-        if _state is not None and id(owner) in _state.new and gives_away(type(owner), self.name, False):
-            del _state.new[id(owner)]
+        if _state is not None and id(owner) in _state.now.new and gives_away(type(owner), self.name, False):
+            del _state.now.new[id(owner)]
 
 
 class Finds(Site):
@@ -523,7 +523,7 @@ class Finds(Site):
 
     def __getitem__(self, _: Any) -> None:
         if _state is not None:
-            _state.new.clear()
+            _state.now.new.clear()
 
 
 class Ends(Site):

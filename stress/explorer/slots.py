@@ -9,15 +9,18 @@ Only slots change, so a journal of their changes is enough to undo an execution.
 
 from __future__ import annotations
 
+import _thread
 from collections import deque
 from collections.abc import Callable
 from types import GenericAlias
 from typing import Any, Final, Protocol
 
-__all__ = ["LOAD", "Scheduler", "Seam", "reference_class"]
+__all__ = ["LOAD", "MAIN", "Scheduler", "Seam", "reference_class"]
 
 LOAD: Final = object()
 """Used as the expected value: the access is a load."""
+MAIN: Final = -1
+"""The identity of whoever runs outside the scenario's threads."""
 
 
 class Scheduler(Protocol):
@@ -28,6 +31,9 @@ class Scheduler(Protocol):
 
     def identity(self) -> int:
         """The number of the thread that runs."""
+
+    def caller(self) -> int:
+        """The number of the thread whose call runs: also if it is made to see what the call answers alone."""
 
     def wait(self, event: Any) -> None:
         """Run other threads until `event` is set."""
@@ -51,8 +57,25 @@ class Seam:
         self.after: Callable[[Any], None] | None = None
         self.scheduler: Scheduler | None = None
         self.clock = 0.0
+        self.home = 0
+        """The real thread that explores."""
+        self.threads = 0
+        """How many threads the scenario has."""
+        self.callers: dict[int, Any] = {}
+        """The threads that have been asked for, by their numbers."""
         self.stands_for: Callable[[Any], Any] | None = None
         self.journal: deque[tuple[Any, Any]] = deque(maxlen=None if takes_back else 0)
+
+    def is_mine(self) -> bool:
+        """Whether the real thread that asks is one that runs the object."""
+        coroutines = getattr(self.scheduler, "coroutines", None)
+        running = self.home if coroutines is None else coroutines.thread_of_the_running(self.home)
+        return _thread.get_ident() == running
+
+    def caller(self) -> int | None:
+        """The thread whose call runs; None if this is no thread of the exploration."""
+        scheduler = self.scheduler
+        return None if scheduler is None or not self.is_mine() else scheduler.caller()
 
     def take_back(self, mark: int = 0) -> None:
         """Undo every change since the journal had `mark` entries."""

@@ -31,6 +31,43 @@ class ClassOfLocks:
         return method
 
 
+class Values:
+    """The attributes of an object derived from `threading.local`, in each of the threads that share a real one. In the
+    main thread they are what they were, whatever calls do, when all is over.
+    """
+
+    def __init__(self, local: Any) -> None:
+        self._local = local
+        self._before = dict(self._names())
+        self._of: dict[int, dict[str, Any]] = {MAIN: dict(self._before)}
+        self._in: int | None = MAIN
+
+    def _names(self) -> dict[str, Any]:
+        found: dict[str, Any] = _thread._local.__getattribute__(self._local, "__dict__")
+        return found
+
+    def enter(self, me: int) -> bool:
+        """Show those of a thread; answers whether it has none yet."""
+        if self._in == me:
+            return False
+        self._keep()
+        self._in, names = me, self._names()
+        names.clear()
+        names.update(self._of.get(me, {}))
+        return me not in self._of
+
+    def _keep(self) -> None:
+        if self._in is not None:
+            self._of[self._in] = dict(self._names())
+
+    def leave(self) -> None:
+        """Show those of before, and keep those of the threads."""
+        self._keep()
+        self._in, names = None, self._names()
+        names.clear()
+        names.update(self._before)
+
+
 class StandIns(Sharing):
     """Knows what stands in for what. `make_twin` gives the explored primitive for a real lock."""
 
@@ -42,51 +79,34 @@ class StandIns(Sharing):
         self._twins_before = self._twins
         """Those of the execution, while calls are made by one thread alone."""
         self._numbers: dict[int, tuple[Any, int]] = {}
-        self._locals: dict[int, list[Any]] = {}
-        self._localised: set[tuple[int, int]] = set()
         self._used: dict[tuple[int, int], weakref.ref[Any]] = {}
         """The objects derived from `threading.local` that outlive an execution, by the threads that used them."""
-        self._home = 0
-        """The thread that explores."""
 
     def reset_locals(self) -> None:
         """Give objects derived from `threading.local` the attributes of before."""
-        self._localised.clear()
-        for local, last, of in self._locals.values():
-            if last != MAIN:
-                names = _thread._local.__getattribute__(local, "__dict__")
-                names.clear()
-                names.update(of[MAIN])
-        self._locals.clear()
+        for values in self.now.locals.values():
+            values.leave()
 
     def _localise(self, site: Any, local: Any) -> None:
-        """Give an object derived from `threading.local` the attributes that it has in the thread that runs."""
-        if self._seam.before is None:
+        """Give an object derived from `threading.local` the attributes that it has in the thread that calls."""
+        scheduler = self._seam.scheduler
+        if not self.listens or scheduler is None:
             return
-        me = self._me()
-        if _thread.get_ident() != self._home:
+        me = scheduler.caller()
+        if _thread.get_ident() != self._seam.home:
             self._begin_anew(site, local, me)
             return
-        known = self._locals.get(id(local))
-        if known is None:
-            known = self._locals[id(local)] = [local, MAIN, {}]
-        names = _thread._local.__getattribute__(local, "__dict__")
-        if known[1] == me:
-            return
-        known[2][known[1]] = dict(names)
-        known[1] = me
-        names.clear()
-        if me in known[2]:
-            names.update(known[2][me])
-        else:
+        if id(local) not in self.now.locals:
+            self.now.locals[id(local)] = Values(local)
+        if self.now.locals[id(local)].enter(me):
             self._fill(site, local)
 
     def _begin_anew(self, site: Any, local: Any, me: int) -> None:
         """A thread of the system has attributes of its own. Those of an earlier execution go."""
         key = (id(local), me)
-        if key in self._localised or (id(local) in self._lying and id(local) not in self._of_all):
+        if key in self.now.localised or (id(local) in self.now.lying and id(local) not in self._of_all):
             return
-        self._localised.add(key)
+        self.now.localised.add(key)
         is_known = key in self._used and self._used[key]() is local
         if is_known:
             _thread._local.__getattribute__(local, "__dict__").clear()
@@ -111,7 +131,7 @@ class StandIns(Sharing):
         known = self._twins.get(id(lock))
         if known is None or known[0] is not lock:
             made = self._make_twin(lock)
-            lying = self._lying.get(id(lock))
+            lying = self.now.lying.get(id(lock))
             made._name = ("a lock", self._number_of(lock) if lying is None else lying[1])
             known = self._twins[id(lock)] = (lock, made)
         return known[1]

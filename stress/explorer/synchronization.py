@@ -21,9 +21,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from stress.explorer.identity import explored_identity
 from stress.explorer.kinds import LOCKS
-from stress.explorer.policy import OWN_THREAD, Refused
-from stress.explorer.slots import LOAD, Seam
+from stress.explorer.policy import Refused
+from stress.explorer.slots import LOAD, MAIN, Seam
 
 __all__ = ["ExploredThreading", "Primitive", "refuse_private"]
 
@@ -67,7 +68,7 @@ class Primitive:
 
     def _me(self) -> int:
         scheduler = self.seam.scheduler
-        return -1 if scheduler is None else scheduler.identity()
+        return MAIN if scheduler is None else scheduler.caller()
 
     def _wait(self, timeout: float | None, awaited: Primitive | None = None) -> bool:
         """Make no step until another thread changes this primitive; return whether one did in time."""
@@ -565,7 +566,7 @@ class _Local:
 
     def _mine(self) -> dict[str, Any]:
         scheduler = object.__getattribute__(self, "seam").scheduler
-        me = -1 if scheduler is None else scheduler.identity()
+        me = MAIN if scheduler is None else scheduler.caller()
         found: dict[str, Any] = object.__getattribute__(self, "_of").setdefault(me, {})
         return found
 
@@ -589,25 +590,6 @@ class _Local:
         object.__getattribute__(self, "_of").clear()
 
 
-class _Caller:
-    """Stands for the `threading.Thread` that calls."""
-
-    daemon = False
-
-    def __init__(self, ident: int) -> None:
-        self.ident = self.native_id = ident
-        self.name = f"explored-{ident}"
-
-    def is_alive(self) -> bool:
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Caller) and self.ident == other.ident
-
-    def __hash__(self) -> int:
-        return hash(self.ident)
-
-
 class ExploredThreading:
     """The explored primitives on one seam. `everything` maps the originals to them, `instances` the types of those that
     there are.
@@ -616,12 +598,6 @@ class ExploredThreading:
     def __init__(self, seam: Seam) -> None:
         def on_seam(cls: Any, **more: Any) -> Any:
             return type(cls.__name__.strip("_"), (cls,), {"seam": seam, **more})
-
-        def get_ident() -> int:
-            return 1 + (-1 if seam.scheduler is None else seam.scheduler.identity())
-
-        def current_thread() -> _Caller:
-            return _Caller(get_ident())
 
         def clock_like(clock: Callable[[], float]) -> Callable[[], float]:
             start = clock()
@@ -634,9 +610,6 @@ class ExploredThreading:
                 return start + (seam.clock if type(start) is float else int(seam.clock * 1e9))
 
             return look
-
-        def no_thread(*_: object, **__: object) -> Any:
-            raise ValueError(OWN_THREAD) if seam.before is None else Refused(OWN_THREAD)
 
         def sleep(seconds: float) -> None:
             scheduler: Any = seam.scheduler
@@ -664,9 +637,7 @@ class ExploredThreading:
         self.everything: dict[Any, Any] = {
             **kinds,
             threading.Barrier: barrier,
-            threading.get_ident: get_ident,
-            threading.current_thread: current_thread,
-            threading.Thread: no_thread,
+            **explored_identity(seam),
             time.sleep: sleep,
             **{clock: clock_like(clock) for clock in _CLOCKS},
         }

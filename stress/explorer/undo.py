@@ -15,17 +15,17 @@ from types import CellType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 from weakref import ref
 
+from stress.answers import space_of
+from stress.explorer.containers import CONTAINERS, fill_again, is_a, items_of
 from stress.explorer.filling import is_empty
 from stress.explorer.held import held
-from stress.explorer.kinds import CONTAINERS, Kind, is_of_c, kind_of
-from stress.explorer.outliving import OF_C, Environment, fill_again, items_of, set_again, state_again
+from stress.explorer.kinds import Kind, is_of_c, kind_of
+from stress.explorer.outliving import OF_C, Environment, set_again, state_again
 from stress.explorer.policy import Refused
-from stress.explorer.slots import Seam
+from stress.explorer.present import Present
+from stress.explorer.slots import MAIN, Seam
 
 __all__ = ["MAIN", "Undo", "kept"]
-
-MAIN: Final = -1
-"""The identity of whoever runs outside the scenario's threads."""
 
 
 class Undo:
@@ -39,11 +39,8 @@ class Undo:
         self._saved: dict[Any, Any] = {}
         """What is to be put back, or needs not be: what was made meanwhile, of which nothing is kept here. If it ends,
         only what is made later can have its identity."""
-        self._lying: dict[int, tuple[Any, Any]] = {}
-        """Where the parts of the objects lie that the factory made."""
+        self.now = Present()
         self._when_gone = self._is_gone
-        self._touched: dict[int, list[Any]] = {}
-        """Other objects, each with its name, the thread that touched it first, and whether that one made it."""
         self.lost: dict[str, str] = {}
         """The objects of C that outlive an execution with what it has changed, and where it has."""
         self.used: dict[str, str] = {}
@@ -68,21 +65,24 @@ class Undo:
     def note(self, made: Any) -> None:
         """Record the places in a fresh object."""
         for each, where in held(made):
-            if id(each) not in self._lying:
-                self._lying[id(each)] = kept(each, self._when_gone), where
+            if id(each) not in self.now.lying:
+                self.now.lying[id(each)] = kept(each, self._when_gone), where
                 if self._outlives(each):  # as one of a pool does that the factory has taken
                     self._of_all.add(id(each))
 
     def _is_gone(self, gone: Any) -> None:
         """A part of what the factory made is no more: another object may have its identity now."""
-        for key in [key for key, (each, _) in self._lying.items() if each is gone]:
-            del self._lying[key]
+        for key in [key for key, (each, _) in self.now.lying.items() if each is gone]:
+            del self.now.lying[key]
 
     def kept_alive(self) -> str:
         """What the explorer alone keeps alive with something whose end shows; empty if there is nothing. Lists and the
         like have no weak references.
         """
-        for each in [*(each for each, _ in self._lying.values()), *(known[0] for known in self._touched.values())]:
+        for each in [
+            *(each for each, _ in self.now.lying.values()),
+            *(known[0] for known in self.now.touched.values()),
+        ]:
             if type(each) is ref or sys.getrefcount(each) > _REFERENCES:
                 continue
             for part, _ in held(each):
@@ -107,7 +107,7 @@ class Undo:
 
     def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
         key = (id(owner), name)
-        if not self.listens or key in self._saved or (id(owner) in self._lying and id(owner) not in self._of_all):
+        if not self.listens or key in self._saved or (id(owner) in self.now.lying and id(owner) not in self._of_all):
             return
         if self._is_made(owner):
             return
@@ -119,11 +119,9 @@ class Undo:
         if place is not None:
             self._undo.append(_set_in_c(place, owner))
             return
-        try:
-            space = object.__getattribute__(owner, "__dict__")
-        except AttributeError:
-            return
-        self._save_key(space, name)
+        space = space_of(owner)
+        if space is not None:
+            self._save_key(space, name)
 
     def _is_made(self, owner: Any) -> bool:
         """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
@@ -143,10 +141,10 @@ class Undo:
         key = (id(names), name, "key")
         if self.listens and key not in self._saved:
             self._saved[key] = names
-            if name in names:
-                self._undo.append(partial(names.__setitem__, name, names[name]))
+            if dict.__contains__(names, name):
+                self._undo.append(partial(dict.__setitem__, names, name, dict.__getitem__(names, name)))
             else:
-                self._undo.append(partial(names.pop, name, None))
+                self._undo.append(partial(dict.pop, names, name, None))
 
     def _save_cell(self, cell: CellType) -> None:
         if not self.listens or (id(cell), "cell") in self._saved:
@@ -161,16 +159,16 @@ class Undo:
         if (
             not self.listens
             or id(container) in self._saved
-            or (id(container) in self._lying and id(container) not in self._of_all)
+            or (id(container) in self.now.lying and id(container) not in self._of_all)
         ):
             return
-        if id(container) in self._touched and self._touched[id(container)][3]:
+        if id(container) in self.now.touched and self.now.touched[id(container)][3]:
             return
         self._saved[id(container)] = container
         self._undo.append(partial(fill_again, container, items_of(container)))
 
     def _save_reachable(self, given: Any, *, is_changed: bool = False) -> None:
-        if isinstance(given, CONTAINERS):
+        if is_a(given, CONTAINERS):
             self._save_items(given)
         elif kind_of(type(given)) in OF_C:
             self._save_state(given, is_changed=is_changed)

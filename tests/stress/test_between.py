@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import ctrie
+import stress
 from stress import Verdict, explore
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
@@ -88,6 +89,51 @@ def test_no_proof(made: Any) -> None:
     assert outcome.verdict is Verdict.UNKNOWN
     assert NOT_SEEN in outcome.summary
     assert made is Pair or "test_between.py:" in outcome.summary
+
+
+class LongPair(Pair):
+    """A long loop hides the short time between its two writes."""
+
+    def move(self) -> None:
+        self._left = 1
+        for _ in range(300):
+            pass
+        self._right = 1
+
+    def total(self) -> tuple[int, int]:
+        left = self.left
+        for _ in range(300):
+            pass
+        return left, self.right
+
+
+class Whole(stress.Spec):
+    """Both change at once."""
+
+    initial = (0, 0)
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        return ((1, 1), None) if op == "move" else (state, state)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_ends_of_a_long_loop_come_first(seed: int) -> None:
+    outcome = explore(LongPair, None, MOVE_AND_TOTAL, seed=seed)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert NOT_SEEN in outcome.summary
+
+
+@pytest.mark.parametrize("how", [{"preemptions": 0}, {"preemptions": 10}, {"samples": 100}, {"stops": True}])
+def test_no_schedules_are_right_without_it(how: Any) -> None:
+    outcome = explore(Pair, None, MOVE_AND_TOTAL, seed=1, **how)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert NOT_SEEN in outcome.summary
+
+
+def test_nor_are_drawn_scenarios() -> None:
+    outcome = explore(Pair, Whole(), stress.Scenarios([("move",), ("total",)], before=0, after=0), seed=1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert NOT_SEEN in outcome.summary
 
 
 def test_warnings_are_handled_as_before() -> None:

@@ -25,7 +25,6 @@ REFUSED = {
     "OfOutlivingCount": "a count outlives an execution",
     "OfOutlivingGenerator": "a generator outlives an execution",
     "OfEndInList": "a list with a Guard is let go of, and lives on here",
-    "OfAnEnvironmentVariableUnlocked": "an access was not seen: answers are wrong if a thread stops between steps",
     "OfTakenInTurns": "the factory gives an object again that it has given before",
 }
 

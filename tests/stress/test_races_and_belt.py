@@ -114,8 +114,17 @@ class Object:
         assert not contradiction(Meeting, stress.Counter(), PROGRAM, Around(), 1)
         assert time.monotonic() - began < 30
 
-    def test_makes_a_proof_undecided(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("threads", "how"),
+        [
+            (TWICE, {}),
+            (TWICE, {"preemptions": 1}),
+            (TWICE, {"samples": 5}),
+            (stress.Scenarios([("increment",)], scenarios=3), {}),
+        ],
+    )
+    def test_makes_a_proof_undecided(self, monkeypatch: pytest.MonkeyPatch, threads: Any, how: Any) -> None:
         monkeypatch.setattr(exploring, "contradiction", lambda *_: "real threads got 7")
-        outcome = explore(Looked, LookedSpec(), TWICE)
+        outcome = explore(Looked, LookedSpec(), threads, **how)
         assert outcome.verdict is Verdict.UNKNOWN
         assert "but real threads got 7" in outcome.summary

@@ -1,0 +1,50 @@
+"""What is known of one execution: the objects that it has met, and what is under way in its threads. It is made anew
+for each, so nothing of an execution lives on in the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from stress.explorer.call_backs import CallBacks
+from stress.explorer.places import Place
+from stress.explorer.slots import MAIN
+
+__all__ = ["Present"]
+
+
+@dataclass(slots=True)
+class Present:
+    """One execution, or calls that are made one after another."""
+
+    lying: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """Where the parts of the objects lie that the factory made."""
+    touched: dict[int, list[Any]] = field(default_factory=dict)
+    """Other objects, each with its name, the thread that touched it first, and whether that one made it."""
+    new: dict[int, Any] = field(default_factory=dict)
+    """The objects that are being filled."""
+    calling: dict[int, Any] = field(default_factory=dict)
+    """The class that each thread has called last, if nothing else since, with the place of the call."""
+    spaces: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """The dictionaries that hold attributes, with their objects."""
+    sources: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
+    """What iterators take their items from."""
+    quick: dict[tuple[int, str | None, bool], Place] = field(default_factory=dict)
+    """The places of what the factory made, after the first step that reads or changes them."""
+    locals: dict[int, Any] = field(default_factory=dict)
+    """The attributes of objects derived from `threading.local`, in each thread."""
+    localised: set[tuple[int, int]] = field(default_factory=set)
+    call_backs: CallBacks = field(default_factory=CallBacks)
+    calls_back: bool = False
+    """Whether the present instruction may call a method in C that changes something, or takes items."""
+    turns: int = 0
+    """How often loops have begun again since that was looked at."""
+    spins_at: tuple[int, int] = (MAIN, MAIN)
+    """The step and the thread when it was looked at."""
+    rounds: int = 0
+    """How often it was looked at since then, with no step in between."""
+    stands: Any = None
+    """Where the thread stood then, and the values of its variables."""
+    probes: bool = False
+    """Whether a loop goes round without a step, and it is tried whether it reads anything."""
