@@ -11,11 +11,9 @@ from typing import Any
 
 from benchmarks.model import check, same
 from subtrie import AMQP, MQTT, Dialect, SubscriptionTrie
-from subtrie.filtering import FilteringMatcher
-from subtrie.inverted import InvertedMatcher
-from subtrie.locked import LockedTrie
-from subtrie.naive import NaiveMatcher
-from subtrie.optimised import OptimisedMatcher
+from subtrie.baselines.filtering import FilteringMatcher
+from subtrie.baselines.locked import LockedTrie
+from subtrie.baselines.naive import NaiveMatcher
 
 
 class UnderLock:
@@ -102,14 +100,19 @@ def translated(amqp: str, dialect: Dialect) -> str:
     return dialect.join([dialect.one_word if word == AMQP.one_word else word for word in words])
 
 
+def of_bitmaps(module: str, name: str) -> Any:
+    """Make one of the matchers that need the extra `bitmaps`, which not every interpreter has."""
+    return getattr(import_module(f"subtrie.baselines.{module}"), name)()
+
+
 TRIE = Entrant("SubscriptionTrie", SubscriptionTrie)
 CACHED = Entrant("SubscriptionTrie with a cache", partial(SubscriptionTrie, cache=4_096))
 EXACT = Entrant("SubscriptionTrie, exact", partial(SubscriptionTrie, exact=True))
 UNDER_LOCK = Entrant("SubscriptionTrie under a lock", partial(UnderLock, SubscriptionTrie))
 LOCKED = Entrant("locked trie (S8)", LockedTrie)
 NAIVE = Entrant("naive (S1)", NaiveMatcher, is_slow=True)
-INVERTED = Entrant("inverted bitmap (S2)", InvertedMatcher)
-OPTIMISED = Entrant("optimised bitmap (S3)", OptimisedMatcher)
+INVERTED = Entrant("inverted bitmap (S2)", partial(of_bitmaps, "inverted", "InvertedMatcher"))
+OPTIMISED = Entrant("optimised bitmap (S3)", partial(of_bitmaps, "optimised", "OptimisedMatcher"))
 FILTERING = Entrant("filtering (S5)", FilteringMatcher, is_slow=True)
 PAHO = Entrant("paho MQTTMatcher", Paho, MQTT)
 PAHO_UNDER_LOCK = Entrant("paho MQTTMatcher under a lock", partial(UnderLock, Paho), MQTT)

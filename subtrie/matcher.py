@@ -1,15 +1,15 @@
 """The `Matcher` protocol: what every matcher does, so that users can pick one by evidence and exchange it for another.
 
-===========================================  ==============================================  ===============
-matcher                                      idea                                            thread-safe by
-===========================================  ==============================================  ===============
-:class:`subtrie.SubscriptionTrie`            a concurrent trie of words                      compare-and-set
-:class:`subtrie.naive.NaiveMatcher`          every filter compared with every message        a lock
-:class:`subtrie.inverted.InvertedMatcher`    a bitmap of subscriptions for every topic       a lock
-:class:`subtrie.optimised.OptimisedMatcher`  a bitmap for every word at every position       a lock
-:class:`subtrie.locked.LockedTrie`           a trie of words                                 a lock
-:class:`subtrie.filtering.FilteringMatcher`  wide filters first, narrower ones beneath them  copy-on-write
-===========================================  ==============================================  ===============
+=====================================================  =========================================  ===============
+matcher                                                idea                                       thread-safe by
+=====================================================  =========================================  ===============
+:class:`subtrie.SubscriptionTrie`                      a concurrent trie of words                 compare-and-set
+:class:`subtrie.baselines.naive.NaiveMatcher`          every filter compared with every message   a lock
+:class:`subtrie.baselines.inverted.InvertedMatcher`    a bitmap of subscriptions for every topic  a lock
+:class:`subtrie.baselines.optimised.OptimisedMatcher`  a bitmap for every word at every position  a lock
+:class:`subtrie.baselines.locked.LockedTrie`           a trie of words                            a lock
+:class:`subtrie.baselines.filtering.FilteringMatcher`  wide filters first, the others after them  copy-on-write
+=====================================================  =========================================  ===============
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from examples.demo.report import report
 from examples.demo.spark import local_spark
 from examples.demo.view import terminal_view, waiting
 from subtrie import SubscriptionTrie
-from subtrie.cli import DIALECTS, FAULTY, OK, add_files, at_least, ended, files_of
+from subtrie.cli import DIALECTS, FAULTY, OK, add_files, ended, files_of
 from subtrie.cli.lines import BadLines, open_lines, standard_output, subscribe_lines
 from subtrie.cli.progress import progress_bars
 
@@ -45,6 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     _check(parser, options)
     return ended(parser.prog, _demo, options)
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The `type` of an argument that is a number, and not below `least`."""
+
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, not {value}")
+        return value
+
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:

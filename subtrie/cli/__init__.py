@@ -1,8 +1,7 @@
-"""The command line: ``python -m subtrie match | tree | export``.
+"""The command line: ``python -m subtrie match | export``.
 
-Exit status: 0 success; 1 some lines of a file were bad; 2 the command failed; 130 interrupted. `match FILTER` has
-grep's: 0 something was found, 1 nothing, 2 trouble. If the reader of the output goes away, the command ends quietly
-with status 0.
+Exit status: 0 success; 1 some lines of a file were bad; 2 the command failed; 130 interrupted. If the reader of the
+output goes away, the command ends quietly with status 0.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import sys
 from collections.abc import Callable, Sequence
 
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError, __version__
-from subtrie.cli.grep import Shown, grep
 from subtrie.cli.lines import (
     STANDARD_INPUT,
     BadLines,
@@ -25,7 +23,6 @@ from subtrie.cli.lines import (
     topic_lines,
 )
 from subtrie.cli.progress import progress_bars
-from subtrie.cli.tree import tree_lines
 
 OK, FAULTY, CANNOT, INTERRUPTED = 0, 1, 2, 130
 DIALECTS = {dialect.name.lower(): dialect for dialect in (AMQP, MQTT, NATS)}
@@ -45,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     options = parser.parse_args(arguments)
-    _check(parser, options)
+    files_of(parser, options)
     return ended(f"{parser.prog} {options.command}", options.run, options)
 
 
@@ -75,32 +72,16 @@ def ended(command: str, run: Callable[[argparse.Namespace], int], options: argpa
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m subtrie", description="A concurrent topic matcher at work.")
     parser.add_argument("--version", action="version", version=f"subtrie {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="match | export | tree")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="match | export")
 
     match = commands.add_parser(
         "match",
-        help="match the topics of a file with the subscriptions of another, or with a filter, as grep does",
-        description="With --subscriptions and --topics: writes a line topic<TAB>subscriber for each subscriber that "
-        "wants a topic. With a FILTER: writes the topics of the files that it matches.",
+        help="match the topics of a file with the subscriptions of another",
+        description="Writes a line topic<TAB>subscriber for each subscriber that wants a topic.",
     )
-    add_files(match, required=False)
+    add_files(match, required=True)
     match.add_argument("--json", action="store_true", help="one JSON object for each subscription that a topic reaches")
-    match.add_argument("filter", nargs="?", metavar="FILTER", help="find the topics that this filter matches")
-    match.add_argument("paths", nargs="*", metavar="FILE", help="one topic a line; standard input if there is none")
-    match.add_argument("-v", "--invert-match", action="store_true", help="find the topics that it does not match")
-    match.add_argument("-c", "--count", action="store_true", help="write how many were found in each file")
-    match.add_argument("-n", "--line-number", action="store_true", help="write the number of each line before it")
-    match.add_argument("-q", "--quiet", action="store_true", help="write nothing: the exit status says it")
     match.set_defaults(run=_match)
-
-    tree = commands.add_parser(
-        "tree",
-        help="draw the subscriptions of a file as a tree of words",
-        description="Draws a line for each word, with the subscribers of the filters that end there.",
-    )
-    _add_subscriptions(tree, required=True)
-    tree.add_argument("--depth", type=at_least(1), metavar="N", help="draw at most N levels, and count the rest")
-    tree.set_defaults(run=_tree)
 
     export = commands.add_parser(
         "export",
@@ -132,24 +113,6 @@ def _add_subscriptions(parser: argparse.ArgumentParser, *, required: bool) -> No
     )
 
 
-def at_least(least: int) -> Callable[[str], int]:
-    """The `type` of an argument that is a number, and not below `least`."""
-
-    def number(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be at least {least}, not {value}")
-        return value
-
-    return number
-
-
-def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    files = files_of(parser, options)
-    if options.command == "match":
-        _check_match(parser, options, files)
-
-
 def files_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str | None]:
     """The files of subscriptions and of topics, not both of which can be standard input."""
     files = [getattr(options, name, None) for name in ("subscriptions", "topics")]
@@ -158,24 +121,7 @@ def files_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> li
     return files
 
 
-def _check_match(parser: argparse.ArgumentParser, options: argparse.Namespace, files: list[str | None]) -> None:
-    as_grep = options.invert_match or options.count or options.line_number or options.quiet
-    if options.filter is None:
-        if files == [None, None]:
-            parser.error("match takes a FILTER and files of topics, or --subscriptions and --topics")
-        missing = [name for name, file in zip(("--subscriptions", "--topics"), files, strict=True) if file is None]
-        if missing:
-            parser.error(f"the following arguments are required: {', '.join(missing)}")
-        if as_grep:
-            parser.error("-v, -c, -n and -q go with a FILTER")
-    elif files != [None, None] or options.json:
-        parser.error("--subscriptions, --topics and --json do not go with a FILTER")
-
-
 def _match(options: argparse.Namespace) -> int:
-    if options.filter is not None:
-        shown = Shown(options.invert_match, options.count, options.line_number, options.quiet)
-        return grep(DIALECTS[options.dialect], options.filter, options.paths, shown, standard_output())
     bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
     with open_lines(options.subscriptions, bad) as subscriptions, open_lines(options.topics, bad) as topics:
         with progress_bars() as add_bar:
@@ -186,16 +132,6 @@ def _match(options: argparse.Namespace) -> int:
             out.write(matches.encode(errors="backslashreplace"))  # of lone surrogates, as JSON escapes them
             if options.topics == STANDARD_INPUT:
                 out.flush()
-    out.flush()
-    return FAULTY if bad.count else OK
-
-
-def _tree(options: argparse.Namespace) -> int:
-    bad, trie, out = BadLines(), SubscriptionTrie(DIALECTS[options.dialect]), standard_output()
-    with open_lines(options.subscriptions, bad) as subscriptions, progress_bars() as add_bar:
-        subscribe_lines(trie, subscriptions, add_bar("subscriptions read", None))
-    for line in tree_lines(trie, options.depth):
-        out.write(f"{line}\n".encode())
     out.flush()
     return FAULTY if bad.count else OK
 

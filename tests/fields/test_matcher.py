@@ -23,6 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie
+from subtrie.baselines.locked import LockedTrie
+from subtrie.baselines.naive import NaiveMatcher
 from subtrie.fields import (
     Absent,
     AtLeast,
@@ -41,8 +43,6 @@ from subtrie.fields import (
     Within,
 )
 from subtrie.fields.matcher import state_of
-from subtrie.locked import LockedTrie
-from subtrie.naive import NaiveMatcher
 
 WORKED_EXAMPLE: dict[int, list[Criterion]] = {
     0: [Equals("currency", "USD"), Present("urgent")],

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from subtrie.baselines.naive import NaiveMatcher
 from subtrie.errors import TopicError
 from subtrie.fields import Criterion, Equals, FieldMatcher, FieldSubscription, Present, RoutingMatcher, Within
 from subtrie.fields.topics import Topic
 from subtrie.matcher import Matcher
-from subtrie.naive import NaiveMatcher
 from tests.fields.test_matcher import criteria, every_topic_matcher, hits, in_threads, messages
 from tests.subtrie.support import is_valid
 

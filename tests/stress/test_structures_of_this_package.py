@@ -10,10 +10,9 @@ import pytest
 from ctrie import Ctrie, CtrieSet
 from stress import Spec, Verdict, explore
 from subtrie import SubscriptionTrie, TopicStore
+from subtrie.baselines.locked import LockedTrie
+from subtrie.baselines.naive import NaiveMatcher
 from subtrie.fields import Equals, FieldMatcher
-from subtrie.inverted import InvertedMatcher
-from subtrie.locked import LockedTrie
-from subtrie.naive import NaiveMatcher
 
 pytestmark = pytest.mark.slow
 
@@ -95,10 +94,6 @@ class SeenInTables(SeenInTrie):
     make = NaiveMatcher
 
 
-class SeenInvertedly(SeenInTrie):
-    make = InvertedMatcher
-
-
 class SeenInFields(Seen):
     make: Any = FieldMatcher
 
@@ -122,7 +117,7 @@ class NeverAll(Spec):
 @pytest.mark.parametrize(
     "made",
     [
-        SeenInMap, SeenInSet, SeenInStore, SeenInTrie, SeenUnderLock, SeenInTables, SeenInvertedly, SeenInFields,
+        SeenInMap, SeenInSet, SeenInStore, SeenInTrie, SeenUnderLock, SeenInTables, SeenInFields,
     ],
 )  # fmt: skip
 def test_a_call_of_the_packages_own_structures_is_a_step(made: Any) -> None:

@@ -17,7 +17,7 @@ import pytest
 from benchmarks.brokers import Broker, Refused, Session
 from benchmarks.brokers.installed import BROKERS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
-from subtrie.naive import NaiveMatcher
+from subtrie.baselines.naive import NaiveMatcher
 from tests.subtrie.support import is_valid
 from tests.subtrie.test_groups import Ways
 

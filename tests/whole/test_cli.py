@@ -225,60 +225,6 @@ class TestMatch:
         assert "carol" in out
 
 
-class TestGrep:
-    TOPICS = "sensors/1/heat\nsensors/2/heat\n$SYS/load\nsensors/1/light\n"
-
-    @pytest.fixture(autouse=True)
-    def topics(self, folder: Path) -> None:
-        Path("topics").write_text(self.TOPICS)
-
-    @pytest.mark.parametrize(
-        ("arguments", "status", "out"),
-        [
-            (["sensors/+/heat", "topics"], 0, "sensors/1/heat\nsensors/2/heat\n"),
-            (["-n", "sensors/2/#", "topics"], 0, "2:sensors/2/heat\n"),
-            (["-v", "sensors/#", "topics"], 0, "$SYS/load\n"),
-            (["-c", "#", "topics"], 0, "3\n"),
-            (["-c", "#", "topics", "topics"], 0, "topics:3\ntopics:3\n"),
-            (["-q", "#", "topics"], 0, ""),
-            (["nothing", "topics"], 1, ""),
-            (["-q", "nothing", "topics"], 1, ""),
-        ],
-    )
-    def test_finds(self, arguments: list[str], status: int, out: str, capfd: pytest.CaptureFixture[str]) -> None:
-        assert main(["match", "--dialect", "mqtt", *arguments]) == status
-        assert capfd.readouterr() == (out, "")
-
-    def test_reads_standard_input(self) -> None:
-        done = run("match", "--dialect", "mqtt", "+/+/light", given=self.TOPICS.encode())
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"sensors/1/light\n", b"")
-
-    def test_a_line_that_is_no_topic_is_trouble(self, capfd: pytest.CaptureFixture[str]) -> None:
-        Path("topics").write_text("a/+\na/b\n")
-        assert main(["match", "--dialect", "mqtt", "a/b", "topics"]) == 2
-        assert capfd.readouterr() == ("a/b\n", "topics:1: wildcard '+' in a topic at character 2 of 'a/+'\n")
-
-    def test_what_is_no_filter_is_refused(self, capfd: pytest.CaptureFixture[str]) -> None:
-        assert main(["match", "--dialect", "mqtt", "a/#/b", "topics"]) == 2
-        assert "is not the last word" in capfd.readouterr().err
-
-
-class TestTree:
-    def test_draws_the_words(self, capfd: pytest.CaptureFixture[str]) -> None:
-        Path("subscriptions").write_text('a/b\talice\t{"qos": 1}\na/+/c\tbob\na\tcarol\nd\tdora\n')
-        assert main(["tree", "--subscriptions", "subscriptions", "--dialect", "mqtt"]) == 0
-        assert capfd.readouterr().out == (
-            "MQTT, 4 subscriptions\n"
-            "├── a  ← carol\n"
-            "│   ├── +\n"
-            "│   │   └── c  ← bob\n"
-            '│   └── b  ← alice {"qos": 1}\n'
-            "└── d  ← dora\n"
-        )
-        assert main(["tree", "--subscriptions", "subscriptions", "--dialect", "mqtt", "--depth", "1"]) == 0
-        assert capfd.readouterr().out == "MQTT, 4 subscriptions\n├── a  ← carol  … 2 more\n└── d  ← dora\n"
-
-
 def test_says_its_version(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
@@ -343,10 +289,8 @@ class TestMistakes:
         [
             ([], "the following arguments are required: match | export"),
             (["match", "--topics", "topics"], "required: --subscriptions"),
-            (["match"], "match takes a FILTER and files of topics, or --subscriptions and --topics"),
-            (["match", "a", "--json"], "do not go with a FILTER"),
-            (["match", "--topics", "topics", "--subscriptions", "subscriptions", "-c"], "go with a FILTER"),
-            (["tree", "--subscriptions", "subscriptions", "--dialect", "smtp"], "invalid choice: 'smtp'"),
+            (["match"], "required: --subscriptions, --topics"),
+            (["export", "--subscriptions", "subscriptions", "--dialect", "smtp"], "invalid choice: 'smtp'"),
         ],
     )
     def test_arguments_that_make_no_sense(

@@ -17,7 +17,7 @@ import ctrie
 import subtrie
 from tests.scripts import run_script
 
-MODULES = ("ctrie", "subtrie", "subtrie.fields", "subtrie.bitmap", "stress", "snapshot")
+MODULES = ("ctrie", "subtrie", "subtrie.fields", "subtrie.baselines.bitmap", "stress", "snapshot")
 OURS = ("ctrie", "subtrie", "stress", "snapshot")
 
 

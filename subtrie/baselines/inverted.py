@@ -10,7 +10,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from subtrie.bitmap import Bitmap, Numbering
+from subtrie.baselines.bitmap import Bitmap, Numbering
 from subtrie.dialects import AMQP, Dialect, Words, plain_text
 from subtrie.matcher import checked_filter
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple
 
-from subtrie.bitmap import Bitmap, Numbering
+from subtrie.baselines.bitmap import Bitmap, Numbering
 from subtrie.dialects import AMQP, Dialect, Words
 from subtrie.matcher import checked_filter
 
