@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
-from itertools import zip_longest
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
@@ -24,7 +23,6 @@ from stress.recorder.around import wrong_alone
 from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
 from stress.recorder.call_log import CallLog
 from stress.recorder.fresh import Fresh, Outliving, Refused
-from stress.recorder.losing import make_only_what_is_wanted_first, would_tell_of_a_lost_change
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import pending_calls
 from stress.recorder.telling import could_contradict
@@ -107,7 +105,10 @@ them are compiled, a global lock leaves a tenth of it: only the calls' own begin
 def _vacuous(tally: Tally, once: Collection[str]) -> Iterator[str]:
     """The reasons why calls that were judged say nothing, however many overlapped: no fault could have shown."""
     if not tally.value("telling"):
-        yield "no answer depended on what was called before, so that none could be wrong: let a call answer what it saw"
+        yield (
+            "no answer depended on what was called before, so that none could be wrong: let a call answer what it saw, or "
+            "one that is made at the end (`at_end`)"
+        )
     if once:
         yield (
             f"{', '.join(sorted(once))} outlives an object and changed only once, so that a fault had one chance: let "
@@ -191,9 +192,7 @@ class _Campaign:
             if batch.history is not None:
                 right.append(batch.calls_of_one())
             if batch.history is not None and not is_telling:
-                is_telling = _is_telling(
-                    batch, makers[id(batch.workload)], len(right), any(each.changed for each in lasting)
-                )
+                is_telling = _is_telling(batch)
                 self._tally.add(first, "telling", is_telling)
             for each in lasting:
                 each.look()
@@ -230,27 +229,15 @@ class _Campaign:
         return batch.trouble("death", history, trouble, died.stacks)
 
 
-def _is_telling(batch: Batch, make: Fresh, right: int, leaves: bool) -> bool:
-    """Whether a history that is right says anything. `right` batches were right so far, with this one. `leaves`: calls
-    change what outlives an object.
-    """
+def _is_telling(batch: Batch) -> bool:
+    """Whether a history that is right says anything."""
     workload, history = batch.workload, batch.history
     assert history is not None
     if workload.invariant is not None:
         return True
-    if any(could_contradict(its, workload.spec) for its in batch.parts(history)[:_LOOKED_AT]):
-        return True
-    if right > _LOSING:
-        return False
-    rounds = [list(zip_longest(*each)) for each in zip(*batch.plans(), strict=True)]
-    calls = [call for each in rounds for together in each for call in together if call is not None]
-    if would_tell_of_a_lost_change(make, calls, workload.spec):
-        return True
-    return right > 1 and not leaves and make_only_what_is_wanted_first(make, calls, workload.spec)
+    return any(could_contradict(its, workload.spec) for its in batch.parts(history)[:_LOOKED_AT])
 
 
-_LOSING: Final = 3
-"""Batches whose calls are made again with a change lost."""
 _LOOKED_AT: Final = 8
 """The parts of a history that are looked through for an answer that tells something."""
 
