@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sortedcontainers import SortedKeyList
 
@@ -38,9 +38,6 @@ from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict
 
-if TYPE_CHECKING:
-    from stress.checker.parallel import Elsewhere, Turn
-
 try:
     import resource
 except ModuleNotFoundError:  # Windows
@@ -48,8 +45,6 @@ except ModuleNotFoundError:  # Windows
 
 __all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "refute"]
 
-_LARGE: Final = 20_000
-"""The number of operations from which on it pays to judge a history in several processes."""
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """The unit of the memory that `getrusage` reports."""
 _PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
@@ -118,7 +113,6 @@ def check(
     *,
     starts: Iterable[State] | None = None,
     budget: Budget | None = None,
-    processes: int = 1,
 ) -> Judgement:
     """Judge a history against a specification.
 
@@ -127,8 +121,6 @@ def check(
         spec: the sequential object that it must behave like.
         starts: the states that the object may have had at the start; by default `spec.initial` alone.
         budget: the most it may cost; beyond it the verdict is `UNKNOWN`.
-        processes: how many may share the work, if the history is large and falls into components. The answer is the
-            same. This works only where processes can be forked, and best while no other threads run.
 
     Returns:
         the judgement. It is exact unless it is `UNKNOWN`.
@@ -149,50 +141,16 @@ def check(
     refuse_other_things(operations)
     refuse_two_at_once(operations)
     mixed = are_mixed(value for each in operations for value in each.args)
-    return judged(
-        as_instance(spec), lambda its: _check(operations, its, given, budget or Budget(), processes), typed=mixed
-    )
+    return judged(as_instance(spec), lambda its: _check(operations, its, given, budget or Budget()), typed=mixed)
 
 
-def _check(
-    operations: Sequence[Operation], spec: Spec, given: Sequence[State] | None, budget: Budget, processes: int
-) -> Judgement:
+def _check(operations: Sequence[Operation], spec: Spec, given: Sequence[State] | None, budget: Budget) -> Judgement:
     began = time.monotonic()
     starts = [spec.initial] if given is None else [frozen_state(spec, each, "a start state") for each in given]
     check_spec(spec, operations, starts)
     parts = components(operations, spec, starts)
-    shared_by = min(processes, len(parts)) if len(operations) >= _LARGE else 1
-    answer = _in_processes(shared_by, parts, spec, budget, began) if shared_by > 1 else None
-    if answer is None:
-        answer = _Turns(spec, budget, began).take(_trials(range(len(parts)), parts, spec))
-    verdict, failure, steps, spent = answer
+    verdict, failure, steps, spent = _Turns(spec, budget, began).take(parts)
     return Judgement(verdict, len(operations), len(parts), steps, time.monotonic() - began, failure, spent)
-
-
-def _in_processes(
-    processes: int, parts: Sequence[Component], spec: Spec, budget: Budget, began: float
-) -> _Answer | None:
-    """The same answer from several processes; None if that is not possible."""
-    from stress.checker import parallel  # imported here because few users need it
-
-    if not parallel.can_fork():
-        return None
-
-    def take(process: int, numbers: Sequence[int], elsewhere: parallel.Elsewhere) -> parallel.Told:
-        its_budget = replace(budget, megabytes=budget.megabytes / processes)
-        turns = _Turns(spec, its_budget, began, elsewhere, process)
-        verdict, _, _, spent = turns.take(_trials(numbers, parts, spec))
-        return parallel.Told(verdict, turns.refuted, turns.turn, spent)
-
-    found = parallel.judge(parallel.deal([len(part.operations) for part in parts], processes), take)
-    if found is None:
-        return None
-    told, steps = found
-    failure = None
-    if told.verdict is Verdict.ILLEGAL:
-        again = _Turns(spec, Budget(sys.maxsize, float("inf"), float("inf")), began)
-        _, failure, _, _ = again.take(_trials([told.part], parts, spec))
-    return told.verdict, failure, steps, told.spent
 
 
 def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequence[State] | None = None) -> bool:
@@ -245,65 +203,40 @@ class _Trial(Search):
         """The steps of the next turn; doubled after each."""
 
     @property
-    def turn(self) -> Turn:
+    def turn(self) -> tuple[int, int, tuple[int, ...]]:
         """The key by which turns are ordered: the shortest share first, then the fewest operations."""
         return self.share, len(self.operations), self.number
-
-
-def _trials(numbers: Iterable[int], parts: Sequence[Component], spec: Spec) -> list[_Trial]:
-    return [_Trial(parts[number], spec, (number,)) for number in numbers]
 
 
 class _Turns:
     """Takes turns among searches, the shortest share first, and stops at the first part without a linearization."""
 
-    def __init__(
-        self, spec: Spec, budget: Budget, began: float, elsewhere: Elsewhere | None = None, process: int = 0
-    ) -> None:
-        self._spec, self._budget, self._elsewhere, self._process = spec, budget, elsewhere, process
+    def __init__(self, spec: Spec, budget: Budget, began: float) -> None:
+        self._spec, self._budget = spec, budget
         self._deadline = began + budget.seconds
         self._most_megabytes = megabytes_in_use() + budget.megabytes
         self._queue: SortedKeyList = SortedKeyList(key=attrgetter("turn"))
-        self.turn: Turn = (0, 0, ())
-        """The latest turn; the turns that result from it count as the same."""
-        self.refuted = -1
-        """The number of the refuted part."""
         self._refuters: Iterator[_Trial] = iter(())
         self._unproved = 0
         self.steps = 0
 
-    def take(self, trials: Sequence[_Trial]) -> _Answer:
-        self._queue.update(trials)
-        self._unproved = len(trials)
+    def take(self, parts: Sequence[Component]) -> _Answer:
+        self._queue.update(_Trial(part, self._spec, (number,)) for number, part in enumerate(parts))
+        self._unproved = len(parts)
         while self._unproved:
             spent = self._spent()
             if spent:
                 return Verdict.UNKNOWN, None, self.steps, spent
-            refuter = next(self._refuters, None)
-            trial = refuter or self._queue.pop(0)
-            if refuter is None and trial.turn > self.turn:
-                self.turn = trial.turn
-            if self._elsewhere is not None and self._elsewhere.is_late(self.turn):
-                break  # another process has refuted a part at an earlier turn
-            before = self.steps
-            failure = self._turn(trial)
-            if self._elsewhere is not None:
-                self._elsewhere.add(self._process, "steps", self.steps - before)
+            failure = self._turn(next(self._refuters, None) or self._queue.pop(0))
             if failure is not None:
-                self.refuted = trial.number[0]
-                if self._elsewhere is not None:
-                    self._elsewhere.refuted_at(self._process, self.turn)
                 return Verdict.ILLEGAL, failure, self.steps, ""
         return Verdict.LINEARIZABLE, None, self.steps, ""
 
     def _spent(self) -> str:
         """The part of the budget that is used up; empty if none is."""
-        if self._steps_left() <= 0:
+        if self.steps >= self._budget.steps:
             return f"{self._budget.steps:,} steps"
         return self._spent_meanwhile()
-
-    def _steps_left(self) -> int:
-        return self._budget.steps - (self.steps if self._elsewhere is None else self._elsewhere.value("steps"))
 
     def _spent_meanwhile(self) -> str:
         """The same, for the limits that are checked during a turn."""
@@ -314,7 +247,7 @@ class _Turns:
     def _advanced(self, search: Search, share: int) -> Ending | None:
         """The ending of a search that was continued for this share, or for the rest of the budget."""
         before = search.steps
-        ending = search.advance(min(share, self._steps_left()), self._spent_meanwhile)
+        ending = search.advance(min(share, self._budget.steps - self.steps), self._spent_meanwhile)
         self.steps += search.steps - before
         return ending
 

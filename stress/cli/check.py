@@ -17,7 +17,6 @@ from stress.cli.output import aside, say
 from stress.cli.progress import following
 from stress.formats.read import parse_initial, read_history
 from stress.history import UNSEEN, History, HistoryError
-from stress.processes import default_processes
 from stress.reports.report import verdict_on
 from stress.spec import Spec
 from stress.specs import SPECS
@@ -54,13 +53,6 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
         default=Budget().steps,
         help="the most steps of the search (%(default)s)",
     )
-    parser.add_argument(
-        "--processes",
-        type=positive(int),
-        metavar="N",
-        default=default_processes(1),
-        help="how many processes share a large history that splits into components (%(default)s)",
-    )
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -87,7 +79,7 @@ def judged(file: str, arguments: argparse.Namespace) -> tuple[History, Spec, Jud
     initial: Any = UNSEEN if arguments.initial is None else parse_initial(arguments.initial)
     try:
         history, spec = read_history(file, arguments.spec, initial)
-        return history, spec, check(history, spec, budget=Budget(steps=arguments.budget), processes=arguments.processes)
+        return history, spec, check(history, spec, budget=Budget(steps=arguments.budget))
     except HistoryError:
         raise
     except Exception as error:

@@ -106,8 +106,8 @@ def _vacuous(tally: Tally, once: Collection[str]) -> Iterator[str]:
     """The reasons why calls that were judged say nothing, however many overlapped: no fault could have shown."""
     if not tally.value("telling"):
         yield (
-            "no answer depended on what was called before, so that none could be wrong: let a call answer what it saw, or "
-            "one that is made at the end (`at_end`)"
+            "no answer depended on what was called before, so that none could be wrong: let a call answer what it saw, "
+            "or one that is made at the end (`at_end`)"
         )
     if once:
         yield (
