@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from numbers import Number
 from typing import Any, ClassVar
 
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
-from stress.specs import presence
-from stress.specs.moments import EVER, Contradiction
+from stress.spec import EVERYTHING, Element, Spec, State
 
 __all__ = ["Counter", "Set"]
 
@@ -125,15 +123,6 @@ class Set(Spec):
     def content(self, state: frozenset[Hashable]) -> Collection[Hashable]:
         return state
 
-    def glance(self, operations: Sequence[Operation], start: frozenset[Hashable]) -> Spec | Excerpt | None:
-        """The order in which members came and went, derived from the times of the operations that saw them
-        (`presence`)."""
-        found = presence.read_off(operations, start) if self.steps_like(Set) else None
-        if not isinstance(found, Contradiction):
-            return None if found is None else _SetInOrder(found, start)
-        said = (_said_of(each, found.values) for each in operations)
-        return Excerpt(found.values, [each for each in said if each is not None])
-
     def refusal(self, state: frozenset[Hashable], operation: Operation) -> str:
         if operation.op == "pop":
             return f"cannot take {operation.result!r} out of {self.describe(state)}"
@@ -144,74 +133,6 @@ class Set(Spec):
         if op in {"items", "read"} and isinstance(frozen, tuple) and len(set(frozen)) == len(frozen):
             return frozenset(frozen)
         return frozen
-
-
-def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
-    """What an operation says about these values alone, while others may have been in the set."""
-    op, result = operation.op, operation.result
-    if op == "pop" and not isinstance(result, Raised):
-        return operation._replace(op="remove", args=(result,), result=None) if result in values else None
-    if operation.args:
-        return operation if operation.args[0] in values else None
-    if isinstance(result, frozenset):
-        return operation._replace(result=result & frozenset(values))
-    return operation if result == 0 or op not in {"len", "__len__"} else None
-
-
-class _SetInOrder(Set):
-    """A set whose members come and go in one fixed order, each once. It allows only what a set allows. Its state is the
-    number of arrivals and departures so far.
-    """
-
-    def __init__(self, order: presence.Order, start: Collection[Hashable]) -> None:
-        self.initial: Any = 0
-        self._changes, self._doubtful = [*order.changes, None], order.doubtful
-        self._came, self._went = dict.fromkeys(start, -1), dict[Hashable, float]()
-        self._sizes = [len(start)]
-        for at, (value, comes) in enumerate(order.changes):
-            (self._came if comes else self._went)[value] = at
-            self._sizes.append(self._sizes[-1] + (1 if comes else -1))
-
-    def _has(self, state: int, value: Hashable) -> bool:
-        return self._came.get(value, EVER) < state <= self._went.get(value, EVER)
-
-    def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
-        match op:
-            case "add":
-                return self._changed(state, (args[0], True), result is not False, result is not True)
-            case "discard" | "remove" | "pop" if args or not isinstance(result, Raised):
-                value = args[0] if args else result
-                if value in self._doubtful and result in (None, UNSEEN) and state <= self._came[value]:
-                    return ()  # this operation takes it, but only later
-                took = result is not False and not isinstance(result, Raised)
-                return self._changed(state, (value, False), took, self._missed(op, result))
-            case "pop":
-                return () if self._sizes[state] else (state,)
-            case "contains" | "__contains__":
-                return (state,) if result is UNSEEN or result == self._has(state, args[0]) else ()
-            case "len" | "__len__":
-                return (state,) if result is UNSEEN or result == self._sizes[state] else ()
-            case "items" | "read":
-                return (state,) if result is UNSEEN or self._is_all(state, result) else ()
-        return ()
-
-    def _changed(self, state: int, change: presence.Change, may: bool, may_not: bool) -> Iterable[State]:
-        """The next state, if the change is the next one and may happen; this state, if nothing needs to change."""
-        if self._changes[state] == change:
-            return (state + 1,) if may else ()
-        value, comes = change
-        return (state,) if may_not and self._has(state, value) == comes else ()
-
-    @staticmethod
-    def _missed(op: str, result: Hashable) -> bool:
-        """Whether a `discard` or `remove` with this answer may have found nothing."""
-        if op == "remove":
-            return result in (UNSEEN, Raised("KeyError"))
-        return op == "discard" and result in (False, None, UNSEEN)
-
-    def _is_all(self, state: int, result: Hashable) -> bool:
-        is_set = isinstance(result, frozenset) and len(result) == self._sizes[state]
-        return is_set and all(self._has(state, value) for value in result)  # type: ignore[attr-defined]
 
 
 class Counter(Spec):

@@ -1,4 +1,4 @@
-"""Histories of registers, stacks and sets, decided at a glance: the times at which unique values came and went show the
+"""Histories of registers and stacks, decided at a glance: the times at which unique values came and went show the
 order of what happened. (`test_stress_queue` has those of queues.)
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stress import UNSEEN, Budget, Operation, Queue, Raised, Register, Set, Spec, Stack, Verdict, check
+from stress import UNSEEN, Budget, Operation, Queue, Raised, Register, Spec, Stack, Verdict, check
 from stress.checker.check import is_linearizable
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
@@ -72,41 +72,9 @@ def of_stack(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
     return Stack(start), history(rows)
 
 
-def of_set(random: Random, hard: bool) -> tuple[Spec, list[Operation]]:
-    """Up to three members, each added once. `hard` ones also ask for all members or for their number."""
-    rows: list[Row] = []
-    start = [f"s{number}" for number in range(random.choice((0, 0, 1)))]
-    values = range(random.randrange(1, 4))
-    for value in values:
-        called, returned = ran(random, 12)
-        is_pending = random.random() < 0.08
-        answer = UNSEEN if is_pending else random.choice((None, True))
-        rows.append((called, None if is_pending else returned, "add", (value,), answer))
-    everything: list[Any] = [*values, *start]
-    for value in random.sample(everything, random.randrange(len(everything) + 1)):
-        called, returned = ran(random, 17)
-        takes: list[tuple[str, tuple[Any, ...], Any]] = [
-            ("remove", (value,), None), ("discard", (value,), random.choice((True, None, None))), ("pop", (), value),
-        ]  # fmt: skip
-        rows.append((called + 3, returned + 3, *random.choice(takes)))
-    for _ in range(random.randrange(3)):
-        value = random.choice(everything)
-        looks: list[tuple[str, tuple[Any, ...], Any]] = [
-            ("contains", (value,), True), ("contains", (value,), False), ("add", (value,), False),
-            ("discard", (value,), False), ("remove", (value,), Raised("KeyError")), ("pop", (), Raised("KeyError")),
-        ]  # fmt: skip
-        rows.append((*ran(random, 20), *random.choice(looks)))
-    if hard:
-        some = frozenset(random.sample(everything, random.randrange(len(everything) + 1)))
-        seen = random.choice((("items", (), some), ("len", (), len(some))))
-        rows.append((*ran(random, 20), *seen))
-    return Set(start), history(rows)
-
-
 KINDS: dict[str, Callable[[Random, bool], tuple[Spec, list[Operation]]]] = {
     "register": of_register,
     "stack": of_stack,
-    "set": of_set,
 }
 
 
@@ -169,18 +137,9 @@ def written_and_read(count: int) -> list[Row]:
 class TestLargeOnes:
     WRITES = (*overlapping("write"),)
     PUSHES = (*overlapping("push"),)
-    ADDS = (*overlapping("add"),)
     RIGHT = {
         "register": (Register(), written_and_read(1_500)),
         "stack": (Stack(), [*PUSHES[:198], *popped(at + 5 - 2 * (at % 6) for at in range(197, -1, -1))]),
-        "set": (
-            Set(),
-            [
-                *ADDS,
-                *((10 * at + 60, 10 * at + 130, "pop", (), 1_000 + at) for at in range(200)),
-                *((50 * at + 55, 50 * at + 56, "pop", (), Raised("KeyError")) for at in range(40)),
-            ],
-        ),
     }
     WRONG = {
         "a register that shows an earlier value again": (
@@ -194,7 +153,6 @@ class TestLargeOnes:
             {1_000, 1_012},
         ),
         "a stack that was found empty": (Stack(), [*PUSHES, (3_000, 3_001, "pop", (), None)], {1_000}),
-        "a set that was found empty": (Set(), [*ADDS, (3_000, 3_001, "pop", (), Raised("KeyError"))], {1_000}),
     }
 
     @pytest.mark.parametrize("kind", RIGHT)
@@ -229,22 +187,18 @@ class TestLeftToTheSearch:
             (Register(0), [(0, 1, "write", (0,), None)]),
             (Stack(), [(0, 1, "push", (7,), None), (2, 3, "push", (7,), None)]),
             (Stack(), [(0, 1, "push", (None,), None), (2, 3, "pop", (), None)]),
-            (Set(), [(0, 1, "add", (7,), None), (2, 3, "add", (7,), None)]),
-            (Set({7}), [(0, None, "pop", (), UNSEEN)]),
         ],
         ids=[
             "written twice",
             "written, and there at the start",
             "pushed twice",
             "None is pushed",
-            "added twice",
-            "a pop",
         ],
     )
     def test_what_a_glance_cannot_tell(self, spec: Spec, rows: list[Row]) -> None:
         assert spec.glance(history(rows), spec.initial) is None
 
-    @pytest.mark.parametrize("kind", [Register, Queue, Stack, Set])
+    @pytest.mark.parametrize("kind", [Register, Queue, Stack])
     def test_a_subclass_that_does_otherwise(self, kind: type[Spec]) -> None:
         class Otherwise(kind):  # type: ignore[misc, valid-type]
             def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
