@@ -14,9 +14,9 @@ from typing import Any
 from stress.arguments import positive
 from stress.checker.check import Budget, Judgement, check
 from stress.cli.output import aside, say
-from stress.cli.progress import following
 from stress.formats.read import parse_initial, read_history
 from stress.history import UNSEEN, History, HistoryError
+from stress.progress_line import following
 from stress.reports.report import verdict_on
 from stress.spec import Spec
 from stress.specs import SPECS

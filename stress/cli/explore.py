@@ -17,7 +17,6 @@ from typing import Any
 
 from stress.arguments import positive
 from stress.cli.output import aside, say, written
-from stress.cli.progress import following
 from stress.cli.targets import NONE, add_targets, alone, over
 from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
@@ -25,6 +24,7 @@ from stress.explorer.origin import Calls
 from stress.explorer.progress import Progress
 from stress.explorer.token import OBJECT_PREFIX, TokenError, object_in, origin_in, with_order
 from stress.processes import PATIENCE, Died, Patience, Team, Worker
+from stress.progress_line import following
 from stress.recorder.workload import Workload, as_arguments
 from stress.seed import draw_seed
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of

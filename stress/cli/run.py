@@ -13,12 +13,11 @@ from typing import Any
 
 from stress.arguments import positive
 from stress.cli.output import aside, found_wrong, say, written
-from stress.cli.progress import following
 from stress.cli.targets import NONE, Enough, Known, add_targets, over
-from stress.processes import Tally, default_processes
-from stress.pursuit import pursue
-from stress.recorder.campaign import Outcome, Settings, run_workloads
+from stress.processes import default_processes
+from stress.recorder.campaign import Outcome, Settings
 from stress.recorder.record import CLOCKS
+from stress.recorder.running import run_and_pursue
 from stress.recorder.workload import Workload
 from stress.seed import draw_seed
 from stress.verdicts import EXIT_STATUS, Verdict
@@ -74,7 +73,9 @@ def main(arguments: argparse.Namespace, known: Known = NONE) -> int:
 
     def test(name: str, workloads: Sequence[Workload]) -> int:
         most_roles = max(len(workload.roles) for workload in workloads)
-        outcome = _run(name, workloads, replace(settings, threads=max(settings.threads, most_roles)))
+        named = [replace(workload, target=name) for workload in workloads]
+        its = replace(settings, threads=max(settings.threads, most_roles))
+        outcome = run_and_pursue(named, its, _SECONDS_OF_PURSUIT, apart=True)
         found_wrong(outcome.verdict is Verdict.ILLEGAL)
         if outcome.history is not None:
             outcome = _saved(outcome, arguments.save)
@@ -100,23 +101,6 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         patience=arguments.patience,
         supervised=True,
     )
-
-
-def _run(name: str, workloads: Sequence[Workload], settings: Settings) -> Outcome:
-    whole = float(settings.rounds or 0) if settings.duration is None else settings.duration
-    with following(f"seed {settings.seed}", whole) as tell:
-
-        def watch(tally: Tally, seconds: float) -> None:
-            operations, overlapping = tally.value("operations"), tally.value("overlapping")
-            share = f"{overlapping / operations:.0%} overlapping" if operations else "starting"
-            done = tally.value("rounds") if settings.duration is None else seconds
-            tell(f"{operations:,} operations, {share}", done)
-
-        outcome = run_workloads([replace(each, target=name) for each in workloads], settings, watch)
-        if outcome.judgement is None:
-            return outcome
-        tell("looking for the same in fewer calls", whole)
-        return pursue(outcome, workloads, _SECONDS_OF_PURSUIT, apart=True)
 
 
 def _saved(outcome: Outcome, path: str) -> Outcome:

@@ -54,6 +54,7 @@ from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import ALONE, MAIN, UNSEEN, Call, History, Operation, Raised, overlapping
 from stress.of_calls import AnyAnswer
+from stress.progress_line import following
 from stress.recorder.workload import as_calls, refuse_misfits
 from stress.reports.html import save as save_page
 from stress.reports.report import Report
@@ -221,7 +222,7 @@ def explore(
         began = time.monotonic()
         outcome: Explored | None = None
         tried: list[tuple[Program, Around]] = []
-        with Watch(machine, duration):
+        with Watch(machine, duration), following("stress.explore", duration, after=_QUIET) as machine.tell:
             if scenarios is not None:
                 name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
                 outcome = _generated(machine, subject, target, name, scenarios, plan, tried)
@@ -342,6 +343,8 @@ class _Plan:
         return told + (", and with threads that stop for ever" if self.stops else "")
 
 
+_QUIET: Final = 2.0
+"""Seconds before a line on the terminal tells how far an exploration is."""
 _RIGHT: Final = Verdict.LINEARIZABLE
 _SECONDS_AROUND: Final = 5.0
 _AGAIN: Final = 20
@@ -412,6 +415,7 @@ class _Exploration:
                 if knowledge.has_grown():
                     return None
                 executions += 1
+                self._machine.tell(f"{executions:,} executions", time.monotonic() - self._began)
                 self._note_first(self._machine.execution)
                 returned = list(map(max, returned, map(len, self._machine.execution.logs)))
                 raised = _raised_by_all(self._machine.execution) if raised or executions == 1 else None

@@ -37,6 +37,7 @@ from stress.explorer.substitution import exchanged, substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
+from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
@@ -87,6 +88,10 @@ def _coroutines() -> Coroutines:
     return new_coroutines()
 
 
+def _say_nothing(text: str, done: float) -> None:
+    """Nobody wants to know how far it is."""
+
+
 class ObjectMachine(Machine):
     """A machine for any object, and the primitives that are explored on it. `real` are the types of the primitives
     that it refuses.
@@ -96,6 +101,7 @@ class ObjectMachine(Machine):
         super().__init__(seam, _coroutines())
         self.primitives, self.real, self.fair = primitives, real, True
         self.plain: PlainState | None = None
+        self.tell: Tell = _say_nothing
         self.most = _MOST_STEPS
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from stress.checker.check import Budget
+from stress.processes import Tally
+from stress.progress_line import following
 from stress.pursuit import pursue
 from stress.recorder.batch import Settings
 from stress.recorder.campaign import run_workloads
@@ -16,7 +18,7 @@ from stress.seed import draw_seed
 from stress.sequential import Sequential
 from stress.spec import Spec
 
-__all__ = ["run"]
+__all__ = ["run", "run_and_pursue"]
 
 
 def run(
@@ -110,8 +112,30 @@ def run(
         spec = Sequential(partial(made_anew, factory, reset))
     more: dict[str, Any] = {"roles": roles, "reset": reset, "at_start": at_start, "at_end": at_end}
     workloads = [Workload(factory, spec, operations, invariant if check is None else check, **more)]
-    outcome = run_workloads(workloads, settings)
-    if outcome.judgement is None or not pursuit:
-        return outcome
-    left = 0.0 if duration is None else duration - outcome.seconds
-    return pursue(outcome, workloads, max(pursuit, left), apart=processes > 1)
+    return run_and_pursue(workloads, settings, pursuit, apart=processes > 1, quiet=_QUIET)
+
+
+_QUIET: Final = 2.0
+"""Seconds before a line on the terminal tells how far a run is."""
+
+
+def run_and_pursue(
+    workloads: Sequence[Workload], settings: Settings, pursuit: float, *, apart: bool, quiet: float = 0.0
+) -> Outcome:
+    """The outcome of a campaign, with the same fault in fewer calls if that is found; see `run`. After `quiet` seconds
+    a line on a terminal tells how far it is. `apart`: the search is in a process of its own.
+    """
+    whole = float(settings.rounds or 0) if settings.duration is None else settings.duration
+    with following(f"seed {settings.seed}", whole, after=quiet) as tell:
+
+        def watch(tally: Tally, seconds: float) -> None:
+            operations, overlapping = tally.value("operations"), tally.value("overlapping")
+            share = f"{overlapping / operations:.0%} overlapping" if operations else "starting"
+            tell(f"{operations:,} operations, {share}", tally.value("rounds") if settings.duration is None else seconds)
+
+        outcome = run_workloads(workloads, settings, watch)
+        if outcome.judgement is None or not pursuit:
+            return outcome
+        left = 0.0 if settings.duration is None else settings.duration - outcome.seconds
+        tell("looking for the same in fewer calls", whole)
+        return pursue(outcome, workloads, max(pursuit, left), apart=apart)

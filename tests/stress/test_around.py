@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import stress
 from stress import Outcome, Spec, Verdict, unique
 from stress.recorder.around import needed
+from tests.terminal import drawn_by
 
 ENOUGH: dict[str, Any] = {"duration": 5.0, "seed": 1, "pursuit": 0}
 
@@ -207,3 +210,25 @@ class TestWithOneThreadAlone:
 def test_what_is_needed_is_left() -> None:
     assert needed(range(100), lambda some: {3, 77} <= set(some)) == [3, 77]
     assert needed([], bool) == []
+
+
+SAYS = """
+import stress
+from tests.stress.test_around import Tally
+stress.{call}
+"""
+CALLS = [
+    'run(Tally, None, [("total",)], duration=3, seed=1)',
+    'explore(Tally, None, [[("add", 1)] * 4] * 3, duration=4)',
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_terminal_shows_how_far_it_is_and_nothing_else_does(call: str) -> None:
+    command = [sys.executable, "-c", SAYS.format(call=call)]
+
+    drawn, printed = drawn_by(command)
+    elsewhere = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert " s, " in drawn
+    assert (printed, elsewhere.stdout, elsewhere.stderr) == ("", "", "")

@@ -281,7 +281,7 @@ class TestRun:
 
 
 class TestProgress:
-    def test_bars_are_drawn_on_a_terminal_and_leave_standard_output_alone(self) -> None:
+    def test_a_line_is_drawn_on_a_terminal_and_leave_standard_output_alone(self) -> None:
         for words, shown in (
             (["check", "--spec", "kv", GOOD, BAD], "checking"),
             (["run", f"{HERE}:locked", "--rounds", "400", "--processes", "1"], "overlapping"),
@@ -291,7 +291,7 @@ class TestProgress:
             assert "linearizable" in printed
             assert "linearizable" not in drawn
 
-    def test_none_are_drawn_elsewhere(self) -> None:
+    def test_none_is_drawn_elsewhere(self) -> None:
         assert stress("check", "--spec", "kv", GOOD, BAD).stderr == ""
 
 

@@ -498,7 +498,7 @@ class TestCommand:
         assert ran.returncode == 2
         assert (
             ran.stderr
-            == "nothing is called 'maps': there are map, subscriptions, shares, exclusions, topics, fields, routes, and module:attribute for your own\n"
+            == "nothing is called 'maps': there are map, subscriptions, shares, exclusions, topics, fields, routes\n"
         )
 
     def test_ctrl_c_leaves_a_report(self) -> None:

@@ -638,25 +638,6 @@ def test_one_thread_in_one_call_at_a_time() -> None:
     assert isinstance(log.operations(plans)[0], Operation)
 
 
-def test_long_runs_say_where_they_are_without_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Seldom, and at growing intervals."""
-    from stress.cli.progress import following
-
-    now = [0.0]
-    monkeypatch.setattr("stress.cli.progress.time.monotonic", lambda: now[0])
-    with following("seed 7", 400.0) as tell:
-        for second in range(100):
-            now[0] = float(second)
-            tell(f"{second} operations", second)
-    assert capsys.readouterr().err.splitlines() == [
-        "seed 7: 10 s, 2%, 10 operations",
-        "seed 7: 30 s, 8%, 30 operations",
-        "seed 7: 70 s, 18%, 70 operations",
-    ]
-
-
 def test_it_works_where_there_is_no_module_resource() -> None:
     code = (
         "import sys; sys.modules['resource'] = None\n"

@@ -11,11 +11,11 @@ from typing import Any
 from stress.arguments import positive
 from stress.cli.explore import add_exploring
 from stress.cli.output import aside, found_wrong, say, written
-from stress.cli.progress import following
 from stress.explorer.minimise import minimise
 from stress.explorer.token import TokenError
 from stress.explorer.trace import Drift, trace
 from stress.processes import Tally, default_processes
+from stress.progress_line import following
 from stress.reports import html, text
 from stress.reports.report import Report
 from stress.verdicts import EXIT_STATUS

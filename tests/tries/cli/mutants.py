@@ -13,8 +13,8 @@ from typing import Any
 
 from stress.arguments import positive
 from stress.cli.output import aside, say
-from stress.cli.progress import following
 from stress.processes import default_processes
+from stress.progress_line import following
 from stress.seed import draw_seed
 from stress.verdicts import status_of
 from tests.tries.mutants.catalogue import MUTANTS
