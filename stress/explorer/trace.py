@@ -5,13 +5,17 @@ Objects in the trace get names, and the legend tells what each of them held at f
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Final
 
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.places import Several, words_of
+from stress.explorer.policy import standard_module
 from stress.explorer.scenario import describe
 from stress.history import UNSEEN, show
 
@@ -102,7 +106,8 @@ def trace(experiment: Experiment, order: Sequence[int]) -> tuple[Trace, Finding 
 
     def observe(thread: int, slot: Any, expected: Any, desired: Any) -> None:
         if len(accesses) < _MOST_STEPS:
-            accesses.append((thread, names.access(slot, expected, desired)))
+            where = _line()
+            accesses.append((thread, names.access(slot, expected, desired) + (f"  ({where})" if where else "")))
 
     machine.observe = observe
     try:
@@ -120,6 +125,26 @@ def trace(experiment: Experiment, order: Sequence[int]) -> tuple[Trace, Finding 
     if finding is not None:
         finding = Finding(finding.scenario, tuple(order), finding.kind, finding.trouble, finding.history)
     return Trace(tuple(steps), tuple(names.legend)), finding
+
+
+def _line() -> str:
+    """The file and the line of the program that make the step that is about to be made: those of the library only if
+    nothing else has called it. Empty for what the caller does, who is no code of the program.
+    """
+    found = ""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code is not _BODY:
+        file = frame.f_code.co_filename
+        if not file.startswith((_HERE, "<")):
+            found = f"{os.path.basename(file)}:{frame.f_lineno}"
+            if not standard_module(file):
+                return found
+        frame = frame.f_back
+    return found
+
+
+_HERE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_BODY: Final = Machine._body.__code__
 
 
 def _calls(experiment: Experiment, machine: Machine) -> dict[int, list[tuple[int, str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -306,6 +307,15 @@ class TestTraces:
             "  ... match -> {'y'}",
         ):
             assert line in report
+
+    def test_every_step_has_its_file_and_line(self) -> None:
+        make, spec, threads, _ = WRONG["a torn match"]
+        found = explore(make, spec, threads).found
+        assert found is not None
+        assert found.steps is not None
+        accesses = [text for _, text in found.steps.rows if "..." not in text]
+        assert accesses
+        assert all(re.search(r"  \(test_own_structures\.py:\d+\)$", text) for text in accesses)
 
     def test_a_compare_and_set_that_fails_says_what_it_found(self) -> None:
         report = explore(LossyTotal, TotalSpec(), ADDS, at_end=VALUE).report()
