@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stress.explorer.explore import Explored, explore
     from stress.explorer.generation import Scenarios
     from stress.explorer.switch_point import switch_point
+    from stress.explorer.treatments import treat
     from stress.formats.read import read_history
     from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
     from stress.recorder.outcome import Outcome
@@ -55,6 +56,7 @@ _HOMES = {
     "explorer.explore": "Explored explore",
     "explorer.generation": "Scenarios",
     "explorer.switch_point": "switch_point",
+    "explorer.treatments": "treat",
     "formats.read": "read_history",
     "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",
     "recorder.outcome": "Outcome",
@@ -110,6 +112,7 @@ __all__ = [
     "record",
     "run",
     "switch_point",
+    "treat",
     "unique",
 ]
 

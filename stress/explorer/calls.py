@@ -29,6 +29,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stress.explorer.policy import Treatment, module_of, treatment_of
+from stress.explorer.treatments import LEAVE_OUT, said_of
 
 __all__ = [
     "CHANGING",
@@ -136,6 +137,8 @@ def effect_of(function: Any) -> Effect:
     if kind is weakref.ref or kind is types.GenericAlias:
         return "none"
     module = getattr(function, "__module__", None) or ""
+    if said_of(module, getattr(function, "__qualname__", "")) == LEAVE_OUT:
+        return "none"
     return "read" if module in _READING_MODULES else "outside"
 
 

@@ -50,6 +50,7 @@ from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, decode, encode, known_in
 from stress.explorer.trace import Given, OneByOne, execute_again, trace
+from stress.explorer.treatments import treatments
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import ALONE, MAIN, UNSEEN, Call, History, Operation, Raised, overlapping
@@ -300,7 +301,7 @@ def _generated(
 ) -> Explored:
     """Explore one drawn scenario after another, up to the first with a fault. `tried` gets each."""
     began, executions = time.monotonic(), 0
-    told = f"{scenarios}, seed {plan.seed}"
+    told = f"{scenarios}, seed {plan.seed}{treatments()}"
     missing: tuple[str, ...] = ()
     for number, (around, threads) in enumerate(scenarios.drawn(subject.spec, Random(plan.seed))):
         _check_program(subject.spec, threads, around)
@@ -332,8 +333,9 @@ class _Plan:
     races: bool = False
 
     def __str__(self) -> str:
-        if self.told:
-            return self.told
+        return self.told or self._schedules() + treatments()
+
+    def _schedules(self) -> str:
         if self.samples is not None:
             told = f"{self.samples:,} schedules drawn at random, seed {self.seed}"
         elif self.preemptions is not None:

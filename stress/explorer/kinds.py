@@ -27,6 +27,7 @@ from typing import Any, Final
 from stress.explorer.containers import CONTAINERS
 from stress.explorer.policy import Treatment, is_used_whole, module_of, treatment_of_file
 from stress.explorer.remembered import ByIdentity, remember
+from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of
 
 __all__ = ["LOCKS", "PLAIN", "QUIET", "Kind", "forget_kinds", "is_of_c", "kind_of"]
 
@@ -95,6 +96,9 @@ def forget_kinds() -> None:
     _kinds.clear()
 
 
+FORGETS.append(forget_kinds)
+
+
 def _found(of: type) -> Kind:
     if of in _MADE_OF_LOCKS:
         return Kind.LOCK
@@ -102,6 +106,11 @@ def _found(of: type) -> Kind:
         if issubclass(of, base):
             return kind
     module = module_of(of)
+    said = said_of(module, of.__qualname__)
+    if said == LEAVE_OUT:
+        return Kind.QUIET
+    if said == ONE_STEP and not is_of_c(of):
+        return Kind.FOREIGN
     if module.startswith(_PACKAGE):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
     if is_used_whole(module) and _is_frozen(of):
@@ -129,6 +138,8 @@ def _is_frozen(of: type) -> bool:
 def _is_taken_as_a_whole(of: type) -> bool:
     """Whether a class is Python code that gets no steps: it is like one written in C."""
     if is_of_c(of) or module_of(of).partition(".")[0] in _HARMLESS:
+        return False
+    if said_of(module_of(of), of.__qualname__) == EXPLORE:
         return False
     file = getattr(sys.modules.get(module_of(of)), "__file__", None)
     return file is not None and treatment_of_file(file) is Treatment.OPAQUE

@@ -46,7 +46,7 @@ from stress.explorer.calls import (
     unwrapped,
 )
 from stress.explorer.clock import CLOCK
-from stress.explorer.codes import does_something, only_names_classes
+from stress.explorer.codes import does_something, only_names_classes, only_passes_on
 from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
@@ -104,7 +104,8 @@ class PlainState(accesses.Accesses):
 
     def missing(self) -> list[str]:
         """The reasons why the exploration is not complete."""
-        ran = [f"{what} ran without steps ({where})" for what, where in self.unseen.items()]
+        way_out = "stress.treat can say how to take its module"
+        ran = [f"{what} ran without steps ({where}; {way_out})" for what, where in self.unseen.items()]
         told = "outlives an execution, and calls change it without a lock"
         if not self._before.is_whole:
             ran.append("the program's modules hold more objects than can be put back after each execution")
@@ -589,7 +590,7 @@ class PlainState(accesses.Accesses):
                     self.stepped.give_one(function, copy)
                     return
                 self._has_entered(code)
-            elif treatment is Treatment.OPAQUE:
+            elif not only_passes_on(code):
                 given = (callee.__self__, *given) if is_method else given
                 self._refuse(site, function)
                 self._open_by(code, given)

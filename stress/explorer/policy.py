@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 from stress.explorer.remembered import ByIdentity, remember
+from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of, said_of_code
 
 __all__ = [
     "ALWAYS_EXPLORED",
@@ -129,7 +130,12 @@ def openable(file: str) -> str:
     name = standard_module(file)
     parts = name.split(".")
     packages = {".".join(parts[: at + 1]) for at in range(len(parts))}
-    is_closed = name in _open or name in ALWAYS_EXPLORED or (name not in _BUT and not _CLOSED.isdisjoint(packages))
+    is_closed = (
+        bool(said_of(name, ""))
+        or name in _open
+        or name in ALWAYS_EXPLORED
+        or (name not in _BUT and not _CLOSED.isdisjoint(packages))
+    )
     return "" if is_closed else name
 
 
@@ -141,9 +147,16 @@ def open_modules(names: Iterable[str]) -> bool:
         return False
     _open.clear()
     _open.update(names)
+    _forget()
+    return True
+
+
+def _forget() -> None:
     for known in (_of_file.cache_clear, openable.cache_clear, _known.clear):
         known()
-    return True
+
+
+FORGETS.append(_forget)
 
 
 _MODULE: Final[Any] = vars(type)["__module__"]
@@ -203,7 +216,13 @@ def treatment_of(code: CodeType) -> Treatment:
 _known: Final[ByIdentity[Treatment]] = {}
 
 
+_SAID: Final = {EXPLORE: Treatment.EXPLORED, ONE_STEP: Treatment.OPAQUE, LEAVE_OUT: Treatment.OURS}
+
+
 def _treatment_of(code: CodeType) -> Treatment:
+    said = said_of_code(code)
+    if said:
+        return _SAID[said]
     file = code.co_filename
     if file.endswith("dataclasses.py") and code.co_name not in _OF_DATACLASSES and file.startswith(_STANDARD):
         return Treatment.OPAQUE

@@ -1,0 +1,125 @@
+"""What the user says of a module or a class counts, and the verdict repeats it."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+import ctrie
+import stress
+from stress import Verdict, explore
+
+pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
+
+TWICE: Any = [[("increment",)], [("increment",)]]
+
+
+@contextlib.contextmanager
+def said(name: str, way: str) -> Iterator[None]:
+    stress.treat(name, way)
+    try:
+        yield
+    finally:
+        stress.treat(name, None)
+
+
+class Statistics:
+    """Wrong: it has no lock."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def count(self) -> int:
+        self.calls += 1
+        return self.calls
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.lock, self.n, self.statistics = threading.Lock(), 0, Statistics()
+
+    def increment(self) -> tuple[int, int]:
+        with self.lock:
+            self.n += 1
+        return self.statistics.count()
+
+
+class Writes:
+    """Each change of its values is one step, and to write them takes several."""
+
+    def __init__(self) -> None:
+        self.values = {"a": 0}
+
+    def put(self) -> None:
+        self.values["b"] = 1
+
+    def text(self) -> str:
+        return json.dumps(self.values, indent=1)
+
+
+class Casts:
+    def __init__(self) -> None:
+        self.lock, self.values = threading.Lock(), {"n": 0}
+
+    def increment(self) -> int:
+        with self.lock:
+            self.values["n"] += 1
+        return cast("dict[str, int]", self.values)["n"] > 0
+
+
+HERE = f"{__name__}.Statistics"
+
+
+def test_a_class_is_explored_if_nothing_is_said() -> None:
+    outcome = explore(Counts, None, TWICE, seed=1)
+    assert outcome.verdict is Verdict.ILLEGAL
+    assert "with " not in outcome.schedules
+
+
+def test_a_class_that_is_left_out_makes_no_steps() -> None:
+    with said(HERE, "leave out"):
+        outcome = explore(Counts, None, TWICE, invariant=lambda _: True, seed=1)
+    assert outcome.verdict is Verdict.LINEARIZABLE
+    assert f"with {HERE} left out" in outcome.summary
+
+
+def test_a_call_of_a_class_is_one_step() -> None:
+    with said(HERE, "one step"):
+        outcome = explore(Counts, None, TWICE, seed=1)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.report()
+    assert f"with {HERE} as one step" in outcome.summary
+
+
+def test_a_module_of_the_library_is_explored() -> None:
+    threads: Any = [[("put",)], [("text",)]]
+    assert explore(Writes, None, threads, seed=1).verdict is Verdict.UNKNOWN
+    with said("json", "explore"):
+        outcome = explore(Writes, None, threads, seed=1)
+    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
+    assert "with json explored" in outcome.summary
+
+
+def test_what_only_passes_on_is_no_step() -> None:
+    outcome = explore(Casts, None, TWICE, seed=1)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "told"),
+    [
+        ("no.such.module", "explore", "there is no module or class no.such.module"),
+        (f"{__name__}.Nothing", "explore", "there is no module or class"),
+        ("json", "atomically", "not 'atomically'"),
+        ("_json", "explore", "not Python code"),
+    ],
+)
+def test_what_cannot_be_said(name: str, way: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        stress.treat(name, way)
