@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from stress.explorer.instrumentation import with_steps
 
-__all__ = ["CALLING", "caller_of"]
+__all__ = ["CALLER", "CALLING", "caller_of"]
 
+CALLER: Final = "<a caller>"
+"""Where callers say that their code lies."""
 CALLING: Final[dict[int, CodeType]] = {}
 """The codes of callers, by identity. They have steps."""
 
@@ -21,7 +23,7 @@ CALLING: Final[dict[int, CodeType]] = {}
 def caller_of(op: str) -> Callable[..., Any]:
     """A function that calls the method `op` of its first argument with the others."""
     names: dict[str, Any] = {"__name__": "a caller"}
-    exec(compile(f"def call(made, *args): return made.{op}(*args)", "<a caller>", "exec"), names)
+    exec(compile(f"def call(made, *args): return made.{op}(*args)", CALLER, "exec"), names)
     function: FunctionType = names["call"]
     function.__code__ = with_steps(function.__code__, frozenset(), CALLING)
     return function

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
 
+from stress.explorer.caller import CALLER
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.places import Several, words_of
@@ -135,7 +136,7 @@ def _line() -> str:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code is not _BODY:
         file = frame.f_code.co_filename
-        if not file.startswith((_HERE, "<")):
+        if file != CALLER and not file.startswith((_HERE, "<frozen ")):
             found = f"{os.path.basename(file)}:{frame.f_lineno}"
             if not standard_module(file):
                 return found

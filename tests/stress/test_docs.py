@@ -47,7 +47,7 @@ def test_the_first_test_finds_what_the_manual_shows(capsys: pytest.CaptureFixtur
 def test_every_schedule_finds_what_the_manual_shows(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     for block in (MATCHER, EXPLORED):
-        exec(block, names)
+        exec(compile(block, "matcher.py", "exec"), names)
 
     printed = capsys.readouterr().out
     shown = next(block for block in TEXT.findall(EXPLORER) if "ann" in block)
