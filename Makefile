@@ -26,7 +26,7 @@
 .PHONY: help demo test lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
-SOURCES := setup.py tools/translation.py tools/linking.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.[ch]')
+SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.[ch]')
 
 # Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
 PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \

@@ -7,7 +7,7 @@ CTRIE_TWIN=interpreted selects the latter, for debugging and coverage.
 
 from ctrie import _build_choice
 
-_build_choice.choose()
+_build_choice.choose(__path__)
 
 try:
     from ctrie._ctrie import COMPILED, Ctrie
@@ -15,9 +15,9 @@ except ModuleNotFoundError as error:
     if error.name != "cython":
         raise
     raise ImportError("the interpreted twin needs the package cython: pip install 'subtrie[portable]'") from error
-from ctrie._set import CtrieSet  # noqa: E402
-from ctrie._slot import AtomicReference, drain  # noqa: E402
-from ctrie._version import __version__ as __version__  # noqa: E402
+from ctrie._set import CtrieSet
+from ctrie._slot import AtomicReference, drain
+from ctrie._version import __version__ as __version__
 
 twin = "compiled" if COMPILED else "interpreted"
 _build_choice.confirm(twin)

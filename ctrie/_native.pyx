@@ -3,6 +3,8 @@
 import atexit
 from types import GenericAlias
 
+cimport cython
+
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 
 
@@ -63,6 +65,7 @@ cdef int _check_of_python(Slot slot) except -1:
         raise TypeError(f"{type(slot).__name__} objects are changed by the package alone")
 
 
+@cython.trashcan(True)
 cdef class AtomicReference:
     """AtomicReference(value=None)\n--\n
     A reference to any object that threads read and replace atomically.

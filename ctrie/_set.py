@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """`CtrieSet`: the keys of a `Ctrie` as a mutable set."""
 
 from __future__ import annotations

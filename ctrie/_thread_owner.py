@@ -1,3 +1,4 @@
+# cython: language_level = 3
 """The thread that does some work that others rely on, and whether a fork has left that thread behind."""
 
 import os

@@ -4,7 +4,10 @@
 a `Dialect` (`AMQP`, `MQTT`, `NATS`, or one of your own). What a dialect refuses raises `TopicError`.
 """
 
-from ctrie import __version__ as __version__  # first: this chooses the twin for both packages
+from ctrie import __version__ as __version__
+from ctrie import _build_choice
+
+_build_choice.choose(__path__)
 
 # ruff: isort: split
 from subtrie._ours import tell as _tell

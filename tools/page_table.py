@@ -15,19 +15,14 @@ def update(
     made: list[list[str]],
     keys: int,
     order: Callable[[list[str]], Any] | None = None,
-    is_older: Callable[[list[str], list[str]], bool] = lambda _new, _there: False,
 ) -> None:
-    """Put rows into the page's table, each in the place of the one with the same first `keys` cells, unless it
-    `is_older` than that."""
+    """Put rows into the page's table, each in the place of the one with the same first `keys` cells."""
     before, begin, rest = page.read_text("utf-8").partition(marks[0])
     table, end, after = rest.partition(marks[1])
     if not (begin and end):
         sys.exit(f"{page} has no place for the table")
     rows = {tuple(row[:keys]): row for row in map(_cells_of, table.splitlines()[2:])}
-    for row in made:
-        there = rows.get(tuple(row[:keys]))
-        if there is None or not is_older(row, there):
-            rows[tuple(row[:keys])] = row
+    rows |= {tuple(row[:keys]): row for row in made}
     lines = [head, ("---",) * len(head), *sorted(rows.values(), key=order)]
     page.write_text(before + begin + "".join(f"| {' | '.join(line)} |\n" for line in lines) + end + after, "utf-8")
 

@@ -29,7 +29,7 @@ TREE: Final = (
 EXTRAS: Final = ("stress", "test")
 SANITIZED: Final = (
     ("tests/subtrie",), ("tests/ctrie", "tests/fields"), ("tests/whole/test_no_memory.py",),
-    ("tests/whole/test_internals.py", "tests/whole/test_stack_and_state.py"),
+    ("tests/whole/test_stack_and_state.py",),
     ("tests/whole/test_failing_comparisons.py", "tests/whole/test_subclasses.py", "tests/whole/test_tally.py"),
 )  # fmt: skip
 NO_SUCH_PYTHON: Final = """\
@@ -64,13 +64,8 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def cython_of(python: str) -> Path:
-    """The folder of Cython's output for an interpreter."""
-    return Path("build", "cython." + asked(python, "import sysconfig; print(sysconfig.get_config_var('SOABI'))"))
-
-
-def copied(name: str, translated_by: str, python: str) -> Path:
-    """A copy of the tree without extensions, with what the Cython of one interpreter made for another one."""
+def copied(name: str) -> Path:
+    """A copy of the tree without extensions, with what Cython has written, which is the same for each interpreter."""
     copy = Path("build", name)
     shutil.rmtree(copy, ignore_errors=True)
     for each in map(Path, TREE):
@@ -79,7 +74,7 @@ def copied(name: str, translated_by: str, python: str) -> Path:
         else:
             copy.mkdir(parents=True, exist_ok=True)
             shutil.copy2(each, copy)
-    shutil.copytree(cython_of(translated_by), copy / cython_of(python))
+    shutil.copytree(Path("build", "c"), copy / "build" / "c")
     return copy
 
 
@@ -152,7 +147,7 @@ def races(python: str) -> None:
     if not python or "thread-sanitizer" not in asked(python, flags):
         sys.exit(NO_SUCH_PYTHON)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process would compile what it imports, for minutes
-    copy, own = copied("races", ".venv/bin/python", python), ".venv-t/bin/python"
+    copy, own = copied("races"), ".venv-t/bin/python"
     install_from_outside(python, copy / ".venv-t")
     print("== Compiling", flush=True)
     run(own, "setup.py", "--quiet", "build_ext", "--inplace", folder=copy, TSAN_OPTIONS="report_bugs=0")
@@ -220,7 +215,7 @@ def sanitize(python: str, environment: str, arguments: list[str]) -> None:
     """
     python = os.path.abspath(shutil.which(python) or python)
     print(f"== Sanitizing: {asked(python, 'import sys; print(sys.version)')}", flush=True)
-    copy = copied(cython_of(python).name.replace("cython.", "sanitize."), f"{environment}/bin/python", python)
+    copy = copied("sanitize." + asked(python, "import sysconfig; print(sysconfig.get_config_var('SOABI'))"))
     own = ".venv/bin/python"
     make = ("make", "--no-print-directory", ".venv/installed", f"PYTHON={python}")
     run(*make, f"EXTRAS={','.join(EXTRAS)}", folder=copy)

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """A subscription trie as it is changed: every change with its count, its filing in the index and its notice."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
+# distutils: extra_compile_args = SMALL
 # cython: nonecheck=True
-# ruff: noqa: ERA001 - the line above is for Cython: a method may be called of what only `__new__` has made
+
 """What a change leaves to be done after its compare-and-set: a list to which a duty is added without any memory.
 
 A notice to give, or a filing to strike, follows a change that other threads can see already. It must not be lost if

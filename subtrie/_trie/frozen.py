@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """A trie's content at one instant, without another snapshot if nothing has changed since the last one.
 
 After a snapshot the root has a new generation, and no I-node below its main node has it. The next writer begins by

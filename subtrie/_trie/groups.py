@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Groups: the shared subscriptions of MQTT and the queue groups of NATS. One member of a group gets each message.
 
 As long as a filter has no groups, like most filters, the value of its branch (`value`, branch.py) is a persistent set

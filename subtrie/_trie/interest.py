@@ -1,5 +1,6 @@
+# distutils: extra_compile_args = SMALL
 # cython: nonecheck=True
-# ruff: noqa: ERA001 - the line above is for Cython: a method may be called of what only `__new__` has made
+
 """Change notices: a filter has got its first subscriber, or has lost its last; or one of its groups has.
 
 A thread that makes a filter's first subscription, or removes its last, puts the filter on a list. Then it takes the

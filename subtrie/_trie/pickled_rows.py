@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Subscriptions and stored topics in pickles: a flat list, in which a piece of it stands for up to SEVERAL of them.
 
     text, lengths, options, subscriber, subscriber, ...

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """The edits of a topic store: one value for each topic.
 
 A topic is a filter without wildcards. Its entry takes the place of a filter's only subscriber: the tuple of its text,

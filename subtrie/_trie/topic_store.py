@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """`TopicStore`: the last value of each topic, found by filters, for many threads at once."""
 
 from __future__ import annotations

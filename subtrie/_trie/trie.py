@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """`SubscriptionTrie`: a set of subscriptions, matched with topics, for many threads at once."""
 
 from __future__ import annotations

@@ -7,12 +7,6 @@ are made of others. `flattened` makes messages of nested events, and `explain` s
 `from_pattern` and `to_pattern` read and write criteria as the JSON patterns of event routers.
 """
 
-# ruff: noqa: E402 - the finder of compiled modules comes first
-
-from ctrie import _build_choice
-
-_build_choice.choose()  # again: who puts back Python's finders, as some tests do, has taken ours away
-
 from subtrie.fields.combined import AnyOf, Not
 from subtrie.fields.criteria import (
     Absent,

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Two ranges at once: a tree of boxes, for subscriptions that ask for ranges of numbers on two fields.
 
 A range alone is found with all that begin and end around the same value, of which the other field leaves few. So two

@@ -1,5 +1,6 @@
+# distutils: extra_compile_args = SMALL
 # cython: nonecheck=True
-# ruff: noqa: ERA001 - the line above is for Cython: a method may be called of what only `__new__` has made
+
 """Criteria made of criteria: that one does not hold (`Not`), and that one of several does (`AnyOf`)."""
 
 # ruff: noqa: D102, SIM110 - the methods of criteria are those of Criterion, and are explained there; a generator takes

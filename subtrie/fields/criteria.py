@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Criteria: what a subscription asks of one field of a message.
 
     Equals OneOf            filed under the values that they name       (VALUES)

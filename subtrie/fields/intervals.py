@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Ranges of one order, by their bounds: an interval tree.
 
 A B+-tree (tree.py) of ranges, by the low end and then the high one. A node knows its first range, and the one of all

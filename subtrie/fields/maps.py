@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """Maps of the index: an immutable hash trie of C-nodes, which a change copies in part.
 
     None                 nothing

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """`FieldMatcher`: who wants a message with these fields, for many threads at once.
 
 All that a matcher knows is one immutable State (state.py) in one slot. A reader loads the slot once, and goes on with

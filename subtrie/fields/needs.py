@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """What an entry needs of a message, in 64 bits.
 
 Most entries that a search finds under one criterion fail at another one. To ask that one is to read it and its value,

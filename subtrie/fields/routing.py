@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """`RoutingMatcher`: subscriptions by topic and fields at once.
 
 A filter is a criterion on the words of a topic (`Topic` in topics.py), and a `FieldMatcher` does the rest: a

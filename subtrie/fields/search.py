@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """The search: from a message to the entries of an index of which all holds.
 
 It has two passes. The first one follows what the message has to what is filed there, and notes it. The second one asks

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """What a field matcher knows at one instant: an immutable State, and the changes that make another one of it.
 
     State

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Criteria on texts: how they end, what is inside, which case they are in, and the addresses that they are.
 
 The index files these by what is made of a text, its *views*; criteria.py names them. For the end of a text, that is the

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """An immutable B+-tree that a change copies in part: what is filed under ranges (intervals.py) and boxes (boxes.py).
 
 A leaf has up to MOST keys, in order, and what is filed under each. Every other node has up to MOST nodes. Wide nodes

@@ -69,15 +69,6 @@ def changes_of_slots() -> Iterator[tuple[str, str]]:
                         yield from ((name, call) for call in CALL.findall(line))
 
 
-def test_the_seam_imports_no_module_that_asks_it(tmp_path: Path) -> None:
-    """It is imported before all others, so it has its own copy of what they have in common."""
-    seam = "tests/tries/seam/explored_seam.pyx"
-    program = "import sys; from pathlib import Path; from tools.translation import translate\n"
-    program += f"translate({{'explored_seam': {seam!r}}}, ['explored_seam'], Path(sys.argv[1]), {{}})"
-    subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
-    assert "ctrie." not in (tmp_path / seam).with_suffix(".c").read_text(encoding="utf-8")
-
-
 def test_a_schedule_that_does_not_come_again_accuses_no_trie(monkeypatch: pytest.MonkeyPatch) -> None:
     def drifting(*_: object) -> None:
         raise Drift

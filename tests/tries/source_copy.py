@@ -72,7 +72,7 @@ def import_privately(
 def interpreted_twin() -> ModuleType:
     """A replacement for `ctrie._build_choice` that always imports the interpreted twin."""
     twin = ModuleType("ctrie._build_choice")
-    vars(twin).update(choose=lambda: None, confirm=lambda running: None)
+    vars(twin).update(choose=lambda package: None, confirm=lambda running: None)
     return twin
 
 

@@ -28,8 +28,8 @@ After.
 def test_rows_made_elsewhere_stay(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE, "utf-8")
-    made = [["b", "new", "1"], ["a", "quick", "3"], ["c", "none", "1"]]
-    page_table.update(page, MARKS, HEAD, made, keys=1, is_older=lambda new, there: new[-1] < there[-1])
+    made = [["b", "new", "1"], ["a", "quick", "3"]]
+    page_table.update(page, MARKS, HEAD, made, keys=1)
     assert page.read_text("utf-8") == PAGE.replace("| a | slow | 2 |\n", "| a | quick | 3 |\n| b | new | 1 |\n")
 
 

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import textwrap
 import venv
 import zipfile
@@ -21,7 +20,9 @@ import ctrie
 pytestmark = [pytest.mark.slow, pytest.mark.once, pytest.mark.compiled]
 
 ROOT = Path(__file__).parents[2]
-GENERATED = Path("build", f"cython.{sysconfig.get_config_var('SOABI')}")
+BUILT: list[Path] = [path.relative_to(ROOT) for path in [*(ROOT / "build").glob("lib.*"), ROOT / "build" / "c"]]
+
+CYTHONS = str(Path(importlib.import_module("Cython").__file__ or "").parents[1])  # the folder that has it
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
@@ -38,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built in a copy of the tree, with the extensions that were built in place."""
     folder = tmp_path_factory.mktemp("wheel")
     tree = folder / "tree"
-    for room in ("ctrie", "subtrie", "snapshot", "stress", "tools", GENERATED):
+    for room in ("ctrie", "subtrie", "snapshot", "stress", *map(str, BUILT)):
         shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("setup.py", "subtrie_pytest.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy2(ROOT / file, tree)
@@ -67,7 +68,7 @@ def test_has_only_what_runs_and_is_small(wheel: Path) -> None:
     }  # fmt: skip
     assert [name for name in names if name.endswith("py.typed")]
     assert not [name for name in names if "tries/" in name or "demo" in name]  # they serve the repository
-    assert wheel.stat().st_size < 2_500_000
+    assert wheel.stat().st_size < 3_600_000
 
 
 def test_runs_compiled_where_nothing_else_is(installed: Path, tmp_path: Path) -> None:
@@ -152,20 +153,25 @@ def test_examples_in_docstrings_hold(installed: Path, tmp_path: Path) -> None:
 
 
 def test_interpreted_by_choice_runs_without_a_word(installed: Path, tmp_path: Path) -> None:
-    code = "import ctrie; print(ctrie.twin)"
+    code = f"import sys; sys.path.append({CYTHONS!r}); import ctrie; print(ctrie.twin)"
     printed = run(installed, "-W", "error", "-c", code, cwd=tmp_path, CTRIE_TWIN="interpreted")
     assert printed == "interpreted\n"
 
 
+def test_interpreted_without_cython_says_what_to_install(installed: Path, tmp_path: Path) -> None:
+    code = "try:\n    import ctrie\nexcept ImportError as missing:\n    print(missing)"
+    printed = run(installed, "-c", code, cwd=tmp_path, CTRIE_TWIN="interpreted")
+    assert printed == "the interpreted twin needs the package cython: pip install 'subtrie[portable]'\n"
+
+
 def test_interpreted_because_nothing_was_compiled_warns_once(installed: Path, tmp_path: Path) -> None:
+    where = "import ctrie; print(ctrie.__file__)"
+    site = Path(run(installed, "-c", where, cwd=tmp_path).strip()).parents[1]
+    for package in ("ctrie", "subtrie"):
+        shutil.copytree(site / package, tmp_path / package, ignore=shutil.ignore_patterns("*.so"))
     code = f"""
         import sys, warnings
-        class Hide:
-            def find_spec(name, path=None, target=None):
-                if name == "ctrie._compiled":
-                    raise ModuleNotFoundError(name)
-        sys.meta_path.insert(0, Hide)
-        sys.path.append({sysconfig.get_path("purelib")!r})  # has what slots are made of where nothing is compiled
+        sys.path.append({CYTHONS!r})  # it has what slots are made of where nothing is compiled, too
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             import ctrie, subtrie

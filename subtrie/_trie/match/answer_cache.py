@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """The match cache: it remembers an answer as long as nothing has changed that the answer was read from.
 
 A match is an answer of one instant because the I-nodes that it read still held the same main nodes when it read them

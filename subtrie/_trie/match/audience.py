@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """The receivers of a message: all subscribers in no group, and from each group the member that is chosen (choosing.py).
 
 Not those, in either case, whose exclusions have the topic (exclusions.py).

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """Many topics at once: answers to topics that come again, and interleaved traversals for the others (interleaved.py).
 
 All topics of a list or tuple are there when the call begins, so an answer of any instant since then is of an instant

@@ -1,3 +1,5 @@
+# distutils: extra_compile_args = FAST
+# cython: language_level = 3
 """The answers to many topics as flat columns, for Arrow and other readers of columns."""
 
 from __future__ import annotations

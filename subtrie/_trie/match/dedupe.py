@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """Keeps the first of equal subscribers that a match has found, in sets without groups (reading.py does it with groups).
 
 Subscribers are in a buffer as pairs, each with its hash. If two hashes are equal, the subscribers are compared by `==`,

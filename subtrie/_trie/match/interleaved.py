@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST INLINED
 """Interleaved traversals: the topics of a group are traversed side by side.
 
 Among a million filters, a match mostly waits for memory, one node after the other. Here each topic of a group goes one

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """`match_iter`: first the subscribers of the filter that equals the topic, then all others.
 
 The topic's own filter is found by its words. Its subscribers are handed over one by one, before the others are looked

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """What matching needs of a dialect, as C values; and texts whose words are found and hashed in place.
 
 The compiled body of plan.py. Topics and filters that need no second look (ASCII characters, one of the dialects whose

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST INLINED
 """Questions: which subscribers a topic reaches, at one instant.
 
 A topic's words are put where a traversal wants them (plan.py). The traversal finds branches, by its two passes

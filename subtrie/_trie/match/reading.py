@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Matching for what traversal.py cannot do: topics of 64 words and more, dialects whose separator or wildcards are not
 ASCII characters, and questions that need the words of the filters.
 

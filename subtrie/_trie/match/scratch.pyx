@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """The working memory of a question: the references that it takes while it is pinned, and hands on.
 
 The compiled body of scratch.py. A reference is counted when all have been noted, by pointers in buffers (buffer.h), and

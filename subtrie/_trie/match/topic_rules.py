@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """How a text becomes the words of a topic, for those who look topics up or take them apart.
 
 A topic is a filter of a *literal* dialect, one without wildcards. So the plan's fast way for filters splits it. What

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST INLINED
 """Matching: which branches of a subscription trie a topic reaches, and why that is an answer of one instant.
 
 A traversal carries a *set of positions* for every level that it enters: the numbers of topic words that the path so

@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-# ruff: noqa: ERA001 - the line above is for Cython: a method may be called of what only `__new__` has made
+
 """Columns being filled, in Arrow's layout: what a row of a set of subscriptions becomes.
 
 A place is where a walk stands: the words that have been spelled. It is kept for every node that the walk has yet to

@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-# ruff: noqa: ERA001 - the line above is for Cython: a method may be called of what only `__new__` has made
+
 """Fills columns with all subscriptions of one instant, row by row.
 
 The walk is that of `walk` in listing.py, but it can stop anywhere. Its stack holds the I-nodes, branches and sets of

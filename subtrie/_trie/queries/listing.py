@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Lists the content of a subscription trie at one instant: walks over a read-only root, and their results.
 
 A path spells a filter from its end: (path of the level, word), and None above the first level; see reading.py. Instead

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = SMALL
 """Reverse match: the stored filters that share a topic with a given one, found by a walk of the trie.
 
 Matching (traversal.py) carries positions in a topic; this walk carries positions in the given filter. A position is the

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = FAST
 """The topics of a store that a filter matches, found by a walk along the filter.
 
 All stored words are literal; only the filter has wildcards. A literal word of the filter leads to one branch of a
