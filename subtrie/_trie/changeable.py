@@ -439,9 +439,9 @@ class Changeable(Matchable):
                 notices.deliver(self._is_wanted, raised, True)
         except MemoryError:
             notices.leave()
-            return
-        if raised:
-            raise raised[0]
+        else:
+            if raised:
+                raise raised[0]
 
     def _note(self, edit: FilterEdit, notice: Duty | None, raised: BaseException) -> None:
         """If Ctrl-C may have come between a change and its notice, put the filter on the list for the next delivery."""
