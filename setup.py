@@ -123,12 +123,13 @@ def translated(wanted: list[Extension], **options: Any) -> list[Extension]:
     except ImportError:
         sys.exit(FAILED.format(reason="Cython is not installed"))
     folder, here = Path("build", "explored-c" if EXPLORED else "c"), Path(__file__).stat().st_mtime
+    written = [path for each in wanted if (path := folder / Path(each.sources[0]).with_suffix(".c")).exists()]
     try:
         made: list[Extension] = cythonize(
             wanted,
             nthreads=os.cpu_count(),
             build_dir=str(folder),
-            force=any(path.stat().st_mtime < here for path in folder.rglob("*.c")),
+            force=any(path.stat().st_mtime < here for path in written),
             compiler_directives=DIRECTIVES,
             aliases=ALIASES,
             quiet=True,

@@ -75,7 +75,7 @@ def clear_path(root: Root, edit: Edit) -> None:
             edit.rewind()
             outcome = _from_root(root, edit)
     except MemoryError:
-        return
+        pass
 
 
 def _clear_path(root: Root, edit: Edit) -> None:
@@ -85,7 +85,7 @@ def _clear_path(root: Root, edit: Edit) -> None:
         while _attempt(root, edit) == RESTART:
             pass
     except MemoryError:
-        return
+        pass
 
 
 def _attempt(root: Root, edit: Edit) -> int:

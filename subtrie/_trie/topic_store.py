@@ -450,9 +450,10 @@ class TopicStore(Matchable):
     def __contains__(self, topic: object) -> bool:
         """Return whether `topic` has a value; False for an object that is not a topic."""
         try:
-            return self._is_there(self._found(topic))
+            is_there = self._is_there(self._found(topic))
         except (TopicError, TypeError):
-            return False
+            is_there = False
+        return is_there
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the topics of one instant. O(n)."""

@@ -534,9 +534,10 @@ exact=False, storable=False)\n--\n
         if not isinstance(subscription, (tuple, Subscription)) or len(subscription) < 2:
             return False
         try:
-            return self._has(subscription[0], subscription[1])
+            has = self._has(subscription[0], subscription[1])
         except (TopicError, TypeError):
-            return False
+            has = False
+        return has
 
     def __repr__(self) -> str:
         kind = ", read-only" if self._root.readonly else ""

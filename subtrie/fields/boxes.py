@@ -207,9 +207,12 @@ def bracket_of(value: Any) -> tuple[float, float] | None:
         return None
     if type(value) not in (int, bool, Decimal, Fraction):
         return -math.inf, math.inf  # a number of another library: nobody knows what it says of itself
+    near, is_far = 0.0, False
     try:
         near = float(value)
     except OverflowError:
+        is_far = True
+    if is_far:
         return -math.inf, math.inf
     if type(value) is int and -(2**53) <= value <= 2**53:
         return near, near

@@ -113,9 +113,10 @@ def _order_of_bound(bound: Any) -> int:
 
 def _is_equal_to_itself(value: Any) -> bool:
     try:
-        return bool(value == value)
+        is_equal = bool(value == value)
     except ArithmeticError:  # a signalling NaN
-        return False
+        is_equal = False
+    return is_equal
 
 
 def _check_value(value: Any) -> None:
@@ -136,9 +137,10 @@ def check_hashable(name: object, value: Any) -> None:
 def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
     """Return whether the two compare and the first is not the larger one, or `strictly` the smaller one."""
     try:
-        return bool(one < other) if strictly else bool(one <= other)
+        is_below = bool(one < other) if strictly else bool(one <= other)
     except (TypeError, ArithmeticError):  # of other kinds; of a decimal that is no number
-        return False
+        is_below = False
+    return is_below
 
 
 class Criterion:

@@ -233,11 +233,14 @@ def _note_values(search: Any, message: dict[Any, Any], is_flat: bool) -> bool:
             for element in value:
                 note_value(search, borrow(name), mix(hash(name)), element, mix(hash(element)))
         else:
+            has_hash, value_hash = True, 0
             try:
                 value_hash = mix(hash(value))
             except TypeError:
                 if is_flat:
                     raise
+                has_hash = False
+            if not has_hash:
                 return False
             note_value(search, borrow(name), mix(hash(name)), value, value_hash)
     return True

@@ -289,9 +289,10 @@ def address_of(value: Any) -> int | None:
     if len(text) > 64 or "%" in text:
         return None
     try:
-        return _number_of(ipaddress.ip_address(text))
+        address = ipaddress.ip_address(text)
     except ValueError:
-        return None
+        address = None
+    return None if address is None else _number_of(address)
 
 
 def _number_of(address: Any) -> int:

@@ -373,7 +373,7 @@ def _are_same(before: Any, after: Any) -> bool:
     try:
         are_equal = bool(before == after)
     except Exception:  # noqa: BLE001 (users' code, about one subscription of many)
-        return False
+        are_equal = False
     if not are_equal:
         return False
     kind = type(before)

@@ -1,7 +1,0 @@
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-
-NAMES: frozenset[str]
-
-def create(spec: ModuleSpec) -> ModuleType: ...
-def execute(module: ModuleType) -> None: ...
