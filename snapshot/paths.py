@@ -6,9 +6,13 @@ would hide files that others have made since. ``s3a`` and ``s3n``, as Spark's us
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import importlib
 import os
+import re
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +42,23 @@ class Location(NamedTuple):
         return bool(self.files.get_file_info(self.path).type == extra("pyarrow.fs").FileType.Directory)
 
 
+def text_of(path: Path) -> str:
+    """A path or a URI as a text.
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: it cannot be encoded as UTF-8, as Parquet's libraries need it.
+    """
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"a path or a URI must be a text, not {path!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the path {text!r} cannot be encoded as UTF-8: rename the folder or file") from error
+    return text
+
+
 def location_of(path: Path) -> Location:
     """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
 
@@ -45,7 +66,7 @@ def location_of(path: Path) -> Location:
         ValueError: neither pyarrow nor fsspec knows the URI's scheme.
     """
     fs = extra("pyarrow.fs")
-    name = os.fspath(path)
+    name = text_of(path)
     if "://" not in name:
         return Location(fs.LocalFileSystem(), name, name)
     scheme, _, rest = name.partition("://")
@@ -76,36 +97,62 @@ def replaced_whole(location: Location) -> Iterator[Any]:
     """Open a stream to a new file, which appears at `location` when it is complete, and not at all if that fails.
 
     Until then it has another name in the same folder, which begins with a dot, so Spark and others ignore it. A local
-    file is on the disk before it gets its name.
+    file is on the disk before it gets its name. It keeps the mode of the file that it replaces; behind a link, the file
+    that the link leads to is replaced. What earlier calls left there when they were killed is removed.
 
     Raises:
         IsADirectoryError: the location is a folder.
         OSError: the file cannot be written.
     """
-    folder, slash, name = location.path.rpartition("/")
-    if name in ("", ".", "..") or location.is_folder():
+    path = location.path
+    is_local = isinstance(location.files, extra("pyarrow.fs").LocalFileSystem)
+    if path.rpartition("/")[2] in ("", ".", "..") or location.is_folder():
         raise IsADirectoryError(
             errno.EISDIR, "a folder; name a file in it, such as subscriptions.parquet", location.name
         )
+    if is_local:
+        path = os.path.realpath(path)
+        _remove_left(path)
+    folder, slash, name = path.rpartition("/")
     unfinished = f"{folder}{slash}.{name}.{uuid.uuid4().hex}"
-    is_local = isinstance(location.files, extra("pyarrow.fs").LocalFileSystem)
     try:
-        with location.files.open_output_stream(unfinished) as stream:
-            yield stream
-        if is_local:
-            _flush(unfinished)
-        location.files.move(unfinished, location.path)
+        with _held(unfinished, path) if is_local else contextlib.nullcontext() as descriptor:
+            with location.files.open_output_stream(unfinished) as stream:
+                yield stream
+            if descriptor is not None:
+                os.fsync(descriptor)
+            location.files.move(unfinished, path)
     except BaseException:
         _remove(location.files, unfinished)
         raise
 
 
-def _flush(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+@contextmanager
+def _held(unfinished: str, path: str) -> Iterator[int]:
+    """Create an unfinished file, with the mode of what it replaces. While it is locked, its writer is alive."""
+    descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        os.fsync(descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            os.fchmod(descriptor, stat.S_IMODE(os.stat(path).st_mode))
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _remove_left(path: str) -> None:
+    """Remove the unfinished files of writers that were killed."""
+    folder, name = os.path.split(path)
+    left = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{32}}")
+    for each in os.listdir(folder) if os.path.isdir(folder) else ():
+        if left.fullmatch(each):
+            with contextlib.suppress(OSError):  # BlockingIOError: its writer has it locked
+                descriptor = os.open(f"{folder}/{each}", os.O_RDWR | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(f"{folder}/{each}")
+                finally:
+                    os.close(descriptor)
 
 
 def _remove(files: Any, path: str) -> None:

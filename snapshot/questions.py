@@ -16,7 +16,7 @@ from snapshot.held_sets import behind_group
 from snapshot.matching import Source, match_spark
 from snapshot.published import open_directory
 from snapshot.sets import source_of
-from snapshot.sparks import frame_of
+from snapshot.sparks import frame_of, parquet_from
 from snapshot.sql import read_published
 from snapshot.texts import Key
 from subtrie import Dialect, SubscriptionTrie
@@ -63,8 +63,8 @@ def dead_filters(
     Returns:
         ``filter`` and ``subscriptions``, how many have this filter.
     """
-    held = source_of(source, options.get("at"), key)
-    matched = _matched(messages, source, topic, key, options).select("filter").distinct()
+    held = source_of(source, options.pop("at", None), key)
+    matched = _matched(messages, held, topic, None, options).select("filter").distinct()
     return (
         held.rows(messages.sparkSession)
         .groupBy("filter")
@@ -145,7 +145,7 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
         return frame.selectExpr("*", *(f"cast(0 as bigint) as {name}" for name in kinds)).orderBy("version")
     counts = [_expr(f"count_if(_change_type = '{kind}') as {name}") for name, kind in kinds.items()]
     if directory.store.is_local:
-        changes = spark.read.parquet(*map(directory.locate, files))
+        changes = parquet_from(spark, *map(directory.locate, files))
     else:
         first = next(each.version for each in versions if each.feed is not None)
         between = {"startingVersion": first, "endingVersion": versions[-1].version}
@@ -156,9 +156,10 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
 
 
 def _matched(
-    messages: DataFrame, source: Source, topic: str | Column, key: Key | None, options: dict[str, Any]
+    messages: DataFrame, source: Any, topic: str | Column, key: Key | None, options: dict[str, Any]
 ) -> DataFrame:
-    """The matches of each different topic, ``_topic``, and how many messages have it, ``_n``."""
+    """The matches of each different topic, ``_topic``, and how many messages have it, ``_n``. The source may be a set
+    that was taken from one."""
     functions = extra("pyspark.sql.functions")
     column = functions.col(f"`{topic.replace('`', '``')}`") if isinstance(topic, str) else topic
     topics = messages.groupBy(column.alias("_topic")).agg(functions.count("*").alias("_n"))

@@ -19,7 +19,7 @@ from snapshot.published import Directory, HistoryError, NotPublishedError, Versi
 from snapshot.published.directory import read_whole, require_bytes
 from snapshot.published.manifest import Mark
 from snapshot.signatures import Signature
-from snapshot.sparks import frame_of, table_from
+from snapshot.sparks import frame_of, parquet_from, table_from
 from snapshot.sql import read_published
 from snapshot.texts import Key
 from snapshot.topics import SUFFIX
@@ -87,12 +87,15 @@ class SetSource(ABC):
 
 
 def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) -> SetSource:
-    """The set of a subscription trie or of a published directory.
+    """The set of a subscription trie or of a published directory. Of a set it is that set, so that one who asks
+    several questions takes it once.
 
     Raises:
         TypeError: ``source`` is neither a subscription trie nor a path.
         ValueError: ``at`` or ``key`` does not apply to it.
     """
+    if isinstance(source, SetSource):
+        return source
     if isinstance(source, str | os.PathLike):
         if key is not None:
             raise ValueError("key= is for tries; what is published has its keys already")
@@ -262,12 +265,12 @@ class _PublishedSet(SetSource):
         for file in (full.full, *(version.feed for version in feeds)):
             assert file is not None
             require_bytes(self._directory.store, file)
-        whole = spark.read.parquet(self._directory.locate(full.full)).select(*JOINED)
+        whole = parquet_from(spark, self._directory.locate(full.full)).select(*JOINED)
         if not feeds:
             return whole
         functions = extra("pyspark.sql.functions")
         files = [self._directory.locate(version.feed) for version in feeds if version.feed is not None]
-        changes = spark.read.parquet(*files).select(*JOINED, "_change_type", "_commit_version")
+        changes = parquet_from(spark, *files).select(*JOINED, "_change_type", "_commit_version")
         name = ["filter", "subscriber", "queue"]
         queue = "options['queue']" if self.dialect.queue_groups else "cast(null as string)"
         changes = changes.withColumn("queue", functions.expr(queue)).where("_change_type != 'update_preimage'")

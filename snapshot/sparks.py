@@ -55,6 +55,11 @@ def is_remote(spark: SparkSession) -> bool:
 # Arrow ----------------------------------------------------------------------------------------------------------------
 
 
+def parquet_from(spark: SparkSession, *paths: str) -> DataFrame:
+    """The rows of Parquet files. Their paths are taken as they are: Spark would take brackets for a pattern."""
+    return spark.read.option("__globPaths__", "false").parquet(*paths)
+
+
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a data frame.
 

@@ -82,8 +82,9 @@ def match_stream(
         )
     kept = store_of(directory.store.locate("_matched") if record is None else record)
     kept.prepare(("",))
-    batch = uuid.uuid4().hex
-    return by_trie(spark, seen, _Recorded(directory.store.place, kept.place, batch), newest.options())
+    alone = newest.sent(spark)
+    assert isinstance(alone, PublishedVersion)
+    return by_trie(spark, seen, _Recorded(directory.store.place, kept.place, alone.mark), newest.options())
 
 
 class _Task(NamedTuple):
@@ -96,15 +97,16 @@ class _Recorded:
     """The function that a task calls to get the set that its messages are matched with.
 
     Args:
-        alone: the name of the batch if there is no query, since the data frame is not a stream.
+        alone: the version, if there is no query, since the data frame is not a stream.
     """
 
     where: str
     record: str
-    alone: str
+    alone: Mark
 
     def __call__(self) -> tuple[SentSet, int]:
-        mark = recorded(self.where, store_of(self.record), _task() or _Task(self.alone, 0))
+        task = _task()
+        mark = self.alone if task is None else recorded(self.where, store_of(self.record), task)
         return PublishedVersion(self.where, mark), mark.version
 
 

@@ -23,12 +23,12 @@ import dataclasses
 import json
 import logging
 import math
-import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.dialect_fields import KNOWN
+from snapshot.turns import Turns
 from subtrie import AMQP, Dialect, SubscriptionTrie, TopicError, TopicStore
 from subtrie.tagged import form_of, has_surrogates, json_or_str, rebuilds, tagged, untagged
 
@@ -76,58 +76,72 @@ class Mirror:
 
     def __init__(self, store: TopicStore[Any], trie: SubscriptionTrie | None = None) -> None:
         self._store = weakref.ref(store)
-        self._one_at_a_time = threading.Lock()
+        self._turns = Turns()
         self._may_have_more = False  # than the store, which may have made room or let values expire
-        self._seen = store.snapshot()
+        # None while the two are made equal: if that is interrupted, or a fork comes in the middle, all is compared.
+        self._seen: TopicStore[Any] | None = None
         self.trie = trie if trie is not None else SubscriptionTrie(_dialect_for(store.dialect))
+        seen = store.snapshot()
         if trie is None:
-            self._write((None, entry) for entry in self._seen.entries())
+            self._write((None, entry) for entry in seen.entries())
+        self._seen = seen
 
     def refresh(self) -> SubscriptionTrie:
-        """Bring the trie up to date with the store. O(changes), and O(topics) if the store has ``max_age``."""
+        """Bring the trie up to date with the store; return it. O(changes), and O(topics) if the store has ``max_age``.
+
+        A signal's handler that comes in the middle of this gets a trie of its own. O(topics).
+        """
         store = self._store()
-        if store is not None:
-            with self._one_at_a_time:
-                if store.max_age is not None:
-                    with contextlib.suppress(TypeError):  # a snapshot
-                        store.expire()
-                now = store.snapshot()
-                if self._may_have_more:
-                    held = self.trie.snapshot().subscriptions()
-                    self._write(((each.filter,), None) for each in held if each.filter not in now)
-                    self._may_have_more = False
-                self._write(now.changes(self._seen))
-                self._seen = now
+        if store is None:
+            return self.trie
+        return self._turns.take(lambda: self._refreshed(store), lambda: Mirror(store).trie, None)
+
+    def _refreshed(self, store: TopicStore[Any]) -> SubscriptionTrie:
+        if store.max_age is not None:
+            with contextlib.suppress(TypeError):  # a snapshot
+                store.expire()
+        now = store.snapshot()
+        seen, self._seen = self._seen, None
+        if self._may_have_more or seen is None:
+            held = self.trie.snapshot().subscriptions()
+            self._write(((each.filter,), None) for each in held if each.filter not in now)
+            self._may_have_more = False
+        self._write(((None, entry) for entry in now.entries()) if seen is None else now.changes(seen))
+        self._seen = now
         return self.trie
 
     def apply(self, before: SubscriptionTrie) -> None:
         """Bring the store up to date with the trie, of which ``before`` is an earlier snapshot. O(changes)."""
         store = self._store()
         assert store is not None
-        with self._one_at_a_time:
-            # What was removed comes first, since a store with limits might make room for the rest by itself.
-            for change in self.trie.diff(before):
-                if change.kind == "removed":
-                    store.pop(change.subscription.filter, None)
-            for change in self.trie.diff(before):
-                if change.kind != "removed":
-                    store.put(change.subscription.filter, *_entry(change.subscription.options))
-            self._note(store)
+        self._turns.take(lambda: self._applied(store, before), lambda: None, lambda: self._applied(store, before))
+
+    def _applied(self, store: TopicStore[Any], before: SubscriptionTrie) -> None:
+        # What was removed comes first, since a store with limits might make room for the rest by itself.
+        for change in self.trie.diff(before):
+            if change.kind == "removed":
+                store.pop(change.subscription.filter, None)
+        for change in self.trie.diff(before):
+            if change.kind != "removed":
+                store.put(change.subscription.filter, *_entry(change.subscription.options))
+        self._note(store)
 
     def resynchronise(self) -> None:
         """Give the store the content of the trie, whatever else was written to it. O(topics)."""
         store = self._store()
         assert store is not None
-        with self._one_at_a_time:
-            wanted = {held.filter: held.options for held in self.trie.subscriptions()}
-            for topic, *entry in list(store.entries()):
-                if topic not in wanted:
-                    store.pop(topic, None)
-                elif wanted[topic] == _options(*entry):
-                    del wanted[topic]
-            for topic, options in wanted.items():
-                store.put(topic, *_entry(options))
-            self._note(store)
+        self._turns.take(lambda: self._compared(store), lambda: None, lambda: self._compared(store))
+
+    def _compared(self, store: TopicStore[Any]) -> None:
+        wanted = {held.filter: held.options for held in self.trie.subscriptions()}
+        for topic, *entry in list(store.entries()):
+            if topic not in wanted:
+                store.pop(topic, None)
+            elif wanted[topic] == _options(*entry):
+                del wanted[topic]
+        for topic, options in wanted.items():
+            store.put(topic, *_entry(options))
+        self._note(store)
 
     def _note(self, store: TopicStore[Any]) -> None:
         """Note that the store has been given what the trie has."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import logging
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -17,11 +14,10 @@ from snapshot.published.errors import DamagedError, HistoryError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version, note_origin
 from snapshot.published.restoring import lost, restored
-from snapshot.published.seconds import seconds_of
+from snapshot.published.rounds import OnError, Rounds, seconds_of
 from snapshot.topics import mirror_of, topics_of
+from snapshot.turns import Turns, this_process
 from subtrie import SubscriptionTrie
-
-_log = logging.getLogger("snapshot.published")
 
 
 class Follower:
@@ -32,27 +28,37 @@ class Follower:
     a snapshot after `poll`. Nothing else should write to `trie`: what does stays there until a version changes that
     subscription, or until `resynchronise` removes it. Write to a fork instead.
 
-    Several threads may use a follower.
+    Several threads may use a follower. A child of ``fork`` may call `poll` of its copy, which no thread follows there.
+    The handler of a signal may call the methods, too: in the middle of a call of the same thread they return at once,
+    and what they ask for is done when that call ends.
     """
 
     def __init__(
-        self, where: str | os.PathLike[str], every: float | datetime.timedelta | None, known: str | None
+        self,
+        where: str | os.PathLike[str],
+        every: float | datetime.timedelta | None,
+        known: str | None,
+        on_error: OnError | None,
     ) -> None:
         seconds = None if every is None else seconds_of(every)
+        if on_error is not None and not callable(on_error):
+            raise TypeError(f"on_error must be a function that is called with an error, not {on_error!r}")
+        self._process = this_process()
         self._directory = open_directory(where)
         self._directory.require(known)
-        self._one_at_a_time = threading.Lock()
-        self._stop = threading.Event()
+        self._turns = Turns()
         self._trie, self._version = restored(self._directory)
         self._seen = self._version
         note_origin(self._trie, self._version)
         # Of the limits, it has the age alone: what the publisher removes to make room is removed as it was there.
         limits = self._version.limits
         self._source = topics_of(self._trie, None if limits is None else limits._replace(max_topics=None))
-        self._thread: threading.Thread | None = None
+        self._is_shown = True  # whether the topic store has what the trie has
+        self._every = 0.0 if seconds is None else seconds
+        place = self._directory.store.place
+        self._rounds = Rounds("snapshot.Follower", f"following {place}", self._round, self._every, on_error)
         if seconds is not None:
-            self._thread = threading.Thread(target=self._follow, args=(seconds,), name="snapshot.Follower", daemon=True)
-            self._thread.start()
+            self._rounds.start()
 
     @property
     def trie(self) -> SubscriptionTrie:
@@ -78,9 +84,9 @@ class Follower:
         """Bring `trie` up to date with the newest version; return that version's number.
 
         Raises:
-            HistoryError: the directory was replaced by an older copy of itself, or continues from one. `trie` keeps
-                what it has, which may be more than the directory has now; `resynchronise` accepts the directory as it
-                is.
+            HistoryError: the directory is gone or empty, was replaced by another one or by an older copy of itself, or
+                continues from one. `trie` keeps what it has, which may be more than the directory has now;
+                `resynchronise` accepts the directory as it is.
             DamagedError: a file is damaged or missing, or has an unknown format. `trie` keeps the changes applied so
                 far, and `poll` may be called again.
             OSError: a file cannot be read.
@@ -90,39 +96,41 @@ class Follower:
         readers never see less than what both have in common: O(n) time, and memory for another trie. Calls wait for
         each other.
         """
-        with self._one_at_a_time, self._shown():
-            # Progress: each round that does not return reaches a later manifest.
-            while True:
-                following = self._directory.get(self._seen.version + 1)
-                if following is not None and following.directory == self._version.directory:
-                    if not following.follows(self._seen):
-                        raise self._forked(f"version {following.version} follows another version {self._seen.version}")
-                    self._advance(following)
-                elif following is not None or self._is_behind():
-                    self._resynchronise()
-                else:
-                    return self._version.version
+        return self._noted(self._polled)
 
     def resynchronise(self) -> int:
         """Bring `trie` to the newest version of the directory, whatever its history is, and whatever else has written
         to `trie`; return that version's number.
 
         Use this after a HistoryError, if the directory as it is now is what you want. It raises the other errors of
-        `poll`. O(n): it rebuilds the version beside `trie` and applies the difference.
+        `poll`, and FileNotFoundError or NotPublishedError if there is no version. O(n): it rebuilds the version beside
+        `trie` and applies the difference.
         """
-        with self._one_at_a_time:
-            try:
-                self._resynchronise()
-            finally:
-                if self._source is not self._trie:
-                    mirror_of(self._source).resynchronise()
-            return self._version.version
+        return self._noted(self._resynchronised)
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error with which the last `poll` ended, whoever called it; None while all is well."""
+        return self._rounds.error
 
     def close(self) -> None:
-        """Stop following; `trie` stays as it is. Closing it again does nothing."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        """Stop following; `trie` stays as it is. Closing it again does nothing, nor does closing it in a child of
+        ``fork``."""
+        if self._process is this_process():
+            self._rounds.stop.set()
+            if not self._turns.is_mine():  # otherwise the thread may be waiting for the call that a handler interrupted
+                self._rounds.join()
+
+    def _noted(self, call: Callable[[], int]) -> int:
+        try:
+            return self._turns.take(call, lambda: self.version, call)
+        except Exception as error:
+            self._rounds.note(error)
+            raise
+
+    def _round(self) -> float:
+        self.poll()
+        return self._every
 
     def __enter__(self) -> Self:
         return self
@@ -132,17 +140,45 @@ class Follower:
     ) -> None:
         self.close()
 
-    @contextmanager
-    def _shown(self) -> Iterator[None]:
-        """Change the topic store, if it is one, as the trie that mirrors it is changed."""
-        if self._source is self._trie:
-            yield
-            return
+    def _polled(self) -> int:
+        """Follow, while no other call does."""
         before = self._trie.snapshot()
         try:
-            yield
+            # Progress: each round that does not return reaches a later manifest.
+            while True:
+                following = self._directory.get(self._seen.version + 1)
+                if following is not None and following.directory == self._version.directory:
+                    if not following.follows(self._seen):
+                        raise self._forked(f"version {following.version} follows another version {self._seen.version}")
+                    self._advance(following)
+                elif self._is_behind():
+                    self._resynchronise()
+                else:
+                    self._rounds.note(None)
+                    return self._version.version
         finally:
-            mirror_of(self._source).apply(before)
+            self._show(before)
+
+    def _resynchronised(self) -> int:
+        """Accept the directory, while no other call follows it."""
+        self._is_shown = False
+        try:
+            self._resynchronise()
+            self._rounds.note(None)
+        finally:
+            self._show(self._trie)
+        return self._version.version
+
+    def _show(self, before: SubscriptionTrie) -> None:
+        """Change the topic store, if it is one, as the trie that mirrors it was changed since ``before``. If the last
+        time was interrupted, or a fork came in the middle of it, compare all."""
+        if self._source is not self._trie:
+            is_shown, self._is_shown = self._is_shown, False
+            if is_shown:
+                mirror_of(self._source).apply(before)
+            else:
+                mirror_of(self._source).resynchronise()
+            self._is_shown = True
 
     def _advance(self, version: Version) -> None:
         """Apply the next version. This is idempotent, even if an earlier attempt stopped in the middle."""
@@ -171,18 +207,21 @@ class Follower:
         if mine is not None and mine.directory == self._version.directory:
             raise self._forked(f"it has another version {mine.version}")
         newest = self._directory.newest()
-        is_same = newest is not None and newest.directory == self._version.directory
-        if newest is not None and is_same and newest.version < self._version.version:
+        if newest is None:
+            raise self._forked("nothing is published there")
+        if newest.directory != self._version.directory:
+            raise self._forked("it is another directory")
+        if newest.version < self._version.version:
             raise self._forked(f"its newest version is {newest.version}")
         return True
 
     def _forked(self, how: str) -> HistoryError:
         return HistoryError(
             f"{self._directory.store.place} is not the directory that was followed up to version "
-            f"{self._version.version}: {how}, as if an older copy of it had been restored. What was published after "
-            "that copy is still in this follower's trie. To have it back, publish a fork of that trie to the "
-            "directory; "
-            "to accept the directory as it is, call resynchronise(), or follow it anew"
+            f"{self._version.version}: {how}, as if it had been removed, or another one or an older copy of it put in "
+            "its place. This follower's trie keeps what it has. Put the right directory there; or, to have back what "
+            "is missing, publish a fork of that trie to the directory; or, to accept the directory as it is, call "
+            "resynchronise(), or follow it anew"
         )
 
     def _resynchronise(self) -> None:
@@ -192,9 +231,6 @@ class Follower:
                 f"{self._directory.store.place} has subscriptions of the dialect {newest.dialect.name} now, instead of "
                 f"{self._trie.dialect.name}: follow it anew"
             )
-        if version.directory != self._version.directory:
-            place = self._directory.store.place
-            _log.warning("%s was made anew; it is followed from version %s on", place, version.version)
         for changes in in_batches(newest.diff(self._trie)):
             self._trie.unsubscribe_many(each.subscription for each in changes if each.kind == "removed")
             self._trie.subscribe_many(each.subscription for each in changes if each.kind != "removed")
@@ -205,24 +241,23 @@ class Follower:
         self._version = version
         note_origin(self._trie, version)
 
-    def _follow(self, every: float) -> None:
-        while not self._stop.wait(every):
-            try:
-                self.poll()
-            except Exception:  # noqa: BLE001 (nobody would notice that the thread ended)
-                _log.exception("following %s failed; it is tried again", self._directory.store.place)
-
 
 def follow(
-    where: str | os.PathLike[str], *, every: float | datetime.timedelta | None = None, known: str | None = None
+    where: str | os.PathLike[str],
+    *,
+    every: float | datetime.timedelta | None = None,
+    known: str | None = None,
+    on_error: OnError | None = None,
 ) -> Follower:
     """Open a live copy of the trie that is published in a directory.
 
     Args:
         where: the directory, a path or a URI.
-        every: how often a background thread calls `Follower.poll`: seconds, or a ``timedelta``. It logs errors (logger
-            ``snapshot.published``) and tries again. None: only your calls of `Follower.poll` update the copy.
+        every: how often a background thread calls `Follower.poll`: seconds, or a ``timedelta``. While that fails, it
+            waits longer and longer, up to 10 seconds. None: only your calls of `Follower.poll` update the copy.
         known: the mark of a version that you have seen, as for `restore`: ``Follower.mark`` of an earlier follower.
+        on_error: called with the error when `Follower.poll` begins to fail, or fails in another way than before. That
+            is logged, too (logger ``snapshot.published``), and so is that it works again.
 
     Raises:
         FileNotFoundError: nothing was ever published there.
@@ -243,4 +278,4 @@ def follow(
     True
     (True, ('alice',))
     """
-    return Follower(where, every, known)
+    return Follower(where, every, known, on_error)

@@ -9,11 +9,10 @@ import itertools
 import logging
 import math
 import os
-import threading
 import time
 import weakref
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypedDict
 
 from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
@@ -22,12 +21,13 @@ from snapshot.published.errors import FencedError, OutdatedError
 from snapshot.published.manifest import Version, origin_of
 from snapshot.published.restoring import verify
 from snapshot.published.retention import Keep
-from snapshot.published.seconds import seconds_of
+from snapshot.published.rounds import OnError, Rounds, seconds_of
 from snapshot.published.sieve import Refused
 from snapshot.published.store import LocalStore, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
 from snapshot.topics import mirrored
+from snapshot.turns import Turns, this_process
 from subtrie import SubscriptionTrie, TopicStore
 
 LOOK: Final = 0.05
@@ -37,7 +37,7 @@ SHARE: Final = 20
 """After a count, the next one waits at least this many times as long as it took. So counting takes 5 % of a core."""
 
 AFTER_FAILURE: Final = 1.0
-"""The shortest time before publishing is tried again, in seconds."""
+"""How long after the first failure publishing is tried again, in seconds."""
 
 SIGNALS: Final = 10
 """How many signals that end the program are outlived while the last changes are published at its end."""
@@ -53,11 +53,10 @@ _publishing: weakref.WeakSet[Publisher] = weakref.WeakSet()
 def _close_all() -> None:
     """Publish the last changes when the interpreter ends."""
     for publisher in list(_publishing):
-        if publisher._process == os.getpid():
-            try:
-                _close(publisher)
-            except Exception:  # noqa: BLE001 (the others have to be closed, too)
-                _log.exception("the last changes could not be published")
+        try:
+            _close(publisher)
+        except Exception:  # noqa: BLE001 (the others have to be closed, too)
+            _log.exception("the last changes could not be published")
 
 
 def _close(publisher: Publisher) -> None:
@@ -67,6 +66,18 @@ def _close(publisher: Publisher) -> None:
             publisher.close()
             return
     publisher.close()
+
+
+class Options(TypedDict, total=False):
+    """What a publisher is told besides its trie and its place; see `Publisher`."""
+
+    key: Key | None
+    every: float | datetime.timedelta | None
+    changes: int | None
+    keep: Keep
+    strict: bool
+    on_error: OnError | None
+    on_fenced: OnError | None
 
 
 class Taken(NamedTuple):
@@ -116,6 +127,9 @@ class Publisher:
             key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
             `refused`, and everything else is published. Also, values of several types in one column are an error then,
             which otherwise get tagged texts (`snapshot.storing`).
+        on_error: called with the error when publishing begins to fail, or fails in another way than before.
+        on_fenced: called once, with FencedError, when another publisher has taken over. What is changed from then on is
+            published by nobody, so let it refuse further changes, or end the program. None: ``on_error`` is called.
 
     Raises:
         FileNotFoundError: or another OSError: the directory cannot be made or written to.
@@ -128,11 +142,13 @@ class Publisher:
     With ``every`` or ``changes``, a thread publishes the first version a moment later, and `close` the last one: at
     the end of a ``with`` block, also after an exception or ``sys.exit``, and otherwise when the interpreter ends.
     SIGTERM ends a process without any of this, unless it has a handler: ``signal.signal(signal.SIGTERM, lambda *_:
-    sys.exit(0))``. A failure to publish is logged (logger ``snapshot.published``), and it is tried again; `close`
-    raises if it cannot publish the last version.
+    sys.exit(0))``. A failure to publish is logged once (logger ``snapshot.published``) and is `error`, and it is tried
+    again, after 1 second and later after up to 10; `close` raises if it cannot publish the last version.
 
     Several threads may use a publisher. Publishers of several processes exclude one another by the directory alone. A
-    child of ``fork`` must open its own.
+    child of ``fork`` must open its own: in the child, `publish` raises RuntimeError and `close` does nothing. The
+    handler of a signal may call `publish` and `close`. If it interrupts a call of the same thread, they return at once,
+    and what they ask for is done when that call ends, whether it returns or raises.
 
     >>> import tempfile, snapshot
     >>> trie = SubscriptionTrie()
@@ -157,28 +173,41 @@ class Publisher:
         changes: int | None = None,
         keep: Keep = None,
         strict: bool = False,
+        on_error: OnError | None = None,
+        on_fenced: OnError | None = None,
         _taken: Taken | None = None,
     ) -> None:
         self._source = trie
         self._trie: SubscriptionTrie = mirrored(trie)
         require_trie(self._trie)
-        require_arguments(key, every, changes, keep, strict)
-        self._where, self._process = where, os.getpid()
+        require_arguments(
+            key=key,
+            every=every,
+            changes=changes,
+            keep=keep,
+            strict=strict,
+            on_error=on_error,
+            on_fenced=on_fenced,
+        )
+        self._process = this_process()
         self._every = None if every is None else seconds_of(every)
         self._changes = changes
+        self._due = -math.inf
         self._is_closed = False
-        self._stop = threading.Event()
-        self._one_at_a_time = threading.Lock()
+        self._turns = Turns()
         store = store_of(where)
+        self._on_fenced = on_fenced
+        self._rounds = Rounds(
+            "snapshot.Publisher", f"publishing to {store.place}", self._round, AFTER_FAILURE, on_error
+        )
         if _taken is None:
             _taken = Taken(_claimed(self._trie, store), None)
         claim, instant = _taken
         self._writer = Writer(trie, store, claim, key, keep, instant, strict=strict)
-        self._thread: threading.Thread | None = None
-        if self._every is not None or self._changes is not None:
-            self._thread = threading.Thread(target=self._publish_by_itself, name="snapshot.Publisher", daemon=True)
-            self._thread.start()
+        self._thread = None if every is None and changes is None else self._rounds.thread
+        if self._thread is not None:
             _publishing.add(self)
+            self._rounds.start()
 
     def publish(self) -> int:
         """Publish the content of the trie at one instant during the call; return the number of the version.
@@ -198,18 +227,38 @@ class Publisher:
         If it raises, the version is visible as a whole or not at all. The next call finds out which, so nothing is
         published twice. O(changes since the last version), and O(n) for the first version, for the first one of this
         publisher, and whenever the changes outweigh a full instant. Memory: a batch of rows, and the parts of the last
-        version that the trie no longer shares. Calls wait for each other. The linearization point is the snapshot.
+        version that the trie no longer shares. Calls wait for each other, except that of a signal's handler in the
+        middle of another one: it returns the newest number. The linearization point is the snapshot.
         """
-        with self._one_at_a_time:
-            if self._is_closed:
-                raise ValueError("this Publisher is closed; open another one")
-            return self._published().version
-
-    def _published(self) -> Version:
-        """Publish, while no other call does."""
-        if os.getpid() != self._process:
+        if self._process is not this_process():
             raise RuntimeError("this Publisher is the parent's; a child of fork opens its own")
-        return self._writer.publish()
+        if self._is_closed:
+            raise ValueError("this Publisher is closed; open another one")
+        try:
+            return self._turns.take(self._published, lambda: self._writer.newest, self._asked)
+        except Exception as error:
+            self._failed(error)
+            raise
+
+    def _published(self) -> int:
+        """Publish, while no other call does."""
+        if self._is_closed:
+            raise ValueError("this Publisher is closed; open another one")
+        version = self._writer.publish()
+        self._rounds.note(None)
+        return version.version
+
+    def _asked(self) -> None:
+        """Publish, as a handler asked that interrupted a call: that of `close`, perhaps."""
+        if not self._is_closed:
+            self._published()
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, FencedError):
+            self._rounds.stop.set()
+            self._rounds.note(error, self._on_fenced)
+        elif not self._is_closed:
+            self._rounds.note(error)
 
     @property
     def refused(self) -> tuple[Refused, ...]:
@@ -231,29 +280,41 @@ class Publisher:
         newest = self._writer.published
         return None if newest is None else newest.version.mark
 
+    @property
+    def error(self) -> BaseException | None:
+        """The error with which publishing failed the last time; None while all is well. A FencedError stays."""
+        return self._rounds.error
+
     def close(self) -> None:
         """Stop publishing. With ``every`` or ``changes``, the changes since the last version are published first.
 
         Raises:
-            FencedError: or another error of `publish`: the last version cannot be published. The publisher is not
-                closed then, and `close` may be called again.
+            OSError: or another error of `publish`: the last version cannot be published. The publisher is not closed
+                then, and `close` may be called again.
 
-        Closing it again does nothing.
+        If another publisher has taken over, that is logged and is `error`, unless it was before. Closing it again does
+        nothing, nor does closing it in a child of ``fork``.
         """
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-        with self._one_at_a_time:
-            if not self._is_closed:
+        if self._process is not this_process():
+            return
+        self._rounds.stop.set()
+        if self._turns.take(self._closed, lambda: False, self._closed):
+            self._rounds.join()
+
+    def _closed(self) -> bool:
+        """Close it, while no other call does anything."""
+        if not self._is_closed:
+            if self._thread is not None and not isinstance(self.error, FencedError):
                 try:
-                    if self._thread is not None:
-                        self._published()
-                except FencedError:
-                    _publishing.discard(self)
-                    raise
-                self._is_closed = True
-                self._writer.close()
+                    self._published()
+                except Exception as error:
+                    self._failed(error)
+                    if not isinstance(error, FencedError):
+                        raise
+            self._is_closed = True
+            self._writer.close()
         _publishing.discard(self)  # not before: if a signal ends the program here, the interpreter's end closes it
+        return True
 
     def __enter__(self) -> Self:
         return self
@@ -265,37 +326,27 @@ class Publisher:
 
     # --------------------------------------------------------------------------------------------------- by itself
 
-    def _publish_by_itself(self) -> None:
-        due, pause = time.monotonic(), 0.0
-        while not self._stop.wait(pause):
-            looked = time.monotonic()
-            pause = 0.0
-            if looked >= due or self._has_enough():
-                due = math.inf if self._every is None else looked + self._every
-                pause = self._tried()
-            now = time.monotonic()
-            look = math.inf if self._changes is None else max(LOOK, SHARE * (now - looked))
-            pause = max(pause, min(look, due - now))
+    def _round(self) -> float:
+        """Publish if it is time; return after how many seconds to look again."""
+        begun = time.monotonic()
+        is_time = begun >= self._due or self._has_enough()
+        compared = time.monotonic() - begun
+        if is_time:
+            self.publish()
+            self._due = math.inf if self._every is None else begun + self._every
+        look = math.inf if self._changes is None else max(LOOK, SHARE * compared)
+        return max(0.0, min(look, self._due - time.monotonic()))
 
     def _has_enough(self) -> bool:
         """Whether there are as many changes as were asked for."""
         newest = self._writer.published
         if self._changes is None or newest is None or newest.instant is None:
             return False
-        mirrored(self._source)
-        return sum(1 for _ in itertools.islice(self._trie.diff(newest.instant), self._changes)) == self._changes
-
-    def _tried(self) -> float:
-        """Publish; return for how long to wait afterwards."""
         try:
-            self.publish()
-        except FencedError as error:
-            self._stop.set()
-            _log.error("%s", error)
-        except Exception:  # noqa: BLE001 (nobody would notice that the thread ended)
-            _log.exception("publishing to %s failed; it is tried again", self._where)
-            return AFTER_FAILURE
-        return 0.0
+            mirrored(self._source)
+            return sum(1 for _ in itertools.islice(self._trie.diff(newest.instant), self._changes)) == self._changes
+        except Exception:  # noqa: BLE001 (publishing compares them, too, and notes what goes wrong)
+            return True
 
 
 def _claimed(trie: SubscriptionTrie, store: LocalStore) -> Claimed:
@@ -334,12 +385,22 @@ def require_trie(trie: object) -> None:
 
 
 def require_arguments(
-    key: object, every: float | datetime.timedelta | None, changes: int | None, keep: Keep, strict: object
+    *,
+    key: Key | None = None,
+    every: float | datetime.timedelta | None = None,
+    changes: int | None = None,
+    keep: Keep = None,
+    strict: bool = False,
+    on_error: OnError | None = None,
+    on_fenced: OnError | None = None,
 ) -> None:
     """Check the other arguments, before anything is done."""
     extra("pyarrow.parquet")
     if key is not None and not callable(key):
         raise TypeError(f"key must be a function that turns a subscriber into a string, not {key!r}")
+    for each in (on_error, on_fenced):
+        if each is not None and not callable(each):
+            raise TypeError(f"on_error and on_fenced must be functions that are called with an error, not {each!r}")
     if not isinstance(strict, bool):
         raise TypeError(f"strict must be True or False, not {strict!r}")
     if every is not None:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from snapshot._extras import extra
-from snapshot.paths import location_of
+from snapshot.paths import location_of, text_of
 from snapshot.published.errors import DamagedError
 
 Made = TypeVar("Made")
@@ -166,11 +166,16 @@ class LocalStore:
         (self._path / name).unlink(missing_ok=True)
 
     def prepare(self, folders: tuple[str, ...]) -> None:
-        """Create the directory and its folders, durably."""
+        """Create the directory and its folders, durably: each new folder's name is in one that is flushed, too."""
+        there = self._path
+        while not there.exists():
+            there = there.parent
         for folder in folders:
             (self._path / folder).mkdir(parents=True, exist_ok=True)
-        _sync(self._path)
-        _sync(self._path.parent)
+        for each in (self._path, *self._path.parents):
+            _sync(each)
+            if each == there.parent or each == there != self._path:
+                break
 
     def add_folder(self, name: str) -> None:
         """Create a folder."""
@@ -304,9 +309,7 @@ def store_of(where: str | os.PathLike[str]) -> LocalStore:
 
 def _local(where: str | os.PathLike[str]) -> Path | None:
     """The path on this machine; None for a URI of another kind."""
-    text = os.fspath(where)
-    if not isinstance(text, str):
-        raise TypeError(f"where must be a path or a URI, not {where!r}")
+    text = text_of(where)
     if "://" not in text and not text.startswith("file:"):
         return Path(text).absolute()
     parts = urlsplit(text)

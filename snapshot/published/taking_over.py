@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import os
 from collections.abc import Iterator
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from snapshot.published.claim import Claimed, claimed, fenced
 from snapshot.published.directory import Directory
 from snapshot.published.errors import NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version, note_origin
-from snapshot.published.publisher import Publisher, Taken, require_arguments, require_trie
+from snapshot.published.publisher import Options, Publisher, Taken, require_arguments, require_trie
 from snapshot.published.restoring import lost, rebuild, restored
-from snapshot.published.retention import Keep
 from snapshot.published.store import store_of
-from snapshot.texts import Key
 from snapshot.topics import SUFFIX, dialect_of, holds_topics, mirror_of, mirrored, topics_of
 from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
 from subtrie.dialects import require_dialect
@@ -31,12 +28,8 @@ def take_over(
     dialect: Dialect | None = None,
     *,
     into: None = None,
-    key: Key | None = None,
-    every: float | datetime.timedelta | None = None,
-    changes: int | None = None,
-    keep: Keep = None,
-    strict: bool = False,
     known: str | None = None,
+    **options: Unpack[Options],
 ) -> tuple[SubscriptionTrie, Publisher]: ...
 
 
@@ -46,12 +39,8 @@ def take_over(
     dialect: Dialect | None = None,
     *,
     into: Source,
-    key: Key | None = None,
-    every: float | datetime.timedelta | None = None,
-    changes: int | None = None,
-    keep: Keep = None,
-    strict: bool = False,
     known: str | None = None,
+    **options: Unpack[Options],
 ) -> tuple[Source, Publisher]: ...
 
 
@@ -60,12 +49,8 @@ def take_over(
     dialect: Dialect | None = None,
     *,
     into: Any = None,
-    key: Key | None = None,
-    every: float | datetime.timedelta | None = None,
-    changes: int | None = None,
-    keep: Keep = None,
-    strict: bool = False,
     known: str | None = None,
+    **options: Unpack[Options],
 ) -> tuple[Any, Publisher]:
     """Continue a published directory where it is: claim it, restore its newest version, and open a publisher for that.
 
@@ -81,8 +66,8 @@ def take_over(
         into: an empty trie that gets the content: one with an index, say, or with ``storable=True``; or an empty
             `TopicStore`, which is how a new directory becomes that of a store. None: a new trie; or, of a directory
             with a topic store, a new store with the limits that it had.
-        key: as for `Publisher`, as the other parameters are.
         known: the mark of a version that you have seen, as for `restore`: ``Publisher.mark`` of an earlier publisher.
+        options: ``key``, ``every``, ``changes``, ``keep``, ``strict``, ``on_error`` and ``on_fenced`` of `Publisher`.
 
     Returns:
         The trie or store, and its publisher, which publishes the changes made to it from now on.
@@ -117,7 +102,7 @@ def take_over(
     given = None if into is None else mirrored(into)
     if given is not None:
         require_trie(given)
-    require_arguments(key, every, changes, keep, strict)
+    require_arguments(**options)
     if into is not None and dialect is not None and into.dialect != dialect:
         raise ValueError(f"into= is of the dialect {into.dialect.name}, not {dialect.name}")
     store = store_of(where)
@@ -134,16 +119,7 @@ def take_over(
     if isinstance(into, TopicStore):
         mirror_of(into).apply(SubscriptionTrie(trie.dialect))
     source = topics_of(trie, taken.claim.limits) if into is None else into
-    publisher = Publisher(
-        source,
-        where,
-        key=key,
-        every=every,
-        changes=changes,
-        keep=keep,
-        strict=strict,
-        _taken=Taken(taken, trie.snapshot()),
-    )
+    publisher = Publisher(source, where, _taken=Taken(taken, trie.snapshot()), **options)
     return source, publisher
 
 

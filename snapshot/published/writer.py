@@ -124,6 +124,11 @@ class Writer:
         assert self.published is not None
         return self.published.version
 
+    @property
+    def newest(self) -> int:
+        """The number of the newest version, or of the claim if there is none."""
+        return self._previous.version if self.published is None else self.published.version.version
+
     def close(self) -> None:
         """Clear the desk. Nothing can be published afterwards."""
         with contextlib.suppress(OSError):  # the next publisher will clear it

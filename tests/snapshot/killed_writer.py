@@ -38,9 +38,9 @@ def main(path: str, point: str) -> None:
             die()
         return original(*arguments)
 
-    write_batch, flush, location_of = writer.write_batch, paths._flush, paths.location_of
+    write_batch, flush, location_of = writer.write_batch, os.fsync, paths.location_of
     writer.write_batch = lambda *arguments: batch(write_batch, *arguments)
-    paths._flush = lambda *arguments: before("flush", flush, *arguments)
+    os.fsync = lambda *arguments: before("flush", flush, *arguments)
 
     class Files:
         """The file system, with a `move` that can kill this process."""

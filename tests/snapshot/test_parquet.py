@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import random
 import subprocess
@@ -149,6 +150,49 @@ class TestKills:
             assert len(snapshot.load(path)) == (killed_writer.ROWS if point == "moved" else 1), point
             others = [other.name for other in path.parent.iterdir() if other != path]
             assert all(name.startswith(f".{path.name}.") for name in others), "what Spark would read"
+            assert len(others) == (point != "moved"), "what the write before had left"
+        snapshot.write(before, path)
+        assert list(path.parent.iterdir()) == [path]
+
+    def test_of_others_are_told_from_what_is_being_written(self, path: Path) -> None:
+        other = path.with_name(f".{path.name}.{'0' * 32}")
+        beside = path.with_name(f".{path.name}.{'0' * 31}")
+        for each in (other, beside):
+            each.touch()
+        with other.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            snapshot.write(trie_of(("a", "alice", {})), path)
+            assert other.exists()
+        snapshot.write(trie_of(("a", "alice", {})), path)
+        assert sorted(path.parent.iterdir()) == sorted([path, beside])
+
+
+class TestFilesThatAreReplaced:
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
+    def test_keep_their_mode(self, path: Path, mode: int) -> None:
+        path.touch()
+        path.chmod(mode)
+        snapshot.write(trie_of(("a", "alice", {})), path)
+        assert path.stat().st_mode & 0o777 == mode
+        assert len(snapshot.load(path)) == 1
+
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_keep_the_link_to_them(self, path: Path, is_there: bool) -> None:
+        (path.parent / "elsewhere").mkdir()
+        target = path.parent / "elsewhere" / "set"
+        if is_there:
+            target.touch(0o600)
+        path.symlink_to(target)
+        snapshot.write(trie_of(("a", "alice", {})), path)
+        assert path.is_symlink()
+        assert len(snapshot.load(target)) == 1
+        assert list(target.parent.iterdir()) == [target]
+        assert not is_there or target.stat().st_mode & 0o777 == 0o600
+
+    def test_have_names_of_texts(self, path: Path) -> None:
+        for call in (snapshot.load, lambda path: snapshot.write(trie_of(("a", "alice", {})), path)):
+            with pytest.raises(ValueError, match="cannot be encoded as UTF-8"):
+                call(path.with_name("\udcff"))
 
 
 class TestValuesOfOtherTypes:

@@ -715,9 +715,3 @@ class TestBadDirectories:
                     assert_equal(follower.trie, trie)
 
             run_together([publish, read, follow])
-
-    def test_are_the_parents_after_a_fork(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        publisher = snapshot.Publisher(SubscriptionTrie(), tmp_path)
-        monkeypatch.setattr(os, "getpid", lambda: -1)
-        with pytest.raises(RuntimeError, match="fork"):
-            publisher.publish()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from snapshot import environment
+from snapshot import environment, matching, questions, sets
 from subtrie import MQTT, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -44,6 +44,42 @@ class TestQuestions:
 
     def test_dead_filters(self, messages: DataFrame, trie: SubscriptionTrie) -> None:
         assert rows(snapshot.dead_filters(messages, trie)) == [("x.y", 1)]
+
+    @pytest.mark.parametrize("is_published", [False, True])
+    def test_dead_filters_of_a_set_that_changes_meanwhile(
+        self, messages: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_published: bool
+    ) -> None:
+        """The set is taken once. Whenever it would be taken again, the other of two filters is there."""
+        trie, taken = SubscriptionTrie(), 0
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+
+            def changed() -> None:
+                nonlocal taken
+                taken += 1
+                there, gone = ("a.*", "a.#") if taken % 2 else ("a.#", "a.*")
+                trie.subscribe(there, "ann")
+                trie.unsubscribe_many(held for held in list(trie.subscriptions()) if held.filter == gone)
+                publisher.publish()
+
+            for module in (matching, questions):
+                real = sets.source_of
+                monkeypatch.setattr(module, "source_of", lambda *given, real=real: (changed(), real(*given))[1])
+            source = str(tmp_path) if is_published else trie
+            changed()
+            assert rows(snapshot.dead_filters(messages, source)) == []
+        assert taken > 1
+
+    def test_of_a_directory_whose_name_has_brackets(
+        self, spark: SparkSession, messages: DataFrame, trie: SubscriptionTrie, tmp_path: Path
+    ) -> None:
+        where = tmp_path / "a[b]{c,d}*? \\e"
+        with snapshot.Publisher(trie, where) as publisher:
+            publisher.publish()
+            trie.subscribe("never", "ann")
+            publisher.publish()
+        assert rows(snapshot.dead_filters(messages, where, plan="join")) == [("never", 1), ("x.y", 1)]
+        assert rows(snapshot.dead_filters(messages, where, plan="trie")) == [("never", 1), ("x.y", 1)]
+        assert [row["added"] for row in snapshot.growth(where, spark).collect()] == [0, 1]
 
     def test_topics_per_subscriber(self, messages: DataFrame, trie: SubscriptionTrie) -> None:
         topics = snapshot.topics_per_subscriber(messages, trie)

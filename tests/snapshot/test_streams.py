@@ -87,6 +87,14 @@ class TestMatchStream:
             (11, "c", "bob", second),
         ]
 
+    def test_matches_a_frame_that_is_no_stream_and_leaves_no_record(
+        self, spark: SparkSession, published: snapshot.Publisher, tmp_path: Path
+    ) -> None:
+        matched = snapshot.match_stream(spark.createDataFrame([("a.b",)], "topic string"), tmp_path / "published")
+        for _ in range(2):
+            assert [(row.filter, row.version) for row in matched.collect()] == [("a.#", published.version)]
+        assert list((tmp_path / "published" / "_matched").iterdir()) == []
+
     def test_refuses_messages_that_have_a_version(
         self, spark: SparkSession, published: snapshot.Publisher, tmp_path: Path
     ) -> None:

@@ -1,0 +1,453 @@
+"""Forks, signals, exceptions and the end of the interpreter: each cell of the table in docs/howto/fork.md.
+
+A row of the table is something of ours in a process: a call of a publisher or a follower, a thread, the mirror of a
+topic store, a file. A fork comes while threads of the parent do all of that. A signal's handler, or an exception, comes
+at any line of the row's code: a trace function counts lines, and calls the handler, or raises, at one of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import snapshot
+from subtrie import MQTT, SubscriptionTrie, TopicStore
+from tests.snapshot.support import held_by
+
+OURS = str(Path(snapshot.__file__).parent)
+
+
+reached: list[str] = []
+"""The function and the line at which something was done."""
+
+
+class Ended(BaseException):
+    """What a handler raises to end the program."""
+
+
+@contextmanager
+def at_line(number: int, do: Callable[[], object]) -> Iterator[list[int]]:
+    """Do something before line ``number`` of our code runs, as the handler of a signal does. Yields the count of lines."""
+    seen = [0]
+    reached.clear()
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None
+        # The interpreter looks for signals after calls and at the ends of loops. So none comes between the last line of a
+        # `with` block and its end, as a trace function can.
+        if event == "line" and frame.f_code.co_name != "take":
+            seen[0] += 1
+            if seen[0] == number:
+                reached.append(f"{frame.f_code.co_name}:{frame.f_lineno}")
+                do()
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield seen
+    finally:
+        sys.settrace(None)
+
+
+class Parts:
+    """What there is in a process: a publisher and a follower of a set, and a topic store."""
+
+    def __init__(self, where: Path) -> None:
+        self.where, self.number = where, 0
+        self.trie, self.store = SubscriptionTrie(), TopicStore[int](MQTT)
+        self.publisher = snapshot.Publisher(self.trie, where / "set")
+        self.of_store = snapshot.Publisher(self.store, where / "store")
+        self.change()
+        for publisher in (self.publisher, self.of_store):
+            publisher.publish()
+        self.follower = snapshot.follow(where / "set")
+        self.store_follower = snapshot.follow(where / "store")
+
+    def change(self) -> None:
+        """Change everything: add something, replace something, and remove what the call before added."""
+        self.number += 1
+        self.trie.subscribe("last", "s", n=self.number)
+        self.trie.subscribe(f"new.{self.number}", "s")
+        self.store["last"] = self.number
+        self.store[f"new/{self.number}"] = self.number
+        if self.number > 1:
+            self.trie.unsubscribe(f"new.{self.number - 1}", "s")
+            del self.store[f"new/{self.number - 1}"]
+
+    def require(self) -> None:
+        """Require that everything works, in this thread and in another one, and has the content that it should."""
+        for work in (self._require, self._in_thread):
+            try:
+                work()
+            except AssertionError as error:
+                error.add_note(f"after something at {reached}")
+                raise
+
+    def _in_thread(self) -> None:
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self._require()
+            except BaseException as error:  # noqa: BLE001 (the test fails with it)
+                errors.append(error)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive(), "it hangs"
+        assert errors == []
+
+    def _require(self) -> None:
+        self.change()
+        assert self.publisher.publish() == self.publisher.version
+        assert self.of_store.publish() == self.of_store.version
+        self.follower.poll()
+        self.store_follower.poll()
+        assert held_by(self.follower.trie) == held_by(self.trie) == held_by(snapshot.restore(self.where / "set"))
+        stores: list[Any] = [
+            self.store,
+            self.store_follower.trie,
+            snapshot.restore(self.where / "store", kind=TopicStore),
+        ]
+        assert all(sorted(each.entries()) == sorted(self.store.entries()) for each in stores)
+        path = self.where / "file.parquet"
+        snapshot.write(self.store, path)
+        assert sorted(snapshot.load(path, kind=TopicStore).entries()) == sorted(self.store.entries())
+        self.trie.check()
+        self.follower.trie.check()
+
+
+ROWS: dict[str, Callable[[Parts], object]] = {
+    "publish": lambda parts: parts.publisher.publish(),
+    "publish a store": lambda parts: parts.of_store.publish(),
+    "poll": lambda parts: parts.follower.poll(),
+    "poll a store": lambda parts: parts.store_follower.poll(),
+    "resynchronise a store": lambda parts: parts.store_follower.resynchronise(),
+    "write": lambda parts: snapshot.write(parts.store, parts.where / "file.parquet"),
+}
+
+HANDLERS: dict[str, Callable[[Parts], object]] = {
+    "the same": lambda parts: None,  # replaced below
+    "publish": lambda parts: parts.publisher.publish(),
+    "poll": lambda parts: parts.follower.poll(),
+    "write": lambda parts: snapshot.write(parts.store, parts.where / "other.parquet"),
+}
+
+
+def lines_of(parts: Parts, row: Callable[[Parts], object]) -> int:
+    prepared(parts)
+    with at_line(0, lambda: None) as seen:
+        row(parts)
+    return seen[0]
+
+
+def prepared(parts: Parts) -> None:
+    """There is something new to publish, and to follow."""
+    parts.change()
+    parts.publisher.publish()
+    parts.of_store.publish()
+    parts.change()
+
+
+@pytest.mark.slow
+@pytest.mark.once
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of Arrow's, whose file is closed first
+@pytest.mark.parametrize("row", ROWS)
+class TestInTheMiddle:
+    """At most about 45 lines of each row, among them the first and the last ones, where locks are taken and given back."""
+
+    def lines(self, parts: Parts, row: str) -> list[int]:
+        count = lines_of(parts, ROWS[row])
+        assert count > 30, "the code is not traced"
+        return sorted({*range(1, 13), *range(13, count - 12, max(1, count // 20)), *range(count - 12, count + 1)})
+
+    def test_an_exception_leaves_everything_usable(self, tmp_path: Path, row: str) -> None:
+        parts = Parts(tmp_path)
+
+        def end() -> None:
+            raise Ended
+
+        for number in self.lines(parts, row):
+            prepared(parts)
+            try:
+                with at_line(number, end):
+                    ROWS[row](parts)
+            except Ended:
+                pass
+            parts.require()
+
+    @pytest.mark.parametrize("handler", HANDLERS)
+    def test_a_handler_does_not_wait_for_itself(self, tmp_path: Path, row: str, handler: str) -> None:
+        parts = Parts(tmp_path)
+        do = ROWS[row] if handler == "the same" else HANDLERS[handler]
+        for number in self.lines(parts, row)[:: 1 if handler == "the same" else 5]:
+            prepared(parts)
+            with at_line(number, lambda: do(parts)):
+                ROWS[row](parts)
+            if handler == "publish" or (handler == "the same" and row == "publish"):
+                restored = snapshot.restore(tmp_path / "set")
+                assert held_by(restored) == held_by(parts.trie), "what a handler asked for was not done"
+            parts.require()
+
+    def test_a_handler_that_closes_and_ends_the_program_does_both(self, tmp_path: Path, row: str) -> None:
+        """The first thing that one writes: ``signal.signal(SIGTERM, lambda *_: (publisher.close(), sys.exit()))``."""
+        count = self.lines(Parts(tmp_path / "first"), row)
+        for number in count[::12]:
+            parts = Parts(tmp_path / str(number))
+            prepared(parts)
+
+            def end(parts: Parts = parts) -> None:
+                for each in (parts.publisher, parts.of_store, parts.follower, parts.store_follower):
+                    each.close()
+                raise Ended
+
+            try:
+                with at_line(number, end):
+                    ROWS[row](parts)
+            except Ended:
+                pass
+            for publisher in (parts.publisher, parts.of_store):
+                with pytest.raises(ValueError, match="is closed"):
+                    publisher.publish()
+            assert held_by(snapshot.take_over(parts.where / "set")[0]).keys() <= held_by(parts.trie).keys() | {
+                (f"new.{parts.number - 1}", "s")
+            }
+
+
+# A fork ---------------------------------------------------------------------------------------------------------------
+
+BUSY = """
+import os, signal, sys, threading, time, warnings
+import snapshot
+from subtrie import MQTT, SubscriptionTrie, TopicStore
+warnings.simplefilter("ignore")  # of a fork of a process with threads
+where = sys.argv[1]
+trie, store = SubscriptionTrie(), TopicStore(MQTT, max_age=3600)
+store.update((f"t/{n}", n) for n in range(500))
+publisher = snapshot.Publisher(trie, where + "/set", every=0.001, keep=5)
+of_store = snapshot.Publisher(store, where + "/store", every=0.001, keep=5)
+ended = threading.Event()
+def change():
+    n = 0
+    while not ended.wait(0.0005):
+        n += 1
+        trie.subscribe("a", n % 99, n=n)
+        store[f"t/{n % 500}"] = n
+threading.Thread(target=change, daemon=True).start()
+while not (publisher.version and of_store.version): time.sleep(0.001)
+follower = snapshot.follow(where + "/set", every=0.001)
+of_topics = snapshot.follow(where + "/store", every=0.001)
+
+def in_a_child(work):
+    time.sleep(0.003)
+    if (child := os.fork()) == 0:
+        signal.alarm(20)
+        try: work()
+        except RuntimeError as error:
+            if "child of fork opens its own" not in str(error): raise
+            os._exit(7)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+CHILD = {
+    "publish": ("publisher.publish()", 7),
+    "publish a store": ("of_store.publish()", 7),
+    "close": ("publisher.close()", 0),
+    "poll": ("follower.poll()", 0),
+    "poll a store": ("of_topics.poll()", 0),
+    "stop following": ("follower.close()", 0),
+    "resynchronise a store": ("of_topics.resynchronise()", 0),
+    "write a store": ("snapshot.write(store, f'{where}/{os.getpid()}.parquet')", 0),
+    "open one's own": ("snapshot.Publisher(store, f'{where}/{os.getpid()}').publish()", 0),
+    "leave the block": ("publisher.__exit__(None, None, None)", 0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.once
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("row", CHILD)
+def test_a_child_of_fork_never_waits_and_leaves_the_parent_alone(tmp_path: Path, row: str) -> None:
+    work, status = CHILD[row]
+    program = f"""{BUSY}
+for _ in range(25):
+    status = in_a_child(lambda: {work})
+    assert status == {status}, status
+ended.set()
+time.sleep(0.01)
+trie.subscribe("last", "s")
+store["last"] = 1
+publisher.close()
+of_store.close()
+assert publisher.error is of_store.error is None, (publisher.error, of_store.error)
+assert snapshot.restore(where + "/set").match("last") == ("s",)
+assert snapshot.restore(where + "/store", kind=TopicStore)["last"] == 1
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False, timeout=280
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+LEAVING = """
+import os, sys
+import snapshot
+from subtrie import SubscriptionTrie
+trie = SubscriptionTrie()
+with snapshot.Publisher(trie, sys.argv[1]{every}) as publisher:
+    trie.subscribe("a", "ann")
+    publisher.publish()
+    if (child := os.fork()) == 0:
+        {leave}
+    os.waitpid(child, 0)
+    trie.subscribe("a", "bob")
+    publisher.publish()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.once
+@pytest.mark.parametrize("every", ["", ", every=3600"])
+@pytest.mark.parametrize("leave", ["sys.exit()", "raise RuntimeError", "publisher.close(); os._exit(0)"])
+def test_a_child_of_fork_may_leave_the_block_of_its_parent(tmp_path: Path, leave: str, every: str) -> None:
+    program = LEAVING.format(leave=leave, every=every)
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert run.returncode == 0, run.stderr
+    assert set(snapshot.restore(tmp_path).match("a")) == {"ann", "bob"}
+
+
+# Signals, with the real ones ------------------------------------------------------------------------------------------
+
+SIGNALS = """
+import os, random, signal, sys, threading, time
+import snapshot
+from subtrie import SubscriptionTrie
+trie = SubscriptionTrie()
+publisher = snapshot.Publisher(trie, sys.argv[1]{every})
+follower = None
+def handler(*_):
+    {handler}
+signal.signal(signal.SIGTERM, handler)
+def send():
+    for _ in range(3):
+        time.sleep(random.Random(int(sys.argv[2])).uniform(0.02, 0.06))
+        os.kill(os.getpid(), signal.SIGTERM)
+        if {once}: return
+trie.subscribe("a", 0)
+publisher.publish()
+follower = snapshot.follow(sys.argv[1])
+threading.Thread(target=send, daemon=True).start()
+for n in range(10**6):
+    trie.subscribe("a", n)
+    publisher.publish()
+    follower.poll()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.once
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("every", ["", ", every=0.001"])
+@pytest.mark.parametrize(
+    ("handler", "once"),
+    [
+        ("publisher.publish(); sys.exit(0)", True),
+        ("publisher.close(); sys.exit(0)", True),
+        ("publisher.close(); sys.exit(0)", False),
+        ("publisher.close(); follower.close(); sys.exit(0)", False),
+        ("follower.poll(); sys.exit(0)", True),
+    ],
+)
+def test_a_signal_ends_a_process_that_publishes(tmp_path: Path, handler: str, once: bool, every: str) -> None:
+    for seed in range(4):
+        where = str(tmp_path / str(seed))
+        program = SIGNALS.format(every=every, handler=handler, once=once)
+        run = subprocess.run(
+            [sys.executable, "-c", program, where, str(seed)], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert run.returncode == 0, (seed, run.stderr)
+        trie, publisher = snapshot.take_over(where)
+        publisher.close()
+        trie.check()
+
+
+# The end of the interpreter -------------------------------------------------------------------------------------------
+
+ENDS = {
+    "while the threads publish and follow": "",
+    "while a thread writes": "threading.Thread(target=lambda: [snapshot.write(store, where + '/f') for _ in iter(int, 1)], "
+    "daemon=True).start(); time.sleep(0.05)",
+    "while a thread closes": "threading.Thread(target=publisher.close, daemon=True).start()",
+    "while the directory is gone": "import shutil; follower.close(); of_topics.close(); "
+    "ended.set(); shutil.rmtree(where + '/set', ignore_errors=True); publisher._turns.take(lambda: None, lambda: None, None)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.once
+@pytest.mark.parametrize("end", ENDS)
+def test_the_interpreter_ends(tmp_path: Path, end: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", BUSY + ENDS[end], str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert run.returncode == 0, run.stderr
+    if "gone" not in end:
+        assert run.stderr == ""
+        assert len(snapshot.restore(tmp_path / "set")) > 0
+    assert len(snapshot.restore(tmp_path / "store", kind=TopicStore)) == 500
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def test_new_folders_are_flushed_up_to_the_first_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from snapshot.published import store
+
+    flushed: set[Path] = set()
+    real = store._sync
+    monkeypatch.setattr(store, "_sync", lambda path: (flushed.add(path), real(path)))
+    where = tmp_path / "new" / "deep" / "er"
+    with snapshot.Publisher(SubscriptionTrie(), where):
+        assert {where, *list(where.parents)[:3]} <= flushed
+        assert tmp_path in flushed
+        assert tmp_path.parent not in flushed
+
+
+def test_a_path_that_is_no_text_is_refused_before_the_claim(tmp_path: Path) -> None:
+    where = tmp_path / "\udcff"
+    for call in (lambda: snapshot.Publisher(SubscriptionTrie(), where), lambda: snapshot.take_over(where)):
+        with pytest.raises(ValueError, match="cannot be encoded as UTF-8"):
+            call()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_thread_that_waits_is_told_to_stop_at_once() -> None:
+    from snapshot.turns import Stop
+
+    stop = Stop()
+    begun = time.monotonic()
+    threading.Timer(0.01, stop.set).start()
+    assert stop.wait(60)
+    assert time.monotonic() - begun < 30
+    assert stop.wait(60)
