@@ -187,7 +187,7 @@ def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) ->
     """The changes from ``older`` to ``newer``, which have the same dialect, as batches of `change_schema`."""
     pa = extra("pyarrow")
     changes = (_texts_of_change(change, keys) for change in changed(newer.trie, older))
-    for rows, _, batch in batches_of(changes, newer):
+    for rows, batch in batches_of(changes, newer):
         old, new = _maps_of([row[3] for row in rows]), _maps_of([row[4] for row in rows])
         kinds = pa.array([row[5] for row in rows], pa.string())
         yield pa.record_batch([*batch.columns, old, new, kinds], schema=change_schema())
@@ -200,8 +200,8 @@ def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
     return change.filter, keys.of(change.subscriber), old if new is None else new, old, new, kind
 
 
-def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], int, pa.RecordBatch]]:
-    """``rows`` as batches of `schema`, in their order: each batch with its rows and how many bytes of text they have.
+def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], pa.RecordBatch]]:
+    """``rows`` as batches of `schema`, in their order: each batch with its rows.
 
     Raises:
         ValueError: a text cannot be encoded as UTF-8, or the texts of a row do not fit into a column.
@@ -215,10 +215,10 @@ def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], int, 
             raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
         some.append(row)
         if len(some) == BATCH_ROWS or text >= BATCH_TEXT:
-            yield some, text, _batch_of(some, cut)
+            yield some, _batch_of(some, cut)
             some, text = [], 0
     if some:
-        yield some, text, _batch_of(some, cut)
+        yield some, _batch_of(some, cut)
 
 
 def _batch_of(rows: list[Row], cut: Cut) -> pa.RecordBatch:

@@ -20,7 +20,7 @@ from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
 from snapshot.paths import Location, Path, location_of, parquet_files, replaced_whole
 from snapshot.storing import Kinds, Storing
-from snapshot.text_columns import TEXTS, pieces, text_in
+from snapshot.text_columns import TEXTS, pieces
 from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import Limits, of_kind, topics_of
 from subtrie import Dialect, SubscriptionTrie, TopicError, TopicStore
@@ -64,8 +64,8 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
         write_stored(cut, path, lambda storing: _stored(cut, storing, given))
 
 
-def write_plain(cut: Cut, path: Path, key: Key | None) -> int:
-    """Write all subscriptions without making Python objects of their texts. Return how many bytes of text they have.
+def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
+    """Write all subscriptions without making Python objects of their texts.
 
     Raises:
         TypeError: the type of a column does not express a value, which a tagged text might.
@@ -78,18 +78,15 @@ def write_plain(cut: Cut, path: Path, key: Key | None) -> int:
                 raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
             out.add(batch)
         out.finish(metadata_of(cut, keys, out.rows))
-    return out.text
 
 
-def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]], kinds: Kinds | None = None) -> int:
-    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type.
-    Return how many bytes of text they have."""
+def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]], kinds: Kinds | None = None) -> None:
+    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type."""
     storing = Storing(kinds or Kinds(), tags=True)
     with _written(path) as out:
-        for _, _, batch in batches_of(rows(storing), cut):
+        for _, batch in batches_of(rows(storing), cut):
             out.add(batch)
         out.finish(metadata_from(cut, storing.kinds(), out.rows, tags=True))
-    return out.text
 
 
 def _stored(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
@@ -110,12 +107,10 @@ class _Written:
         self._writer = writer
         self._digest = Digest()
         self.rows = 0
-        self.text = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Write rows."""
         self.rows += len(batch)
-        self.text += text_in(batch)
         self._digest.note(batch)
         self._writer.write_batch(batch)
 
@@ -149,45 +144,6 @@ def kinds_in(path: str) -> tuple[int, Kinds]:
         names = {name for name in names if not name.startswith(MARK)}
     integers = metadata.integer_subscribers if metadata.rows else None
     return metadata.rows, Kinds(integers, metadata.json_options, frozenset(names - metadata.json_options))
-
-
-def require_text(file: pa.NativeFile, most: int) -> None:
-    """Require that a Parquet file of subscriptions has at most so many bytes of text, whatever they are packed into.
-
-    A short text can stand for a long one a thousand times, so first the file is read as it is packed.
-
-    Raises:
-        ValueError: it has more.
-    """
-    pq = extra("pyarrow.parquet")
-    opened = pq.ParquetFile(file, read_dictionary=_TEXTS)
-    places = [place for place in range(len(opened.schema)) if opened.schema.column(place).path in _TEXTS]
-    found = 0
-    for number in range(opened.num_row_groups):
-        group = opened.metadata.row_group(number)
-        columns = [group.column(place) for place in places]
-        packed = sum(column.total_uncompressed_size for column in columns)
-        values = sum(column.num_values for column in columns)
-        if packed > most + VALUE_BYTES * values + PAGE_BYTES:
-            raise ValueError(f"more than the {most} bytes of text that were written")
-        if max(column.num_values for column in columns) * packed <= SMALL_BYTES:
-            continue
-        for batch in opened.iter_batches(BATCH_ROWS, row_groups=[number], columns=["filter", "subscriber", "options"]):
-            found += text_in(batch)
-            if found > most:
-                raise ValueError(f"more than the {most} bytes of text that were written")
-
-
-_TEXTS = ["filter", "subscriber", "options.key_value.key", "options.key_value.value"]
-
-VALUE_BYTES = 32
-"""At most so many bytes of a page belong to one value besides its text: its length, its place in a list, its number."""
-
-PAGE_BYTES = 64 * 1024
-"""At most so many bytes of a row group belong to no value."""
-
-SMALL_BYTES = 64 * 1024 * 1024
-"""What takes less memory, however it is packed, is read at once."""
 
 
 def _has_marks(batch: pa.RecordBatch) -> bool:

@@ -16,7 +16,7 @@ from snapshot.arrow import to_arrow
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
-from snapshot.published.directory import read_whole, require_bytes
+from snapshot.published.directory import read_whole, require_whole
 from snapshot.published.manifest import Mark
 from snapshot.signatures import Signature
 from snapshot.sparks import frame_of, parquet_from, table_from
@@ -264,7 +264,7 @@ class _PublishedSet(SetSource):
         assert full.full is not None
         for file in (full.full, *(version.feed for version in feeds)):
             assert file is not None
-            require_bytes(self._directory.store, file)
+            require_whole(self._directory.store, file)
         whole = parquet_from(spark, self._directory.locate(full.full)).select(*JOINED)
         if not feeds:
             return whole

@@ -19,7 +19,6 @@ from snapshot.published.errors import DamagedError, FencedError
 from snapshot.published.manifest import (
     CHANGES,
     FOLDERS,
-    FORMAT,
     FULL,
     VERSIONS,
     Version,
@@ -191,8 +190,6 @@ def _after(newest: Version | None, dialect: Dialect) -> Version:
         feed=None,
         epoch=number,
         previous=newest.digest,
-        stays=newest.format < FORMAT,
-        format=FORMAT,
         **process(),
     )
 

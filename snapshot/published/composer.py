@@ -185,7 +185,7 @@ class Composer:
     ) -> tuple[DataFile, Written]:
         name = data_name(CHANGES, number, self._epoch)
         content, size, digest = self._store.produce(name, lambda path: write_feed(path, changes, cut, number))
-        file = DataFile(name, content.rows, size, digest, content.text)
+        file = DataFile(name, content.rows, size, digest)
         written.append(file)
         return file, content
 
@@ -198,28 +198,28 @@ class Composer:
             kinds: the types of columns that are given; None: those that suit the set.
         """
 
-        def make(path: str) -> tuple[int, int, Kinds]:
-            """Return how many bytes of text the file has, how many rows, and the types of its columns."""
+        def make(path: str) -> tuple[int, Kinds]:
+            """Return how many rows the file has, and the types of its columns."""
             rows = functools.partial(sieve.rows, cut.trie)
             if kinds is not None:
-                text = write_stored(cut, path, rows, kinds)
-                return text, kinds_in(path)[0], kinds
+                write_stored(cut, path, rows, kinds)
+                return kinds_in(path)[0], kinds
             try:
-                text = write_plain(cut, path, sieve.key)
+                write_plain(cut, path, sieve.key)
                 count, found = kinds_in(path)
                 if found.are_few() or self._strict:
-                    return text, count, found
+                    return count, found
             except (OSError, MemoryError):
                 raise
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-            text = write_stored(cut, path, rows)
-            return text, *kinds_in(path)
+            write_stored(cut, path, rows)
+            return kinds_in(path)
 
         name = data_name(FULL, number, self._epoch)
-        (text, count, found), size, digest = self._store.produce(name, make)
-        file = DataFile(name, count, size, digest, text)
+        (count, found), size, digest = self._store.produce(name, make)
+        file = DataFile(name, count, size, digest)
         written.append(file)
         return file, found
 

@@ -15,7 +15,6 @@ import itertools
 import os
 from typing import NamedTuple
 
-from snapshot.parquet import require_text
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
     MOST_BYTES,
@@ -120,7 +119,7 @@ class Directory:
         following = self.get(known.version + 1) if mine is None else None
         if mine is not None and mine.digest != known.digest:
             raise self._other_than(known, f"it has another version {known.version}")
-        if following is not None and following.format > 1 and following.previous != known.digest:
+        if following is not None and following.previous != known.digest:
             raise self._other_than(known, f"version {following.version} follows another version {known.version}")
         if mine is None and newest.version < known.version:
             raise self._other_than(known, f"its newest version is {newest.version}")
@@ -308,8 +307,7 @@ class Directory:
         return self.store.locate(manifest_name(number))
 
 
-# A file is read only if its bytes are those that the manifest names. It also unpacks to no more text than the manifest
-# says, so whoever reads it knows what memory that takes.
+# A file is read only if its bytes are those that the manifest names.
 
 
 def read_whole(store: Files, file: DataFile) -> io.BytesIO:
@@ -322,25 +320,11 @@ def read_whole(store: Files, file: DataFile) -> io.BytesIO:
     content = store.read(file.path, file.bytes)
     if len(content) != file.bytes or hashlib.sha256(content).hexdigest() != file.sha256:
         raise _damaged(store, file)
-    found = io.BytesIO(content)
-    _require_promised(store, file, found)
-    return found
+    return io.BytesIO(content)
 
 
 def require_whole(store: Files, file: DataFile) -> None:
     """Require the same of a file that is too large to be kept in memory.
-
-    Raises:
-        DamagedError: its bytes are not those that were written.
-        FileNotFoundError: there is no such file.
-    """
-    require_bytes(store, file)
-    with store.open(file.path) as content:
-        _require_promised(store, file, content)
-
-
-def require_bytes(store: Files, file: DataFile) -> None:
-    """Require that a file has the bytes that were written, whatever they unpack to.
 
     Raises:
         DamagedError: it has others.
@@ -352,16 +336,6 @@ def require_bytes(store: Files, file: DataFile) -> None:
         digest = hashlib.file_digest(content, "sha256").hexdigest() if size == file.bytes else ""
     if digest != file.sha256:
         raise _damaged(store, file)
-
-
-def _require_promised(store: Files, file: DataFile, content: io.BufferedIOBase) -> None:
-    if file.text is None:  # format 1
-        return
-    try:
-        require_text(content, file.text)
-    except ValueError as error:
-        raise DamagedError(f"{store.locate(file.path)}: {error}") from error
-    content.seek(0)
 
 
 def _damaged(store: Files, file: DataFile) -> DamagedError:

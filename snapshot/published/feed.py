@@ -33,13 +33,11 @@ class Written(NamedTuple):
         rows: the rows of the file.
         changes: the changes; an update counts once.
         growth: inserts minus deletes.
-        text: how many bytes of text the rows have.
     """
 
     rows: int
     changes: int
     growth: int
-    text: int
 
 
 def feed_schema() -> pa.Schema:
@@ -61,11 +59,10 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
     """
     pa = extra("pyarrow")
     counts: Counter[str] = Counter()
-    bytes_of_text = 0
     with extra("pyarrow.parquet").ParquetWriter(
         path, feed_schema(), compression="zstd", write_page_checksum=True
     ) as writer:
-        for some, text, batch in batches_of(_rows(changes), cut):
+        for some, batch in batches_of(_rows(changes), cut):
             kinds = [kind for *_, kind in some]
             commit = [
                 pa.array(kinds, pa.string()),
@@ -74,9 +71,8 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
             ]
             writer.write_batch(pa.record_batch([*batch.columns, *commit], schema=feed_schema()))
             counts.update(kinds)
-            bytes_of_text += text
     rows = counts.total()
-    return Written(rows, rows - counts[BEFORE], counts[INSERT] - counts[DELETE], bytes_of_text)
+    return Written(rows, rows - counts[BEFORE], counts[INSERT] - counts[DELETE])
 
 
 def _rows(changes: Iterable[Changed]) -> Iterator[Row]:
@@ -100,7 +96,7 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -
     file = version.feed
     assert file is not None
     metadata = FileMetadata(
-        version.dialect, bool(version.integers), frozenset(version.json_options), file.rows, tags=version.format > 1
+        version.dialect, bool(version.integers), frozenset(version.json_options), file.rows, tags=True
     )
     content = read_whole(directory.store, file)
     try:

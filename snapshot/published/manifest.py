@@ -29,9 +29,6 @@ from subtrie import Dialect, SubscriptionTrie
 FORMAT: Final = 2
 """The version of the format that docs/published-format.md describes."""
 
-READABLE: Final = (1, FORMAT)
-"""The formats that are read. Any other is refused. Format 1 had no checksums, and no chain."""
-
 MOST_BYTES: Final = 16 * 1024 * 1024
 """No manifest is longer, so a reader never takes more memory for one than a small multiple of this."""
 
@@ -51,14 +48,12 @@ class DataFile:
         rows: how many rows it has.
         bytes: its size.
         sha256: digest of its bytes, in hexadecimal digits.
-        text: how many bytes its filters, subscribers and options have as plain texts; None in format 1.
     """
 
     path: str
     rows: int
     bytes: int
     sha256: str
-    text: int | None = None
 
 
 class Mark(NamedTuple):
@@ -122,11 +117,9 @@ class Version:
         writer: the name of the attempt to publish it.
         host: the machine of the publisher.
         process: the publisher's process number on that machine.
-        previous: the digest of the manifest with the number before; None if there is none, or in format 1.
+        previous: the digest of the manifest with the number before; None if there is none.
         refused: how many subscriptions could not be stored, so that this version lacks them.
-        stays: whether retention leaves this claim, since it fences a publisher of format 1.
         limits: those of the topic store that was published; None for a set of subscriptions.
-        format: the format of the manifest.
         digest: the digest of the manifest's own bytes, once it is written.
     """
 
@@ -152,9 +145,7 @@ class Version:
     process: int
     previous: str | None = None
     refused: int = 0
-    stays: bool = False
     limits: Limits | None = None
-    format: int = FORMAT
     digest: str = field(default="", compare=False)
 
     @property
@@ -173,7 +164,7 @@ class Version:
     def to_json(self) -> bytes:
         """The text of the manifest, in the present format."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        del fields["digest"], fields["format"]
+        del fields["digest"]
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)
         fields["limits"] = None if self.limits is None else self.limits._asdict()
@@ -185,9 +176,8 @@ class Version:
 
     def follows(self, other: Version) -> bool:
         """Whether this is the manifest that was written after ``other``, as far as the two can tell."""
-        if self.version != other.version + 1 or self.directory != other.directory:
-            return False
-        return self.previous == other.digest if self.format > 1 else other.format == 1
+        is_next = self.version == other.version + 1 and self.directory == other.directory
+        return is_next and self.previous == other.digest
 
 
 _END: Final = "\n}"
@@ -238,21 +228,18 @@ def from_json(text: bytes, number: int, where: str) -> Version:
         written = fields.pop("format")
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(f"{where} is not the manifest of a published version ({error!r}); {_CURE}") from error
-    if type(written) is not int or written not in READABLE:
+    if type(written) is not int or written != FORMAT:
         raise DamagedError(
-            f"{where} is of format {written!r}; this version of the package reads formats up to {FORMAT}: "
+            f"{where} is of format {written!r}; this version of the package reads format {FORMAT}: "
             "use the version of the package that published it, or a later one"
         )
     try:
-        if written > 1:
-            body = text[:-_CHECKSUM_BYTES]
-            if text != body + _checksum_of(body):
-                raise ValueError("its checksum is that of other bytes")
-            fields = _known(Version, fields)
-        version = Version(**{**fields, **_read(fields), "format": written, "digest": digest_of(text)})
+        body = text[:-_CHECKSUM_BYTES]
+        if text != body + _checksum_of(body):
+            raise ValueError("its checksum is that of other bytes")
+        fields = _known(Version, fields)
+        version = Version(**{**fields, **_read(fields), "digest": digest_of(text)})
         _check(version, number)
-        if written == 1:
-            version = dataclasses.replace(version, stays=version.kind == "claim")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DamagedError(f"{where} is damaged ({error}); {_CURE}") from error
     return version
@@ -305,8 +292,7 @@ def _check(version: Version, number: int) -> None:
     for file in version.files():
         if not _DATA.fullmatch(file.path):
             raise ValueError(f"it names the file {file.path!r}")
-        kinds = (type(file.rows), type(file.bytes), type(file.sha256), type(file.text))
-        if kinds != (int, int, str, int if version.format > 1 else type(None)):
+        if (type(file.rows), type(file.bytes), type(file.sha256)) != (int, int, str):
             raise TypeError(f"it describes a file as {file!r}")
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 from snapshot._extras import extra
 from snapshot.parquet import load_set
-from snapshot.published.directory import Directory, open_directory, require_bytes, require_whole
+from snapshot.published.directory import Directory, open_directory, require_whole
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version, note_origin
@@ -150,7 +150,7 @@ def _verify_all(directory: Directory, version: Version) -> None:
     assert full.full is not None
     for file in (full.full, *(each.feed for each in feeds)):
         assert file is not None
-        require_bytes(directory.store, file)
+        require_whole(directory.store, file)
 
 
 def lost(version: Version, missing: FileNotFoundError, directory: Directory) -> DamagedError:

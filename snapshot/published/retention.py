@@ -84,10 +84,9 @@ class Retention:
             version = None
             with contextlib.suppress(DamagedError):  # then the next publisher removes the files that it named
                 version = directory.get(number)
-            if version is None or not version.stays:
-                store.remove(manifest_name(number))
-                for file in () if version is None else version.files():
-                    store.remove(file.path)
+            store.remove(manifest_name(number))
+            for file in () if version is None else version.files():
+                store.remove(file.path)
             self._there.popleft()
 
     def _expired(self, time: datetime.datetime) -> int:

@@ -154,7 +154,6 @@ class Writer:
                 oldest=self._retention.oldest_with(number, cut.taken_at),
                 snapshot_id=cut.snapshot_id,
                 previous=self._previous.digest,
-                stays=False,
                 limits=cut.limits,
                 **fields,
                 **process(),

@@ -22,8 +22,6 @@ from subtrie import MQTT, SubscriptionTrie, TopicStore
 from tests.snapshot.test_published import assert_equal, held_by
 from tests.threads import run_together
 
-FORMAT_1 = Path(__file__).parent.parent / "data" / "format-1"
-
 
 def manifest(where: Path, number: int) -> Path:
     return where / "_versions" / f"{number:020}.json"
@@ -595,52 +593,6 @@ class TestClaims:
                 assert_equal(snapshot.restore(tmp_path), trie)
                 numbers = open_directory(tmp_path).numbers()
                 assert numbers == list(range(numbers[0], numbers[-1] + 1)), "no gaps"
-
-
-class TestFormat1:
-    """Directories that the package wrote before manifests had checksums."""
-
-    @pytest.fixture(params=["mqtt", "nats-integers", "amqp-kept"])
-    def kept(self, request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[int, Any]]:
-        shutil.copytree(FORMAT_1 / request.param, tmp_path / "published")
-        held = json.loads((FORMAT_1 / f"{request.param}.json").read_text())
-        return tmp_path / "published", {int(number): rows for number, rows in held.items()}
-
-    def rows(self, trie: SubscriptionTrie) -> list[Any]:
-        held = ([held.filter, held.subscriber, dict(held.options)] for held in trie.subscriptions())
-        return sorted(held, key=json.dumps)
-
-    def test_are_read(self, kept: tuple[Path, dict[int, Any]]) -> None:
-        where, held = kept
-        assert [version.version for version in snapshot.versions(where)] == sorted(held)
-        for number, rows in held.items():
-            assert self.rows(snapshot.restore(where, at=number)) == rows
-        assert self.rows(snapshot.restore(where)) == held[max(held)]
-        assert self.rows(snapshot.load(FORMAT_1 / f"{self.name(where, held)}.parquet")) == held[max(held)]
-
-    def name(self, where: Path, held: dict[int, Any]) -> str:
-        names = [path.stem for path in FORMAT_1.glob("*.json")]
-        return next(name for name in names if len(json.loads((FORMAT_1 / f"{name}.json").read_text())) == len(held))
-
-    def test_are_continued_and_followed(self, kept: tuple[Path, dict[int, Any]]) -> None:
-        where, held = kept
-        follower = snapshot.follow(where)
-        for keep in (None, 2):
-            trie, publisher = snapshot.take_over(where, keep=keep)
-            assert self.rows(trie) == self.rows(follower.trie)
-            for number in range(60):
-                trie.subscribe("new", 10 if isinstance(held[max(held)][0][1], int) else "s", n=number)
-                publisher.publish()
-                follower.poll()
-                assert_equal(follower.trie, trie)
-            publisher.close()
-        assert_equal(snapshot.restore(where), trie)
-        # What fences a publisher of format 1, which has no desk, stays: its successors' claims.
-        directory = open_directory(where)
-        left = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
-        stay = {version.version for version in left if version.stays}
-        assert max(held) + 1 in stay
-        assert {version.version for version in left if version.format == 1} <= stay
 
 
 @pytest.mark.once  # what lies in directories is the same on every build
