@@ -16,7 +16,6 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `explain`           which of its two plans `match_spark` takes, and why
 `match_stream`      a stream of messages joined with a published set
 `register`          a data source and a SQL function for a Spark session
-`field_predicate`   criteria on fields as a predicate on columns
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
 `from_arrow`        a trie built from columns
 `from_spark`        a trie built from the rows of a Spark ``DataFrame``
@@ -39,7 +38,6 @@ from snapshot.build import from_arrow, from_spark
 from snapshot.environment import WorkersError
 from snapshot.matching import explain, match_spark
 from snapshot.parquet import load, write
-from snapshot.predicates import field_predicate
 from snapshot.published import (
     DamagedError,
     FencedError,
@@ -79,7 +77,6 @@ __all__ = [
     "diff_to_arrow",
     "diff_to_spark",
     "explain",
-    "field_predicate",
     "follow",
     "from_arrow",
     "from_spark",

@@ -14,7 +14,7 @@ from snapshot._extras import extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class UnsupportedError(NotImplementedError):
@@ -114,12 +114,6 @@ def binary_text(column: str) -> str:
     """SQL for a text that is compared byte by byte, whatever its collation is."""
     text = f"cast({column} as string)"
     return f"{text} collate UTF8_BINARY" if release() >= (4, 0) else text
-
-
-def in_binary(column: Column) -> Column:
-    """A column of texts that are compared byte by byte."""
-    functions = extra("pyspark.sql.functions")
-    return functions.collate(column, "UTF8_BINARY") if release() >= (4, 0) else column
 
 
 def is_utf8(text: str) -> str:

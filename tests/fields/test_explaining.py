@@ -1,4 +1,4 @@
-"""`explain`, and the other places that have to know every test of a pattern: export, and the predicates of Spark."""
+"""`explain`, and the other places that have to know every test of a pattern, such as export."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ import pytest
 import snapshot
 from snapshot.sparks import release
 from subtrie import MQTT, SubscriptionTrie
-from subtrie.fields import Equals, Within
 from tests.snapshot.sparks_table import PAGE, rows_of
 from tests.snapshot.support import run_stream
 
@@ -189,13 +188,6 @@ def test_questions(spark: SparkSession, trie: SubscriptionTrie, where: str, mess
         (2, 5, 1, 0),
         (3, 4, 0, 1),
     ]
-
-
-@feature("`field_predicate`")
-def test_field_predicate(spark: SparkSession) -> None:
-    orders = spark.createDataFrame([("EUR", 12.0), ("eur", 12.0), ("EUR", 3.0)], "currency string, price double")
-    wanted = snapshot.field_predicate(orders, [Equals("currency", "EUR"), Within("price", low=10)])
-    assert found(orders.where(wanted), "currency", "price") == [("EUR", 12.0)]
 
 
 @feature("data source: a set, `versionAsOf`, `timestampAsOf`, views", since=(4, 0))
