@@ -14,16 +14,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from subtrie.errors import TopicError
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass
-else:
-    from subtrie._frozen import dataclass
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -53,7 +49,7 @@ class _Pattern:
         return None if 0 in self.room or not self.words else self.words[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dialect:
     """The rules of one family of brokers, as data. If a derived class splits texts in its own way, its methods are
     called for every text, which takes many times as long.

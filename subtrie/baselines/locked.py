@@ -52,10 +52,10 @@ class LockedTrie:
         """Add a subscription and tell whether it is new. O(length of the filter)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
-            node = self._find(words)
-            if node is not None and subscriber in node.subscribers:
+            path = self._path(words)
+            if path and subscriber in path[-1].subscribers:
                 return False
-            self._grow(words).subscribers.add(subscriber)
+            self._path(words, grows=True)[-1].subscribers.add(subscriber)
             self._size += 1
             return True
 
@@ -63,12 +63,15 @@ class LockedTrie:
         """Remove a subscription, and the nodes that only it needed. O(length of the filter)."""
         words = checked_filter(self.dialect, filter, subscriber)
         with self._lock:
-            node = self._find(words)
-            if node is None or subscriber not in node.subscribers:
+            path = self._path(words)
+            if not path or subscriber not in path[-1].subscribers:
                 return False
-            node.subscribers.remove(subscriber)
+            path[-1].subscribers.remove(subscriber)
             self._size -= 1
-            self._prune(words)
+            for parent, word, child in reversed(list(zip(path, words, path[1:], strict=False))):
+                if child.children or child.subscribers:
+                    break
+                del parent.children[word]
             return True
 
     def match(self, topic: str) -> tuple[Any, ...]:
@@ -103,30 +106,17 @@ class LockedTrie:
                 assert child.stays == (word == self.dialect.many_words), f"{word!r} leads to the wrong kind"
         assert size == self._size, f"{size} subscriptions found, {self._size} counted"
 
-    def _find(self, words: Words) -> _Node | None:
-        node = self._root
-        for word in words:
-            if word not in node.children:
-                return None
-            node = node.children[word]
-        return node
-
-    def _grow(self, words: Words) -> _Node:
-        node = self._root
-        for word in words:
-            if word not in node.children:
-                node.children[word] = _Node(stays=word == self.dialect.many_words)
-            node = node.children[word]
-        return node
-
-    def _prune(self, words: Words) -> None:
+    def _path(self, words: Words, *, grows: bool = False) -> list[_Node]:
+        """Return the nodes of a filter, from the root on; if it is not there, make them, or return an empty list."""
         path = [self._root]
         for word in words:
-            path.append(path[-1].children[word])
-        for parent, word, child in reversed(list(zip(path, words, path[1:], strict=False))):
-            if child.children or child.subscribers:
-                return
-            del parent.children[word]
+            children = path[-1].children
+            if word not in children:
+                if not grows:
+                    return []
+                children[word] = _Node(stays=word == self.dialect.many_words)
+            path.append(children[word])
+        return path
 
     def _reached(self, topic: Words) -> Iterable[_Node]:
         """Return the nodes of all filters that match the topic."""

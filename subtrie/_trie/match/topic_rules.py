@@ -7,6 +7,7 @@ that dialect cannot judge is left to the dialect's own method.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -18,7 +19,6 @@ if not cython.compiled:
     from subtrie._trie.match.plan import Plan, path_by, split_in_place
     from subtrie._trie.match.walk import Traversal, item_of, size_of
 
-from subtrie._frozen import replaced
 from subtrie.dialects import Dialect, plain_text
 from subtrie.errors import TopicError
 
@@ -43,7 +43,7 @@ def topic_rules(dialect: Dialect) -> TopicRules:
     # The literal dialect's wildcard for one word is a character that no topic has, since it is refused: one of ASCII if
     # possible, since such texts are split in place; otherwise a lone surrogate, which is refused everywhere.
     mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
-    literal = replaced(
+    literal = replace(
         dialect,
         one_word=mark,
         many_words=None,
