@@ -4,7 +4,7 @@ shared subscriptions.
     python examples/mqtt_deliveries.py
 
 `deliveries` tells which subscribers get a message, and with which options. The packets
-to send follow from these. `mqtt_broker.py` does the same for real clients.
+to send follow from these.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ SAYS = {
     **shown_output(),
     "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
 }
-ELSEWHERE = {"amqtt_on_a_trie.py", "mqtt_broker.py", "mqtt_packets.py"}  # tested in files of their own
+ELSEWHERE = {"amqtt_on_a_trie.py"}  # tested in a file of its own
 IN_SPARK = {"subscriptions_in_spark.py"}  # starts a Spark session of its own
 
 
