@@ -12,11 +12,12 @@ All of it belongs to one event loop. Other threads may read `Hub.routes`, and pu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from inspect import iscoroutinefunction, isfunction, signature
 from typing import Any, Generic, TypeVar
 
-from subtrie import SubscriptionTrie
+from subtrie import Delivery, SubscriptionTrie, TopicStore
 from subtrie.dialects import MQTT, Dialect
 from subtrie.mailbox import (
     PATIENCE,
@@ -32,9 +33,16 @@ from subtrie.mailbox import (
     size_of,
 )
 
-__all__ = ["ROOM", "Client", "Counters", "Hub", "Mailbox", "Slow", "SlowReader", "size_of"]
+__all__ = ["ROOM", "Client", "Closed", "Counters", "Hub", "Mailbox", "Slow", "SlowReader", "size_of"]
 
 Message = TypeVar("Message")
+
+
+Send = Callable[..., Awaitable[object]]
+
+
+class Closed(ConnectionError):
+    """A client was closed by `Client.close`, which gave the reason."""
 
 
 class Client(Generic[Message]):
@@ -50,6 +58,8 @@ class Client(Generic[Message]):
         self._task = task  # whose block it is
         self._cancelled_before = task.cancelling()
         self._reason: BaseException | None = None  # why its block is broken off
+        self._takes_deliveries = False
+        self._idle = asyncio.Event()  # nothing has been waiting since the last `send` returned
 
     def __repr__(self) -> str:
         filters = sorted(self._hub.routes.filters(self))
@@ -58,6 +68,8 @@ class Client(Generic[Message]):
 
     def subscribe(self, filter: str, *, slow: Slow = "close", **options: Any) -> bool:
         """Subscribe to `filter`; return whether that is new. `slow` is said at `Mailbox.put`.
+
+        It gets what the hub has `retained` of the filter's topics first, and then what is published. A group gets none.
 
         If subscriptions of different `slow` match one topic, the one that promises most decides, in the order "wait",
         "close", "newest", "drop". A subscription in a group gets messages of its own, by its own `slow`.
@@ -70,26 +82,56 @@ class Client(Generic[Message]):
         check_policy(slow)
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
-        return self._hub.routes.subscribe(filter, self, slow=slow, **options)
+        is_new = self._hub.routes.subscribe(filter, self, slow=slow, **options)
+        if self._hub.retained is not None and not self._hub._is_of_group(filter, options):
+            for topic, value in self._hub.retained.matching(filter, but=options.get("but", ())):
+                self._give_retained(topic, value, filter, slow)
+        return is_new
+
+    def _give_retained(self, topic: str, value: Message, filter: str, slow: Slow) -> None:
+        """Give a retained value, unless a message of its topic waits that is at least as new. It waits for room as that
+        of a publisher does; nobody waits for it."""
+        key = (topic,) if slow == "newest" else None
+        if key is not None and key in self.mailbox._by_key:
+            return
+        found = self._hub.routes.deliveries_of(topic, self) if self._takes_deliveries else ()
+        delivery = next((each for each in found if each.filter == filter), None)
+        one = Waiting(value, measured(self._hub._size, value), key, delivery)
+        if not self.mailbox._offer(one):
+            self.mailbox._queue(one, slow)
 
     def unsubscribe(self, filter: str, *, queue: str | None = None) -> bool:
         """Unsubscribe from `filter`, in the group `queue` if one is named; return whether it was subscribed."""
         return self._hub.routes.unsubscribe(filter, self, queue=queue)
 
-    async def _send_all(self, send: Callable[[Message], Awaitable[object]]) -> None:
+    def close(self, reason: str = "closed") -> None:
+        """End its block by `Closed`, with this reason, and its subscriptions now. A client that is gone stays gone."""
+        self._break_off(Closed(reason))
+        self._hub._leave(self)
+
+    async def _drained(self) -> None:
+        """Wait until nothing waits and no `send` is under way, or it has left."""
+        if len(self.mailbox):
+            self._idle.clear()
+        await self._idle.wait()
+
+    async def _send_all(self, send: Send) -> None:
         """Send messages until the mailbox is closed, also if `send` does not let itself be cancelled then."""
         try:
             while not self.mailbox.closed.is_set():
+                if not len(self.mailbox):
+                    self._idle.set()
                 await self._send_one(send)
         except asyncio.CancelledError as error:
             if self.mailbox.closed.is_set():
                 raise
             raise ConnectionError("`send` was cancelled, while its client had not left") from error
 
-    async def _send_one(self, send: Callable[[Message], Awaitable[object]]) -> None:
-        message = await self.mailbox._oldest()
+    async def _send_one(self, send: Send) -> None:
+        one = await self.mailbox._oldest()
+        self._idle.clear()
         try:
-            await send(message)
+            await (send(one.message, one.delivery) if self._takes_deliveries else send(one.message))
         except BaseException:
             self.mailbox.counters.dropped += 1
             raise
@@ -102,7 +144,8 @@ class Client(Generic[Message]):
             self._task.cancel()
 
     def _mailbox_is_closed(self) -> None:
-        self._break_off(SlowReader("the client reads too slowly: its mailbox stayed full"))
+        is_slow = self.mailbox.is_stalled
+        self._break_off(SlowReader("the client reads too slowly: its mailbox stayed full" if is_slow else "closed"))
 
     def _sender_has_ended(self, sender: asyncio.Task[None]) -> None:
         failure = _failure_of(sender)
@@ -149,6 +192,7 @@ class Hub(Generic[Message]):
     Args:
         dialect: The rules of topics and filters.
         room, patience, size: As for `Mailbox`; for each client.
+        retained: A store of the same dialect, which keeps the last message of each topic for those who subscribe later.
 
     Attributes:
         routes: The trie of subscriptions; the subscribers are clients.
@@ -172,7 +216,11 @@ class Hub(Generic[Message]):
         room: int = ROOM,
         patience: float = PATIENCE,
         size: Callable[[Message], int] = size_of,
+        retained: TopicStore[Message] | None = None,
     ) -> None:
+        if retained is not None and retained.dialect != dialect:
+            raise ValueError(f"retained= is a store of {retained.dialect.name}, and the hub is of {dialect.name}")
+        self.retained = retained
         self.routes: SubscriptionTrie[Client[Message]] = SubscriptionTrie(dialect, index=True)
         self.clients: set[Client[Message]] = set()
         self.counters = Counters()
@@ -183,8 +231,11 @@ class Hub(Generic[Message]):
     def __repr__(self) -> str:
         return f"<Hub: {len(self.clients)} clients, {self.routes.approximate_len()} subscriptions>"
 
-    async def publish(self, topic: str, message: Message) -> int:
-        """Give a message to each client that wants it; return how many copies mailboxes took.
+    async def publish(
+        self, topic: str, message: Message, *, sender: object = None, key: object = None, retain: bool = True
+    ) -> int:
+        """Give a message to each client that wants it; return how many copies mailboxes took. `sender` and `key` are
+        those of `SubscriptionTrie.deliveries`. A hub with `retained` keeps the message, unless `retain` is False.
 
         A client gets one copy, however many of its filters match, and one more for each group in which it is drawn.
         Clients get messages in the order of the calls, but for those by "newest": one that replaces an older message of
@@ -200,8 +251,12 @@ class Hub(Generic[Message]):
         """
         size = measured(self._size, message)
         taken, full = 0, []
-        for client, slow, group in self._receivers(topic):
-            one = Waiting(message, size, (topic, *group) if slow == "newest" else None)
+        receivers = self._receivers(topic, sender, key)
+        if retain and self.retained is not None:
+            self.retained[topic] = message
+        for client, delivery, group in receivers:
+            slow: Slow = delivery.options["slow"]
+            one = Waiting(message, size, (topic, *group) if slow == "newest" else None, delivery)
             if client.mailbox._offer(one):
                 taken += 1
             else:
@@ -211,22 +266,29 @@ class Hub(Generic[Message]):
         await asyncio.sleep(0)  # a publisher that goes on and on lets the senders run
         return taken
 
-    def _receivers(self, topic: str) -> list[tuple[Client[Message], Slow, tuple[str, ...]]]:
-        """Who gets a copy, by which policy (of several, by the one that promises most), and for which group and filter
-        of it: for none, or for the group and the filter in which it is a member."""
-        own: dict[Client[Message], Slow] = {}
-        of_groups: list[tuple[Client[Message], Slow, tuple[str, ...]]] = []
-        for one in self.routes.deliveries(topic):
-            slow: Slow = one.options["slow"]
+    async def drain(self) -> None:
+        """Wait until all that was published has been sent, or its client has left, as before a shutdown. It does not
+        end while publishers go on: stop them first, and bound it with `asyncio.timeout`."""
+        await asyncio.gather(*(client._drained() for client in self.clients))
+
+    def _receivers(
+        self, topic: str, sender: object, key: object
+    ) -> list[tuple[Client[Message], Delivery[Client[Message]], tuple[str, ...]]]:
+        """Who gets a copy, by which subscription (of several, by the policy that promises most), and for which group
+        and filter of it: for none, or for those in which it is a member."""
+        own: dict[Client[Message], Delivery[Client[Message]]] = {}
+        of_groups: list[tuple[Client[Message], Delivery[Client[Message]], tuple[str, ...]]] = []
+        for one in self.routes.deliveries(topic, sender=sender, key=key):
             if one.group is not None:
-                of_groups.append((one.subscriber, slow, (one.group, one.filter)))
-            elif PROMISES[slow] >= PROMISES[own.get(one.subscriber, slow)]:
-                own[one.subscriber] = slow
-        return [*((client, slow, ()) for client, slow in own.items()), *of_groups]
+                of_groups.append((one.subscriber, one, (one.group, one.filter)))
+            elif PROMISES[one.options["slow"]] >= PROMISES[own.get(one.subscriber, one).options["slow"]]:
+                own[one.subscriber] = one
+        return [*((client, one, ()) for client, one in own.items()), *of_groups]
 
     @asynccontextmanager
-    async def connect(self, send: Callable[[Message], Awaitable[object]]) -> AsyncIterator[Client[Message]]:
-        """Connect a client for the time of the block. `send` is awaited for each of its messages, in order.
+    async def connect(self, send: Send) -> AsyncIterator[Client[Message]]:
+        """Connect a client for the time of the block. `send` is awaited for each of its messages, in order; if it takes
+        two arguments, with the `Delivery` as the second, which has filter, options and words.
 
         However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it, and
         no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also if
@@ -236,11 +298,14 @@ class Hub(Generic[Message]):
 
         Raises:
             SlowReader: The client reads too slowly.
+            Closed: It was closed by `Client.close`.
+            TypeError: `send` is no function that can be awaited.
             ConnectionError: What `send` awaits was cancelled, and not by the end of the block.
         """
         task = asyncio.current_task()
         assert task is not None
         client: Client[Message] = Client(self, Mailbox(*self._bounds), task)
+        client._takes_deliveries = _takes_deliveries(send)
         client.mailbox.counters = self.counters
         client.mailbox._when_closed = client._mailbox_is_closed
         sender = asyncio.create_task(client._send_all(send))
@@ -256,7 +321,25 @@ class Hub(Generic[Message]):
         finally:
             ended = None  # its traceback has this frame
 
+    def _is_of_group(self, filter: str, options: Mapping[str, Any]) -> bool:
+        dialect = self.routes.dialect
+        return dialect.unshare(dialect.split_filter(filter))[0] is not None or (
+            dialect.queue_groups and options.get("queue") is not None
+        )
+
     def _leave(self, client: Client[Message]) -> None:
         self.clients.discard(client)
         self.routes.unsubscribe_all(client)
         client.mailbox.close()
+        client._idle.set()
+
+
+def _takes_deliveries(send: Send) -> bool:
+    """Whether `send` takes a second argument. A plain function is refused; a lambda may return what can be awaited."""
+    if isfunction(send) and not iscoroutinefunction(send) and send.__name__ != "<lambda>":
+        raise TypeError(f"send is awaited for each message: make it `async def {send.__name__}`")
+    try:
+        signature(send).bind(None, None)
+    except (TypeError, ValueError):  # it takes one, or does not tell
+        return False
+    return True

@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Generic, Literal, TypeVar, get_args
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
 __all__ = ["ROOM", "Counters", "Mailbox", "Slow", "SlowReader", "size_of"]
 
@@ -68,6 +68,7 @@ class Waiting(Generic[Message]):
     message: Message
     size: int
     key: Hashable = None
+    delivery: Any = None  # of a hub: the subscription that it came by
 
 
 def measured(size: Callable[[Message], int], message: Message) -> int:
@@ -172,14 +173,9 @@ class Mailbox(Generic[Message]):
         Raises:
             SlowReader: The mailbox has been closed.
         """
-        message = await self._oldest()
+        one = await self._oldest()
         self.counters.sent += 1
-        return message
-
-    def forgive(self) -> None:
-        """Give the whole patience anew, as to a client that has connected again and reads from now on."""
-        self.is_stalled = False
-        self._earn(self.patience)
+        return one.message
 
     def close(self) -> None:
         """Take no more messages, drop those that wait, and let publishers that wait for room go on."""
@@ -276,7 +272,7 @@ class Mailbox(Generic[Message]):
             else:
                 return
 
-    async def _oldest(self) -> Message:
+    async def _oldest(self) -> Waiting[Message]:
         """Take the oldest message out, when there is one, and do not count it as sent."""
         while not self._waiting:
             if self.closed.is_set():
@@ -289,7 +285,7 @@ class Mailbox(Generic[Message]):
         self.is_stalled = self.is_stalled and len(self) > 0
         self._admit()
         self._earn(self.patience * (one.size / self.room))
-        return one.message
+        return one
 
     def _take(self, one: Waiting[Message]) -> bool:
         """Take a message that replaces none, if there is room; return whether it was taken."""
@@ -310,7 +306,7 @@ class Mailbox(Generic[Message]):
         self.bytes -= older.size
         if is_taken:
             self.counters.taken += 1
-            older.message, older.size = one.message, one.size
+            older.message, older.size, older.delivery = one.message, one.size, one.delivery
             self.bytes += one.size
         else:
             self._waiting.remove(older)

@@ -194,11 +194,6 @@ class TestPatience:
         for _ in range(10):
             await waits()
         assert await waits() == 10
-        for _ in range(10):
-            await box.get()
-        box.forgive()
-        assert box.offer(bytes(10 * (EACH + 1)))
-        assert await waits() == 10
 
     @run_turned
     async def test_the_figure_of_the_page_on_web_sockets(self) -> None:
