@@ -286,7 +286,7 @@ class Dialect:
         """Refuse options of a subscription that are a mistake in this dialect: with a wrong value, or misspelt.
 
         Raises:
-            TypeError: if a value is of the wrong type, or a name is almost one that the dialect defines.
+            TypeError: if a value is of the wrong type, or a name is almost one that the dialect defines, or `but`.
             ValueError: if a value is not one of those allowed.
 
         Complexity: O(number of options).
@@ -300,14 +300,16 @@ class Dialect:
         Traceback (most recent call last):
             ...
         TypeError: NATS knows no option qeue; did you mean queue?
+        >>> AMQP.check_options({"butt": ("a.secret",)})
+        Traceback (most recent call last):
+            ...
+        TypeError: AMQP knows no option butt; did you mean but?
         """
-        if not self.options:
-            return
         known = self._declared
         for name, value in options.items():
             allowed = known.get(name)
             if allowed is None:
-                meant = _almost(name, tuple(known))
+                meant = None if name == "but" else _almost(name, ("but", *known))  # exclusions, of any dialect
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
             elif value is not None and not _is_among(value, allowed):  # None means: not given
@@ -354,7 +356,7 @@ class Dialect:
     def overlaps(self, a: Words | str, b: Words | str) -> bool:
         """Return whether some topic is matched by both filters, given as texts or as words.
 
-        Limits of length are ignored.
+        Limits of length are ignored. Of a shared subscription, the part after the group counts.
 
         Complexity: O(words of ``a`` x words of ``b``).
 
@@ -376,7 +378,7 @@ class Dialect:
     def subsumes(self, wide: Words | str, narrow: Words | str) -> bool:
         """Return whether ``wide`` matches every topic that ``narrow`` matches, given as texts or as words.
 
-        Limits of length are ignored.
+        Limits of length are ignored. Of a shared subscription, the part after the group counts.
 
         Complexity: O(words of ``wide`` x words of ``narrow``).
 

@@ -443,3 +443,16 @@ def test_a_subscriber_that_changes_its_exclusions_is_never_missed() -> None:
 
     run_together([change, ask, ask])
     trie.check()
+
+
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("name", ["butt", "But", "BUT", "buts", "bt", "but_"])
+def test_a_misspelt_but_is_refused_since_it_would_give_secrets_away(dialect: Dialect, name: str) -> None:
+    trie: SubscriptionTrie[str] = SubscriptionTrie(dialect)
+    with pytest.raises(TypeError, match=rf"knows no option {name}; did you mean but\?"):
+        trie.subscribe("a", "ann", **{name: ("a",)})
+    with pytest.raises(TypeError, match=r"did you mean but\?"):
+        trie.subscribe_many([("a", "ann", {name: ("a",)})])
+    assert trie.subscribe("a", "ann", button="left", about=1)
+    assert trie.match("a") == ("ann",)
+    trie.check()
