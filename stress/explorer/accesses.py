@@ -7,12 +7,14 @@ execution, or of an earlier one: an attribute of what the factory makes lies in 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.kinds import PLAIN, kind_of
+from stress.explorer.kinds import LOCKS, PLAIN, is_of_c, kind_of
 from stress.explorer.library import Library
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
+from stress.explorer.policy import Refused
 from stress.explorer.sharing import EVERYTHING, Key
 from stress.explorer.slots import Seam
 from stress.explorer.undo import MAIN
@@ -59,6 +61,11 @@ class Accesses(Library):
         return place
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
+        if is_of_c(type(owner)) and any(type(each) is _REENTRANT for each in gc.get_referents(owner)):
+            raise Refused(
+                f"a {type(owner).__name__} is written in C and holds a real RLock, which does not tell threads apart if "
+                "they take turns: use stress.run for it"
+            )
         if self._is_met(owner):
             self._step_of_c([FOREIGN], changes)
 
@@ -141,4 +148,5 @@ class Accesses(Library):
         return True
 
 
+_REENTRANT: Final = LOCKS[1]
 _PASSED: Final = Place(None, "")

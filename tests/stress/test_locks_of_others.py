@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, suppress
+from json import encoder
 from typing import Any
 
 import pytest
@@ -259,3 +260,30 @@ def test_no_lock_of_the_program_is_left_held() -> None:
         assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
         assert not TOKEN.locked()
         assert not REENTRANT._is_owned()  # type: ignore[attr-defined]
+
+
+REAL = threading.RLock()
+
+
+class OfC:
+    """Right: what is written in C holds a lock while it calls back, and all threads of an exploration may be one."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.encoder: Any = encoder.c_make_encoder(  # type: ignore[attr-defined]
+            None, self.text, str, REAL, ":", ",", False, False, True
+        )
+
+    def text(self, _: object) -> str:
+        self.n += 1
+        return str(self.n)
+
+    def increment(self) -> int:
+        self.encoder(self, 0)
+        return self.n
+
+
+def test_a_lock_that_an_object_of_c_holds_is_refused() -> None:
+    outcome = explore(OfC, None, [[("increment",)], [("increment",)]], seed=1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "a Encoder is written in C and holds a real RLock" in outcome.summary

@@ -5,6 +5,7 @@ are judged as if it were not there."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -91,3 +92,19 @@ class Handed:
 def test_who_waits_for_what_it_has_made_itself_lets_others_run() -> None:
     outcome = explore(Handed, None, [[("ask",)], [("answer",)]], invariant=lambda _: True, seed=1, duration=60)
     assert outcome.verdict is Verdict.LINEARIZABLE, outcome.summary
+
+
+NUMBERS = itertools.count()
+
+
+class NewEachTime:
+    """What it does is never the same: the exploration would begin again for ever."""
+
+    def increment(self) -> None:
+        setattr(self, f"of{next(NUMBERS)}", 1)
+
+
+def test_an_exploration_does_not_begin_again_for_ever() -> None:
+    outcome = explore(NewEachTime, None, [[("increment",)], [("increment",)]], seed=1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "has begun again 200 times" in outcome.summary
