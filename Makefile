@@ -60,7 +60,7 @@ STRESSED := $(if $(wildcard .venv-t/built),.venv-t,.venv)
 stress: $(STRESSED)/built .venv/built build/explored/built
 	.venv/bin/python -m tests.tries mutants
 	$(STRESSED)/bin/python -m tests.tries run --duration 300 $(ARGS)
-	.venv/bin/python -m tests.tries explore --bounded
+	.venv/bin/python -m tests.tries explore
 	.venv/bin/python -m pytest -m cluster tests/snapshot/test_cluster.py tests/whole/test_examples.py
 	STRESS_PUBLISHING=1 .venv/bin/python -m pytest --timeout 3600 tests/snapshot/test_published_crashes.py \
 		tests/snapshot/test_published_soak.py

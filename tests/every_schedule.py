@@ -9,19 +9,19 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
 
-from stress.explorer.dpor import reduced
+from stress.explorer.bounded import bounded
 from stress.explorer.experiment import Finding
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
 from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import pairs, stops
-from tests.tries.states import States
 from tests.tries.trie_copy import load_copy
 
 __all__ = ["explored", "scenarios_of"]
 
 Scenarios = Sequence[Scenario]
 MOST = 400  # schedules of a scenario; most have fewer
+PREEMPTIONS = 2
 
 
 def scenarios_of(target: str, start: str, most: int) -> tuple[Scenarios, Scenarios]:
@@ -42,7 +42,6 @@ def explored(running: Scenarios, stopping: Scenarios = ()) -> int:
         AssertionError: one of them is wrong.
     """
     twin = load_copy()
-    states = States(twin)
     executions = 0
 
     def judged(findings: Iterator[Finding | None], scenario: Scenario) -> None:
@@ -52,7 +51,7 @@ def explored(running: Scenarios, stopping: Scenarios = ()) -> int:
             assert finding is None, f"{scenario}: {finding}"
 
     for scenario in running:
-        judged(reduced(TrieExperiment(twin, scenario), states), scenario)
+        judged(bounded(TrieExperiment(twin, scenario), PREEMPTIONS), scenario)
     for scenario in stopping:
         judged(stopped_for_ever(TrieExperiment(twin, scenario)), scenario)
     return executions

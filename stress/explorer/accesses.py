@@ -63,8 +63,8 @@ class Accesses(Library):
     def _use_foreign(self, owner: Any, changes: bool) -> None:
         if is_of_c(type(owner)) and any(type(each) is _REENTRANT for each in gc.get_referents(owner)):
             raise Refused(
-                f"a {type(owner).__name__} is written in C and holds a real RLock, which does not tell threads apart if "
-                "they take turns: use stress.run for it"
+                f"a {type(owner).__name__} is written in C and holds a real RLock, which does not tell threads apart "
+                "that take turns: use stress.run for it"
             )
         if self._is_met(owner):
             self._step_of_c([FOREIGN], changes)

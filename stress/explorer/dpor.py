@@ -5,8 +5,7 @@ Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form 
 depend on each other.
 
 If two steps of an execution depend on each other but could have happened in the other order, the explorer goes back and
-executes that order. Executions that differ only by swaps of independent steps are executed once. If `States` shows that
-an execution has reached an explored state, it ends there (`explored_states`).
+executes that order. Executions that differ only by swaps of independent steps are executed once.
 
 A thread that waits for a lock can make no step, so a release and the next taking of the lock cannot be swapped. Instead
 the two that took it are: the next one may come first if it happened later for no other reason. A thread that waits to
@@ -16,36 +15,23 @@ the end counts as if it took the lock then.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from operator import ge
-from typing import Any, Protocol
+from typing import Any
 
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.explored_states import Memory
 from stress.explorer.machine import NO_STEPS, Drift, Execution, Machine, Strategy, lowest
 from stress.explorer.steps import Step, step_of
 
-__all__ = ["States", "reduced"]
-
-
-class States(Protocol):
-    """Identifies the state of an execution, so that an execution that reaches an explored state can end there."""
-
-    def followed(self, threads: int) -> AbstractContextManager[None]:
-        """Follow the execution of this number of threads within the block."""
-
-    def key(self) -> int:
-        """The state at a decision."""
+__all__ = ["reduced"]
 
 
 @dataclass(slots=True)
 class _Node:
     """The state before a step: which threads can make it, which have and which should, and which need not (`asleep`,
     because the next step of a sleeping thread has been seen already). `clock` has, for each thread, the number of its
-    last step that happened before this step or is this step. `below` are the steps made since, as the memory's bits;
-    `slept` are the threads that were asleep at first.
+    last step that happened before this step or is this step. `slept` are the threads that were asleep at first.
     """
 
     enabled: int
@@ -55,10 +41,7 @@ class _Node:
     done: int = 0
     step: Step | None = None
     clock: Sequence[int] = ()
-    state: int = 0
     slept: int = 0
-    below: int = 0
-    number: int = 0
 
     def next(self) -> int:
         """Another thread to make the step; `MAIN` if there is none."""
@@ -69,13 +52,10 @@ class _Node:
 class _Reduction(Strategy):
     """The strategy, and its present path."""
 
-    def __init__(self, states: States | None, threads: int) -> None:
+    def __init__(self, threads: int) -> None:
         self.path: list[_Node] = []
         self._threads = threads
         self._given = 0
-        self._states, self._memory = states, Memory()
-        self._after: int | None = None
-        """The steps that follow the explored state which the execution has reached."""
         self._latest: list[int] = []
         """The last step of each thread before the one whose races are looked for."""
         self._names: list[Any] = []
@@ -83,7 +63,7 @@ class _Reduction(Strategy):
 
     def begin(self, machine: Machine) -> None:
         super().begin(machine)
-        self._given, self._after = len(self.path), None
+        self._given = len(self.path)
 
     def decide(self, me: int) -> int:
         """As `Strategy.decide`: first along the path, then on with the running thread, unless it is asleep."""
@@ -103,14 +83,8 @@ class _Reduction(Strategy):
         awake = machine.enabled & ~slept
         if not awake:
             return MAIN
-        state = 0
-        if self._states is not None:
-            state = self._states.key()
-            self._after = self._memory.after(state, slept)
-            if self._after is not None:
-                return MAIN
         to = me if me >= 0 and awake >> me & 1 else lowest(awake)
-        self.path.append(_Node(machine.enabled, asleep, to, wanted=1 << to, done=1 << to, state=state, slept=slept))
+        self.path.append(_Node(machine.enabled, asleep, to, wanted=1 << to, done=1 << to, slept=slept))
         return to
 
     def _asleep(self, execution: Execution) -> dict[int, Step]:
@@ -142,12 +116,6 @@ class _Reduction(Strategy):
             if taken >= 0 <= freed:
                 self._want_lock(taken, freed, later, latest)
         self._want_of_blocked(execution)
-        if self._states is not None:
-            for node in path[first:]:
-                assert node.step is not None
-                node.number = self._memory.number(node.chosen, node.step)
-        if self._after is not None:
-            self._foresee(self._after)
 
     def _compare(self, execution: Execution, first: int) -> None:
         """Compare the steps before `first` with those of the previous execution, which must be the same.
@@ -227,20 +195,6 @@ class _Reduction(Strategy):
         """Whether a step has let a thread on, which could make no step before it."""
         return bool(self.path[at + 1].enabled & ~self.path[at].enabled & 1 << thread)
 
-    def _foresee(self, after: int) -> None:
-        """Mark threads to go first whose next steps depend on a step of the path. The order in which they would arrive
-        is not known, so any of them may have to begin.
-        """
-        clocks: list[Sequence[int]] = [[-1] * self._threads] * self._threads
-        for node in self.path:
-            clocks[node.chosen] = node.clock
-        for at, node in enumerate(self.path):
-            racing = self._memory.racing(node.number, after)
-            if any(clocks[thread][node.chosen] < at for thread in racing):
-                node.wanted |= node.enabled
-        if self.path:
-            self.path[-1].below |= after
-
     def _want(self, earlier: int, later: int, clock: Sequence[int]) -> None:
         """Have `later` happen before `earlier` in some execution: mark a thread to begin that can lead there."""
         path = self.path
@@ -271,30 +225,20 @@ class _Reduction(Strategy):
             node = path[-1]
             assert node.step is not None
             node.asleep[node.chosen] = node.step
-            if self._states is not None:
-                node.below |= 1 << node.number
             to = node.next()
             if to != MAIN:
                 node.chosen, node.step = to, None
                 node.done |= 1 << to
                 return True
             path.pop()
-            if self._states is not None:
-                self._memory.keep(node.state, node.slept, node.below)
-                if path:
-                    path[-1].below |= node.below
         return False
 
 
-def reduced(experiment: Experiment, states: States | None = None) -> Iterator[Finding | None]:
-    """Execute one schedule of every class of equivalent ones; yield the finding or None for each. With `states`, an
-    execution ends where it reaches a state from which another one has continued.
-    """
-    threads = len(experiment.scenario.threads)
-    strategy = _Reduction(states, threads)
+def reduced(experiment: Experiment) -> Iterator[Finding | None]:
+    """Execute one schedule of every class of equivalent ones; yield the finding or None for each."""
+    strategy = _Reduction(len(experiment.scenario.threads))
     while True:
-        with nullcontext() if states is None else states.followed(threads):
-            execution, finding = experiment.run(strategy)
+        execution, finding = experiment.run(strategy)
         yield finding  # first: whoever has found something wrong needs no more, and to learn of a livelock takes long
         strategy.learn(execution)
         if not strategy.retreat():

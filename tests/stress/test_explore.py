@@ -38,7 +38,6 @@ from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.report import report_on_trie
 from tests.tries.scenarios import CORE, STARTS, VARIANTS, pairs, random_scenario, snapshots, stops, triples
-from tests.tries.states import States
 from tests.tries.structure import fingerprint
 from tests.tries.token import Token, decode, encode
 from tests.tries.trie_copy import TrieCopy, load_copy
@@ -57,11 +56,6 @@ TRIES = ("map", "subscriptions")
 @pytest.fixture(scope="module")
 def twin() -> TrieCopy:
     return load_copy()
-
-
-@pytest.fixture(scope="module")
-def states(twin: TrieCopy) -> States:
-    return States(twin)
 
 
 def scenario(target: str, start: str, *threads: Any) -> Scenario:
@@ -85,11 +79,6 @@ THREE_THREADS = [
     scenario("map", "empty", GET, GET, GET),
     scenario("map", "empty", GET, ("get", ("b",)), PUT),
     scenario("map", "one key", GET, PUT, ("__setitem__", ("a", 1003))),
-]
-ENDLESS = [
-    scenario("map", "left with a pending tomb", ("put_if_absent", ("a", 1001)), ("__len__", ())),
-    scenario("map", "about to tomb three levels deep", ("pop", ("deep1", None)), ("clear", ())),
-    scenario("subscriptions", "words about to meet", ("subscriptions", ()), ("unsubscribe", ("a.y2", "x"))),
 ]
 SHOWN_BY_A_PAIR = [
     mutant
@@ -172,40 +161,15 @@ class TestSchedules:
         assert found >= seen(twin, each, lambda experiment: bounded(experiment, 3))
         assert found >= seen(twin, each, lambda experiment: islice(sampled(experiment, Random(SEED)), 2_000))
 
-    @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
-    def test_nothing_is_left_out_beyond_states_that_are_known(
-        self, twin: TrieCopy, states: States, each: Scenario
-    ) -> None:
-        assert seen(twin, each, lambda experiment: reduced(experiment, states)) == seen(twin, each, reduced)
-
-    @pytest.mark.parametrize("target", TRIES)
-    def test_nor_is_it_in_the_pairs_of_the_matrix(self, twin: TrieCopy, states: States, target: str) -> None:
-        known = [each for each in pairs(target) if not STARTS[target][each.start].has("on_interest")]
-        for each in Random(SEED).sample(known, 240 // SHARE):
-            some = seen(twin, each, lambda experiment: islice(reduced(experiment), 300))
-            assert seen(twin, each, lambda experiment: reduced(experiment, states)) >= some, str(each)
-
-    @pytest.mark.parametrize("each", ENDLESS, ids=str)
-    def test_known_states_bring_to_an_end_what_hardly_has_one(
-        self, twin: TrieCopy, states: States, each: Scenario
-    ) -> None:
-        most = 3_000
-        assert sum(1 for _ in islice(reduced(TrieExperiment(twin, each)), most)) == most
-        assert clean(reduced(TrieExperiment(twin, each), states)) < most
-
     @pytest.mark.parametrize("mutant", SHOWN_BY_A_PAIR, ids=lambda mutant: mutant.name)
     def test_what_is_wrong_is_found_all_the_same(self, mutant: Mutant) -> None:
         twin = load_copy(mutant.changes)
         experiment = TrieExperiment(twin, Scenario(mutant.of, *mutant.shown_by))
-        assert any(finding is not None for finding in reduced(experiment, States(twin)))
+        assert any(finding is not None for finding in islice(reduced(experiment), 3_000))
 
-    @pytest.mark.parametrize("follows", [False, True])
-    def test_an_access_of_what_is_no_slot_is_found_wrong(self, follows: bool) -> None:
+    def test_an_access_of_what_is_no_slot_is_found_wrong(self) -> None:
         twin = load_copy(find("an aborted write puts back too much").changes)
-        attempts = reduced(
-            TrieExperiment(twin, scenario("map", "empty", PUT, ITEMS)), States(twin) if follows else None
-        )
-        assert first(attempts).kind == "history"
+        assert first(reduced(TrieExperiment(twin, scenario("map", "empty", PUT, ITEMS)))).kind == "history"
 
     @pytest.mark.parametrize("preemptions", [0, 1, 2])
     @pytest.mark.parametrize("each", [*TWO_THREADS, *THREE_THREADS], ids=str)
@@ -477,14 +441,10 @@ class TestCommand:
         assert told["executions"] >= sum(told["scenarios"].values())
         assert told["of"]["pairs"] > 10_000
 
-    def test_pairs_are_searched_to_their_ends_or_with_two_preemptions(self) -> None:
-        told = {}
-        for words in ((), ("--bounded",)):
-            ran = self.run("routes", "--part", "pairs", *words)
-            assert ran.returncode == 0
-            told[words] = ran.stdout
-        assert " pairs of operations, to their ends (" in told[()]
-        assert " pairs of operations, with two preemptions (" in told["--bounded",]
+    def test_a_part_of_the_matrix(self) -> None:
+        ran = self.run("routes", "--part", "pairs")
+        assert ran.returncode == 0
+        assert " pairs of operations, with two preemptions (" in ran.stdout
 
     def test_progress_is_drawn_on_a_terminal(self) -> None:
         words = ["explore", "map", "--duration", "1", "--seed", str(SEED), "--processes", "1"]

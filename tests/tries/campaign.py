@@ -27,7 +27,6 @@ from random import Random
 from typing import Any, Final
 
 from stress.explorer.bounded import bounded
-from stress.explorer.dpor import reduced
 from stress.explorer.machine import Drift
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
@@ -38,9 +37,7 @@ from stress.verdicts import Verdict, verdict_of
 from tests.tries.experiment import Finding, TrieExperiment
 from tests.tries.report import replay_command
 from tests.tries.scenarios import STARTS, pairs, random_scenario, snapshots, stops, triples
-from tests.tries.states import States
 from tests.tries.token import Token, decode, encode
-from tests.tries.trie_copy import NOTICES
 from tests.tries.twins import experiment_on, load_twin
 
 __all__ = ["MATRIX", "PARTS", "Exploration", "Plan", "explore_matrix", "matrix", "under_ideal_reclaimer"]
@@ -73,8 +70,6 @@ class Plan:
     """Which parts of the matrix."""
     ideal: bool = False
     """For compiled modules: use a reclaimer that releases as soon as the rules allow."""
-    bounded: bool = False
-    """Explore pairs with at most two preemptions, as is always done for compiled modules."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +124,8 @@ class Exploration:
     @property
     def lines(self) -> list[str]:
         """What was explored, part by part."""
-        bounded = self.plan.compiled or self.plan.bounded
         told = {
-            "pairs": f"pairs of operations, {'with two preemptions' if bounded else 'to their ends'}",
+            "pairs": "pairs of operations, with two preemptions",
             "stops": "pairs beside a thread that stops for ever",
             "triples": "triples of operations, with two preemptions",
             "snapshots": "changes beside snapshots, with two preemptions",
@@ -165,7 +159,6 @@ class _Worker:
     ) -> None:
         self._plan, self._number, self._worker, self._tally, self._taken = plan, worker.number, worker, tally, taken
         self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
-        self._states = None if plan.compiled or plan.bounded else States(self._twin)
         self._random = Random(f"{plan.seed}/{worker.number}")
         self._until = until
 
@@ -228,9 +221,6 @@ class _Worker:
         if self._plan.ideal:
             drawn = Random(f"{self._plan.seed}/{experiment.scenario}")  # the same in whichever process
             return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
-        # State that only the thread that delivers notices may touch is not in slots, so it is missing in `States`.
-        if part == "pairs" and self._states is not None and not any(map(experiment.start.has, NOTICES)):
-            return reduced(experiment, self._states)
         if part == "stops":
             return stopped_for_ever(experiment)
         if part in ("pairs", "triples", "snapshots"):

@@ -43,9 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ideal", action="store_true", help="with --compiled: release replaced values as soon as pins allow"
     )
-    parser.add_argument(
-        "--bounded", action="store_true", help="explore pairs with at most two preemptions, and not to their ends"
-    )
     parser.add_argument("--part", action="append", choices=tuple(MATRIX), help="explore only this part of the matrix")
 
 
@@ -63,7 +60,6 @@ def main(arguments: argparse.Namespace) -> int:
         arguments.compiled,
         tuple(arguments.part or MATRIX),
         arguments.ideal,
-        arguments.bounded,
     )
     try:
         if plan.compiled:
