@@ -45,14 +45,16 @@ def run_workloads(workloads: Sequence[Workload], settings: Settings, watch: Watc
     tally = Tally(COUNTERS, settings.processes)
     campaign = _Campaign(workloads, settings, tally, watch)
     interrupted = False
-    found: Found | None = None
     try:
         with campaign.ctrl_c:
-            found = campaign.together() if settings.supervised or settings.processes > 1 else campaign.alone()
+            if settings.supervised or settings.processes > 1:
+                campaign.together()
+            else:
+                campaign.alone()
             campaign.look()
     except KeyboardInterrupt:
         interrupted = True
-    return _outcome(workloads[0].spec, settings, tally, found, interrupted, campaign.seconds, campaign.once)
+    return _outcome(workloads[0].spec, settings, tally, campaign.found, interrupted, campaign.seconds, campaign.once)
 
 
 def _outcome(
@@ -125,6 +127,7 @@ class _Campaign:
         self._until = None if settings.duration is None else self._began + settings.duration
         self.once: set[str] = set()
         """What changed only once, although it outlives the objects."""
+        self.found: Found | None = None
         self.ctrl_c = Outside(signal.SIGINT)
         """What it raised, which the interpreter drops if a thread's object is just being deleted."""
 
@@ -139,15 +142,15 @@ class _Campaign:
         if self._watch is not None:
             self._watch(self._tally, self.seconds)
 
-    def alone(self) -> Found | None:
+    def alone(self) -> None:
         """Run it in this process."""
         for found in self._batches(self._settings, 0, None, self.once):
-            if found is not None:
-                return found
-            self.look()
-        return None
+            if found is None:
+                self.look()
+            else:
+                self.found = found
 
-    def together(self) -> Found | None:
+    def together(self) -> None:
         """Run it in separate processes; the finding may be that one of them died."""
         shares = _shares(self._settings)
         logs = [CallLog(self._settings.threads, most_calls(self._settings)) for _ in shares]
@@ -155,18 +158,20 @@ class _Campaign:
         with Team(len(shares), self._work, shares, logs) as team:
             for message in team.messages():
                 if isinstance(message, Died):
-                    return self._of(message, logs[message.number], shares[message.number])
-                if isinstance(message, bytes):
-                    return Found(*pickle.loads(message))
+                    self.found = self.found or self._of(message, logs[message.number], shares[message.number])
+                    return
                 if isinstance(message, ValueError):
                     raise message
-                if message is not None:
+                if isinstance(message, bytes):
+                    self.found = Found(*pickle.loads(message))
+                elif message is not None:  # one of them has come to its end
+                    if self.found is not None:
+                        return
                     self.once |= message
                 self.look()
                 for number, log in enumerate(logs):
                     if patience[number].is_over(log.progress, self._most_seconds(log)):
                         team.interrupt(number)
-        return None
 
     def _most_seconds(self, log: CallLog) -> float:
         """The most seconds that a process may make no progress in its present phase."""
@@ -174,8 +179,9 @@ class _Campaign:
         return self._settings.patience + judging + _LATE
 
     def _batches(self, settings: Settings, first: int, log: CallLog | None, once: set[str]) -> Iterator[Found | None]:
-        """Run batches until rounds or time are up; yield the finding of each, or None. `once` gets the names of what
-        outlives the objects and has changed only once.
+        """Run batches until rounds or time are up, or a fault is found; yield the finding of each, or None. A finding
+        may be followed by that of one thread alone, which may end the process. `once` gets the names of what outlives
+        the objects and has changed only once.
         """
         makers = {id(each): Fresh(each.factory, each.reset) for each in self._workloads}
         lasting = [Outliving(*_code_of(each)) for each in self._workloads if each.reset is None]
@@ -183,12 +189,14 @@ class _Campaign:
         while (left is None or left > 0) and (self._until is None or time.monotonic() < self._until):
             batch = Batch(self._workloads, settings, number, left, lambda workload: makers[id(workload)]())
             found = batch.run(lambda name, amount: self._tally.add(first, name, amount), self._until, log)
-            if found is not None and batch.workload.reset is None:
-                for each in lasting:
-                    each.look()
-                changed = {name for each in lasting for name in each.changed}
-                found = _alone(found, batch, makers[id(batch.workload)], changed, right)
             yield found
+            if found is not None:
+                if batch.workload.reset is None:
+                    for each in lasting:
+                        each.look()
+                    changed = {name for each in lasting for name in each.changed}
+                    yield _alone(found, batch, makers[id(batch.workload)], changed, right)
+                return
             if batch.history is not None:
                 right.append(batch.calls_of_one())
             if batch.history is not None and not is_telling:
@@ -210,7 +218,6 @@ class _Campaign:
                 worker.note(f"batch {log.batch}")
                 if found is not None:
                     worker.send(_packed(found, self._workloads[0].spec, settings.budget))
-                    return
         except (Refused, SpecError) as refused:
             worker.send(refused)
         else:

@@ -168,7 +168,7 @@ MATCHING = [("subscribe", FILTER, WHO), ("unsubscribe", FILTER, WHO), ("match", 
 MAPPING = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b")), ("pop", one_of("a", "b"), None)]
 
 
-ENOUGH: dict[str, Any] = {"rounds": 4_000, "duration": None}
+ENOUGH: dict[str, Any] = {"rounds": 4_000, "duration": None, "pursuit": 0}
 """Limits for finding a fault. Two hundred rounds are usually enough, and take a second. Where five programs share two
 cores, a thread that gives way waits for their turns, and the rounds take minutes. So rounds are limited, not time."""
 
