@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-EXTRAS = {"pyarrow": "arrow", "fsspec": "fsspec"}
+EXTRAS = {"pyarrow": "arrow", "obstore": "s3"}
 """The extra of a package; any other belongs to ``spark``."""
 
 

@@ -41,7 +41,7 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
 
     Args:
         source: a subscription trie, or a snapshot of one; or a `TopicStore` (`snapshot.topics`).
-        path: where to write: a path, or a URI of any file system that pyarrow or fsspec knows (``s3://bucket/key``).
+        path: where to write: a path, or a URI of any file system that pyarrow knows (``s3://bucket/key``).
             Spark reads it with ``spark.read.parquet(path)``.
         key: turns a subscriber into a string; the subscribers of the trie that `load` returns are these strings.
 
@@ -51,7 +51,7 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
         OSError: the file cannot be written.
         TypeError: ``source`` is not a subscription trie, or a subscriber or an option has no form from which it could
             be rebuilt (see `snapshot.storing`).
-        ValueError: two subscribers have the same key, or neither pyarrow nor fsspec knows the file system.
+        ValueError: two subscribers have the same key, or pyarrow does not know the file system.
 
     O(n) time. It takes memory for one batch of 65,536 rows and, with a ``key``, for one entry for each distinct
     subscriber. The linearization point is that of `to_arrow`.
@@ -205,6 +205,12 @@ def load_set(path: Path, *, dialect: Dialect | None = None) -> tuple[Subscriptio
         return from_arrow(_stream(location, paths), dialect), None
 
 
+def load_opened(content: Any, name: str) -> tuple[SubscriptionTrie, Limits | None]:
+    """The same, of an opened file of `write`."""
+    with _naming(Location(None, name, name)), _parquet(content) as file:
+        return _loaded(file, None)
+
+
 def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limits | None]:
     """The trie of a file with the metadata of `write`, and the limits of the topic store that it mirrors."""
     text, digest_text = _metadata(file)
@@ -249,12 +255,15 @@ def _refuse_hidden_metadata(location: Location, path: str, file: Any) -> None:
 
 @contextmanager
 def _opened(location: Location, path: str) -> Iterator[Any]:
+    with location.files.open_input_file(path) as content, _parquet(content) as file:
+        yield file
+
+
+def _parquet(content: Any) -> Any:
     pq = extra("pyarrow.parquet")
-    with location.files.open_input_file(path) as content:
-        metadata = pq.read_metadata(content)
-        options = {"page_checksum_verification": True, "metadata": metadata, "read_dictionary": _texts_of(metadata)}
-        with pq.ParquetFile(content, **options) as file:
-            yield file
+    metadata = pq.read_metadata(content)
+    options = {"page_checksum_verification": True, "metadata": metadata, "read_dictionary": _texts_of(metadata)}
+    return pq.ParquetFile(content, **options)
 
 
 def _texts_of(metadata: Any) -> list[str]:

@@ -1,7 +1,6 @@
-"""Where files are: paths of this machine, and URIs of any file system that pyarrow or fsspec knows.
+"""Where files are: paths of this machine, and URIs of any file system that pyarrow knows.
 
-The file systems of fsspec are asked afresh each time (`snapshot.fresh_files`): what one of them remembers of a listing
-would hide files that others have made since. ``s3a`` and ``s3n``, as Spark's users write it, are S3, too.
+``s3a`` and ``s3n``, as Spark's users write it, are S3, too.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import importlib
 import os
 import re
 import stat
@@ -63,7 +61,7 @@ def location_of(path: Path) -> Location:
     """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
 
     Raises:
-        ValueError: neither pyarrow nor fsspec knows the URI's scheme.
+        ValueError: pyarrow does not know the URI's scheme.
     """
     fs = extra("pyarrow.fs")
     name = text_of(path)
@@ -73,23 +71,8 @@ def location_of(path: Path) -> Location:
     try:
         files, inside = fs.FileSystem.from_uri(f"s3://{rest}" if scheme in S3 else name)
     except extra("pyarrow").ArrowInvalid as unknown:
-        files, inside = _by_fsspec(name, unknown)
+        raise ValueError(f"{name}: pyarrow has no file system for {scheme}: {unknown}") from unknown
     return Location(files, inside, name)
-
-
-def _by_fsspec(name: str, unknown: Exception) -> tuple[Any, str]:
-    try:
-        importlib.import_module("fsspec")
-    except ImportError:
-        raise ValueError(
-            f"{name}: pyarrow has no file system for it ({unknown}); perhaps fsspec has: pip install 'subtrie[fsspec]'"
-        ) from unknown
-    try:
-        found: tuple[Any, str] = extra("snapshot.fresh_files").fresh(name)
-    except (ValueError, ImportError) as error:
-        scheme = name.partition("://")[0]
-        raise ValueError(f"{name}: neither pyarrow nor fsspec has a file system for {scheme}: {error}") from error
-    return found
 
 
 @contextmanager

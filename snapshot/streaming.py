@@ -20,7 +20,7 @@ from snapshot.matching import by_trie
 from snapshot.messages import messages_of
 from snapshot.published import NotPublishedError, open_directory
 from snapshot.published.manifest import MOST_BYTES, Mark
-from snapshot.published.store import LocalStore, store_of
+from snapshot.published.store import Store, store_of
 from snapshot.sets import PublishedVersion, SentSet, source_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _task() -> _Task | None:
     return _Task(query, int(batch)) if query and batch else None
 
 
-def recorded(where: str, record: LocalStore, task: _Task) -> Mark:
+def recorded(where: str, record: Store, task: _Task) -> Mark:
     """The version that a micro-batch is matched with. The first task that asks records it.
 
     Lock-free: if several tasks find no record, one creates it and the others read it.
@@ -152,7 +152,7 @@ def _name(task: _Task) -> str:
     return f"{task.query}.{task.batch}.json"
 
 
-def _fields(record: LocalStore, name: str) -> Mark:
+def _fields(record: Store, name: str) -> Mark:
     """The version in a record, without a digest in records of earlier versions of this package.
 
     Raises:
@@ -166,7 +166,7 @@ def _fields(record: LocalStore, name: str) -> Mark:
         raise ValueError(f"{record.locate(name)} is not the record of a micro-batch ({error!r}); restore it") from error
 
 
-def _read(record: LocalStore, name: str, where: str) -> Mark:
+def _read(record: Store, name: str, where: str) -> Mark:
     """The version in a record, and what the directory has of it.
 
     Raises:

@@ -30,7 +30,7 @@ from snapshot.published.manifest import (
     trial_name,
 )
 from snapshot.published.retention import sweep
-from snapshot.published.store import Files, LocalStore
+from snapshot.published.store import Store
 from subtrie import Dialect
 
 TICK: Final = datetime.timedelta(microseconds=1)
@@ -53,9 +53,7 @@ class Claimed(NamedTuple):
     alone: bool
 
 
-def claimed(
-    directory: Directory, store: LocalStore, dialect: Dialect, require: Callable[[Version | None], None]
-) -> Claimed:
+def claimed(directory: Directory, store: Store, dialect: Dialect, require: Callable[[Version | None], None]) -> Claimed:
     """Claim a directory with the next number.
 
     Args:
@@ -94,19 +92,19 @@ def claimed(
         require(newest)
 
 
-def fenced(store: Files, by: Version) -> FencedError:
+def fenced(store: Store, by: Version) -> FencedError:
     """The error of a publisher whose directory has another claim, or a version, of another one."""
     return fenced_by(store, f"another publisher (process {by.process} on {by.host}), with number {by.version},")
 
 
-def fenced_by(store: Files, who: str) -> FencedError:
+def fenced_by(store: Store, who: str) -> FencedError:
     """The same, with what is known of the other one."""
     return FencedError(
         f"{store.place}: {who} has taken over, so this one publishes nothing any more; if it should, use take_over"
     )
 
 
-def _newest(directory: Directory, store: LocalStore, dialect: Dialect) -> Version | None:
+def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | None:
     """The newest version, which a claim may follow."""
     newest = directory.newest()
     if newest is None:
@@ -135,7 +133,7 @@ def _newest(directory: Directory, store: LocalStore, dialect: Dialect) -> Versio
     return newest
 
 
-def _attempt_to_write(store: LocalStore, newest: Version | None) -> None:
+def _attempt_to_write(store: Store, newest: Version | None) -> None:
     epoch, token = 0 if newest is None else newest.version + 1, uuid.uuid4().hex
     for folder in FOLDERS:
         store.attempt(trial_name(folder, epoch, token))
@@ -157,7 +155,7 @@ def _is_free(directory: Directory, number: int) -> bool:
     return not numbers or numbers[-1] < number
 
 
-def _made(directory: Directory, store: LocalStore, claim: Version, desk: str) -> Version | None:
+def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:
     """Create the manifest of a claim; None if another publisher has taken its number."""
     text, claim = sealed(claim)
     name = manifest_name(claim.version)

@@ -15,7 +15,7 @@ from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_name
 from snapshot.published.restoring import lost, rebuild
 from snapshot.published.sieve import Refused, Sieve, SubscriptionKey
-from snapshot.published.store import LocalStore
+from snapshot.published.store import Store
 from snapshot.storing import Kinds, Storing
 from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
@@ -70,7 +70,7 @@ class Composer:
         strict: whether a subscription that cannot be stored is an error.
     """
 
-    def __init__(self, directory: Directory, store: LocalStore, epoch: int, *, strict: bool) -> None:
+    def __init__(self, directory: Directory, store: Store, epoch: int, *, strict: bool) -> None:
         self._directory = directory
         self._store = store
         self._epoch = epoch

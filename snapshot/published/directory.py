@@ -13,7 +13,8 @@ import hashlib
 import io
 import itertools
 import os
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
@@ -29,7 +30,7 @@ from snapshot.published.manifest import (
     manifest_name,
     manifest_number,
 )
-from snapshot.published.store import Files, files_of
+from snapshot.published.store import Store, store_of
 
 HINT_BYTES = 64
 """No hint is longer."""
@@ -48,7 +49,7 @@ class Directory:
     A publisher may publish between two calls, so two answers need not belong together.
     """
 
-    def __init__(self, store: Files) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
 
     def newest(self) -> Version | None:
@@ -242,6 +243,8 @@ class Directory:
 
     def hint(self) -> int | None:
         """The number of a version that was the newest when the hint was written; None if there is no hint."""
+        if not self.store.is_local:
+            return None
         try:
             return hinted(self.store.read(NEWEST, HINT_BYTES))
         except (FileNotFoundError, DamagedError):
@@ -310,7 +313,7 @@ class Directory:
 # A file is read only if its bytes are those that the manifest names.
 
 
-def read_whole(store: Files, file: DataFile) -> io.BytesIO:
+def read_whole(store: Store, file: DataFile) -> io.BytesIO:
     """The bytes of a file.
 
     Raises:
@@ -323,7 +326,7 @@ def read_whole(store: Files, file: DataFile) -> io.BytesIO:
     return io.BytesIO(content)
 
 
-def require_whole(store: Files, file: DataFile) -> None:
+def require_whole(store: Store, file: DataFile) -> None:
     """Require the same of a file that is too large to be kept in memory.
 
     Raises:
@@ -338,23 +341,24 @@ def require_whole(store: Files, file: DataFile) -> None:
         raise _damaged(store, file)
 
 
-def _damaged(store: Files, file: DataFile) -> DamagedError:
+def _damaged(store: Store, file: DataFile) -> DamagedError:
     return DamagedError(
         f"{store.locate(file.path)} is damaged: it has other bytes than the {file.bytes} that were written; restore it "
         "from a copy, or restore an older version"
     )
 
 
-def open_directory(where: str | os.PathLike[str]) -> Directory:
+def open_directory(where: str | os.PathLike[str], storage: Mapping[str, Any] | None = None) -> Directory:
     """Return a reader of the directory at `where`, a path or a URI. It reads no file yet."""
-    return Directory(files_of(where))
+    return Directory(store_of(where, storage))
 
 
-def versions(where: str | os.PathLike[str]) -> list[Version]:
+def versions(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None = None) -> list[Version]:
     """All versions published at ``where`` that can be restored, in order.
 
     Args:
         where: the directory, a path or a URI.
+        storage: as for `Publisher`.
 
     Raises:
         FileNotFoundError: nothing was ever published there.
@@ -363,7 +367,7 @@ def versions(where: str | os.PathLike[str]) -> list[Version]:
     O(versions): it reads one small file for each. Lock-free. Versions that are published or removed during the call may
     be missing or present.
     """
-    directory = open_directory(where)
+    directory = open_directory(where, storage)
     found = directory.versions()
     if not found and directory.newest() is None:
         raise directory._missing(None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from snapshot.columns import in_batches
 from snapshot.published.directory import open_directory
@@ -39,12 +39,13 @@ class Follower:
         every: float | datetime.timedelta | None,
         known: str | None,
         on_error: OnError | None,
+        storage: Mapping[str, Any] | None,
     ) -> None:
         seconds = None if every is None else seconds_of(every)
         if on_error is not None and not callable(on_error):
             raise TypeError(f"on_error must be a function that is called with an error, not {on_error!r}")
         self._process = this_process()
-        self._directory = open_directory(where)
+        self._directory = open_directory(where, storage)
         self._directory.require(known)
         self._turns = Turns()
         self._trie, self._version = restored(self._directory)
@@ -248,6 +249,7 @@ def follow(
     every: float | datetime.timedelta | None = None,
     known: str | None = None,
     on_error: OnError | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> Follower:
     """Open a live copy of the trie that is published in a directory.
 
@@ -258,6 +260,7 @@ def follow(
         known: the mark of a version that you have seen, as for `restore`: ``Follower.mark`` of an earlier follower.
         on_error: called with the error when `Follower.poll` begins to fail, or fails in another way than before. That
             is logged, too (logger ``snapshot.published``), and so is that it works again.
+        storage: as for `Publisher`.
 
     Raises:
         FileNotFoundError: nothing was ever published there.
@@ -278,4 +281,4 @@ def follow(
     True
     (True, ('alice',))
     """
-    return Follower(where, every, known, on_error)
+    return Follower(where, every, known, on_error, storage)

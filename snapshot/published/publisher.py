@@ -11,6 +11,7 @@ import math
 import os
 import time
 import weakref
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypedDict
 
@@ -23,7 +24,7 @@ from snapshot.published.restoring import verify
 from snapshot.published.retention import Keep
 from snapshot.published.rounds import OnError, Rounds, seconds_of
 from snapshot.published.sieve import Refused
-from snapshot.published.store import LocalStore, store_of
+from snapshot.published.store import Store, store_of
 from snapshot.published.writer import Writer
 from snapshot.texts import Key
 from snapshot.topics import mirrored
@@ -78,6 +79,7 @@ class Options(TypedDict, total=False):
     strict: bool
     on_error: OnError | None
     on_fenced: OnError | None
+    storage: Mapping[str, Any] | None
 
 
 class Taken(NamedTuple):
@@ -109,8 +111,8 @@ class Publisher:
     Args:
         trie: the trie, but not one with ``weak=True``; or a snapshot; or a `TopicStore`, whose topics, values and times
             are published (`snapshot.topics`).
-        where: the directory, a path or a ``file:`` URI. It is new or empty, or has versions of the same dialect, which
-            the next version then follows.
+        where: the directory: a path, or the URI of a place in an object store (``s3://``, ``gs://``, ``az://``). It is
+            new or empty, or has versions of the same dialect, which the next version then follows.
         key: turns a subscriber into a string; needed for subscribers that are no values, such as connections (values
             are what `subtrie.tagged` lists: strings, integers, tuples of them, and so on). `restore` returns these
             strings as subscribers. It is called once for each subscriber while that subscriber has subscriptions.
@@ -130,6 +132,8 @@ class Publisher:
         on_error: called with the error when publishing begins to fail, or fails in another way than before.
         on_fenced: called once, with FencedError, when another publisher has taken over. What is changed from then on is
             published by nobody, so let it refuse further changes, or end the program. None: ``on_error`` is called.
+        storage: what the object store's client needs to know and does not find in the environment: ``endpoint``,
+            ``region``, credentials, as `obstore.store.from_url` takes them.
 
     Raises:
         FileNotFoundError: or another OSError: the directory cannot be made or written to.
@@ -175,6 +179,7 @@ class Publisher:
         strict: bool = False,
         on_error: OnError | None = None,
         on_fenced: OnError | None = None,
+        storage: Mapping[str, Any] | None = None,
         _taken: Taken | None = None,
     ) -> None:
         self._source = trie
@@ -195,7 +200,7 @@ class Publisher:
         self._due = -math.inf
         self._is_closed = False
         self._turns = Turns()
-        store = store_of(where)
+        store = store_of(where, storage)
         self._on_fenced = on_fenced
         self._rounds = Rounds(
             "snapshot.Publisher", f"publishing to {store.place}", self._round, AFTER_FAILURE, on_error
@@ -349,7 +354,7 @@ class Publisher:
             return True
 
 
-def _claimed(trie: SubscriptionTrie, store: LocalStore) -> Claimed:
+def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
     """Claim a directory for a trie, unless that would undo a version that the trie does not contain."""
     directory = Directory(store)
     verify(directory)
@@ -393,6 +398,7 @@ def require_arguments(
     strict: bool = False,
     on_error: OnError | None = None,
     on_fenced: OnError | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> None:
     """Check the other arguments, before anything is done."""
     extra("pyarrow.parquet")

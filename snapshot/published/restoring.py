@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from snapshot._extras import extra
-from snapshot.parquet import load_set
+from snapshot.parquet import load_opened
 from snapshot.published.directory import Directory, open_directory, require_whole
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
@@ -26,6 +26,7 @@ def restore(
     *,
     kind: type[SubscriptionTrie] | None = None,
     known: str | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> SubscriptionTrie: ...
 
 
@@ -36,6 +37,7 @@ def restore(
     *,
     kind: type[TopicStore[Any]],
     known: str | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> TopicStore[Any]: ...
 
 
@@ -45,6 +47,7 @@ def restore(
     *,
     kind: type[SubscriptionTrie | TopicStore[Any]] | None = None,
     known: str | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> SubscriptionTrie | TopicStore[Any]:
     """Rebuild the subscription trie as it was when a version was published.
 
@@ -56,6 +59,7 @@ def restore(
             whichever it is; type checkers take it for a trie.
         known: the mark of a version that you have seen (`Publisher.mark`, `Follower.mark`, `Version.mark`). If the
             directory was replaced since by an older copy of itself, or by another one, this raises HistoryError.
+        storage: as for `Publisher`.
 
     Returns:
         A new, writable trie with the same dialect, filters, groups, subscribers and options. If it was published with a
@@ -75,7 +79,7 @@ def restore(
     O(n + versions since the last full instant). Memory for the trie and a batch of rows. Lock-free: it blocks no
     publisher. The version is chosen at the start. If it is removed meanwhile, a newer one is taken if ``at`` allows it.
     """
-    directory = open_directory(where)
+    directory = open_directory(where, storage)
     directory.require(known)
     trie, version = restored(directory, at)
     note_origin(trie, version)
@@ -121,7 +125,8 @@ def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
     assert full.full is not None
     require_whole(directory.store, full.full)
     try:
-        trie = load_set(directory.locate(full.full))[0]
+        with directory.store.open(full.full.path) as opened:
+            trie = load_opened(opened, directory.locate(full.full))[0]
     except (ValueError, extra("pyarrow").ArrowException) as error:
         raise DamagedError(f"{directory.locate(full.full)}: {error}") from error
     if trie.dialect != version.dialect:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, desk_epoch, epoch_of, is_trial, manifest_name
-from snapshot.published.store import LocalStore
+from snapshot.published.store import Store
 
 Keep = int | datetime.timedelta | None
 
@@ -74,7 +74,7 @@ class Retention:
         self._kept.append(_kept(version))
         self._there.append(version.version)
 
-    def remove_some(self, directory: Directory, store: LocalStore) -> None:
+    def remove_some(self, directory: Directory, store: Store) -> None:
         """Remove the oldest manifests that are not needed any more, each before the files that it names."""
         needed = self._kept[0].base
         for _ in range(REMOVALS):
@@ -107,7 +107,7 @@ def _kept(version: Version) -> _Kept:
     return _Kept(version.version, version.time, version.base, monotonic())
 
 
-def sweep(store: LocalStore, present: Iterable[Version], epoch: int, own: str) -> bool:
+def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> bool:
     """Remove what publishers of earlier epochs left: their desks, files that no manifest names, and unfinished files.
     Also the desks of those that wanted this epoch and did not get it.
 
@@ -132,7 +132,7 @@ def sweep(store: LocalStore, present: Iterable[Version], epoch: int, own: str) -
     return cleared
 
 
-def _clear_desks(store: LocalStore, epoch: int, own: str) -> bool:
+def _clear_desks(store: Store, epoch: int, own: str) -> bool:
     cleared = True
     for name in store.names(VERSIONS):
         of = desk_epoch(name)

@@ -12,42 +12,20 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from snapshot._extras import extra
-from snapshot.paths import location_of, text_of
+from snapshot.paths import text_of
 from snapshot.published.errors import DamagedError
+from snapshot.published.objects import ObjectStore
 
 Made = TypeVar("Made")
 
 TRIAL_BYTES = 64 * 1024
 """How many bytes a publisher must be able to write into each folder before it claims a directory."""
-
-
-class Files(Protocol):
-    """Files under one place, for reading. Names are relative to it, with "/" between folder and file."""
-
-    place: str
-    """The path or URI of the place. `files_of` finds it by this text, on other machines, too."""
-    is_local: bool
-    """Whether programs without support for URIs can read the files."""
-
-    def read(self, name: str, most: int | None = None) -> bytes:
-        """The content of a file, of at most so many bytes. FileNotFoundError if it does not exist, DamagedError if it
-        is longer or no ordinary file."""
-
-    def open(self, name: str) -> Any:
-        """Open a file for random access: a binary stream that pyarrow and hashlib accept."""
-
-    def locate(self, name: str) -> str:
-        """The path or URI of a file, for other programs."""
-
-    def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, without the folder's own; empty if there is no such folder."""
 
 
 class LocalStore:
@@ -236,74 +214,23 @@ class LocalStore:
         self._to_sync.clear()
 
 
-class RemoteFiles:
-    """Files under a URI: in an object store, or in any other file system that pyarrow or fsspec knows.
-
-    They can be read like local ones: there, too, a manifest appears as a whole or not at all, and the copy of a
-    directory gets the manifests after the files that they name. They cannot be published: a publisher must create a
-    file only if it does not exist, and none of pyarrow's file systems can do that. (For S3 they silently drop the
-    header ``If-None-Match`` and overwrite.)
-    """
-
-    is_local = False
-
-    def __init__(self, uri: str) -> None:
-        base, mark, query = uri.partition("?")
-        self._base = base.rstrip("/")
-        self._query = mark + query
-        self.place = self._base + self._query
-        self._files, path, _ = location_of(self.place)
-        self._path = path.rstrip("/")
-
-    def read(self, name: str, most: int | None = None) -> bytes:
-        """The content of a file."""
-        with self.open(name) as file:
-            if most is not None and file.size() > most:
-                raise DamagedError(f"{self.locate(name)} is damaged: it has more than {most} bytes")
-            content: bytes = file.read()
-        return content
-
-    def open(self, name: str) -> Any:
-        """Open a file for random access."""
-        try:
-            return self._files.open_input_file(f"{self._path}/{name}")
-        except FileNotFoundError as error:  # which does not name it by its URI
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.locate(name)) from error
-
-    def locate(self, name: str) -> str:
-        """The URI of a file, for other programs."""
-        return f"{self._base}/{name}{self._query}"
-
-    def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder."""
-        fs = extra("pyarrow.fs")
-        selector = fs.FileSelector(f"{self._path}/{folder}".rstrip("/"), allow_not_found=True)
-        return [each.base_name for each in self._files.get_file_info(selector)]
+Store = LocalStore | ObjectStore
+"""Where a directory is. Names are relative to it, with "/" between folder and file. `place` finds it on other machines,
+too; `is_local` says whether programs without support for URIs can read the files."""
 
 
-def files_of(where: str | os.PathLike[str]) -> Files:
-    """The files at a path or a URI, for reading.
+def store_of(where: str | os.PathLike[str], storage: Mapping[str, Any] | None = None) -> Store:
+    """The store at a path or a URI.
 
     Raises:
-        ValueError: neither pyarrow nor fsspec knows the URI's scheme.
-    """
-    path = _local(where)
-    return RemoteFiles(os.fspath(where)) if path is None else LocalStore(path)
-
-
-def store_of(where: str | os.PathLike[str]) -> LocalStore:
-    """The store at a path or a ``file:`` URI.
-
-    Raises:
-        ValueError: the URI has another scheme.
+        ValueError: there is no client for the URI's scheme, or ``storage`` has something that it does not know.
+        ImportError: obstore is not installed.
     """
     path = _local(where)
     if path is None:
-        raise ValueError(
-            f"{os.fspath(where)}: publishing needs a file system that refuses to create a file twice, and this one is "
-            "not known to do so. Publish to a local path and copy from there, manifests last (docs/published.md, "
-            "Object stores)"
-        )
+        return ObjectStore(os.fspath(where), storage)
+    if storage:
+        raise ValueError(f"storage= is for object stores, and {os.fspath(where)} is a path")
     return LocalStore(path)
 
 

@@ -61,13 +61,14 @@ def take_over(
     cannot be read, or with FencedError, nothing is lost either, and the earlier publisher has ended.
 
     Args:
-        where: the directory, a path or a ``file:`` URI; a new or empty one, too.
+        where: the directory, a path or a URI; a new or empty one, too.
         dialect: the dialect. None: that of ``into`` or of the directory, or AMQP in a new one.
         into: an empty trie that gets the content: one with an index, say, or with ``storable=True``; or an empty
             `TopicStore`, which is how a new directory becomes that of a store. None: a new trie; or, of a directory
             with a topic store, a new store with the limits that it had.
         known: the mark of a version that you have seen, as for `restore`: ``Publisher.mark`` of an earlier publisher.
-        options: ``key``, ``every``, ``changes``, ``keep``, ``strict``, ``on_error`` and ``on_fenced`` of `Publisher`.
+        options: those of `Publisher`: ``key``, ``every``, ``changes``, ``keep``, ``strict``, ``on_error``,
+            ``on_fenced`` and ``storage``.
 
     Returns:
         The trie or store, and its publisher, which publishes the changes made to it from now on.
@@ -105,7 +106,7 @@ def take_over(
     require_arguments(**options)
     if into is not None and dialect is not None and into.dialect != dialect:
         raise ValueError(f"into= is of the dialect {into.dialect.name}, not {dialect.name}")
-    store = store_of(where)
+    store = store_of(where, options.get("storage"))
     directory = Directory(store)
     directory.require(known)
     try:

@@ -45,7 +45,7 @@ from snapshot.published.manifest import (
 )
 from snapshot.published.retention import Keep, Retention
 from snapshot.published.sieve import Refused, SubscriptionKey
-from snapshot.published.store import LocalStore
+from snapshot.published.store import Store
 from snapshot.texts import Key
 from snapshot.topics import mirrored
 from subtrie import SubscriptionTrie, TopicStore
@@ -79,7 +79,7 @@ class Writer:
     def __init__(
         self,
         source: SubscriptionTrie | TopicStore[Any],
-        store: LocalStore,
+        store: Store,
         claimed: Claimed,
         key: Key | None,
         keep: Keep,
@@ -107,7 +107,8 @@ class Writer:
         Raises:
             FencedError: another publisher has taken over.
         """
-        self._resolve_attempt()
+        if self._attempt is not None or self._store.is_local:  # otherwise the commit itself tells, and spares requests
+            self._resolve_attempt()
         cut = cut_of(self._source)
         cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
         last, number = self.published, self._previous.version + 1
@@ -120,6 +121,8 @@ class Writer:
         if fields is not None:
             self._commit(self._attempted(cut, number, fields, trial, refused))
         elif last is not None:
+            if not self._store.is_local:
+                self._resolve_attempt()
             self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial, refused))
         assert self.published is not None
         return self.published.version
@@ -176,10 +179,26 @@ class Writer:
                 self._store.create(name, attempt.text, scratch)
         except (FileExistsError, FileNotFoundError):  # its number may be taken, and its desk or its files removed
             self._resolve_attempt()
-            if self._desk.rpartition("/")[2] not in self._store.names(VERSIONS):
+            if self._previous is attempt.version:  # it was committed, which the first answer did not say
+                return
+            if self._store.is_local and self._desk.rpartition("/")[2] not in self._store.names(VERSIONS):
                 raise self._fenced(self._previous) from None
             raise
+        self._require_last(attempt)
         self._committed(attempt)
+
+    def _require_last(self, attempt: _Attempt) -> None:
+        """Require that a version which was committed follows the last one. An object store has no desks: there a
+        publisher that slept can create a manifest whose number its successors have used, and retention made free
+        again. They removed the one before it first."""
+        if not self._store.is_local:
+            mine = self._mine()
+            if mine is None or mine.digest != self._previous.digest:
+                with contextlib.suppress(OSError):  # it belongs to no history
+                    self._store.remove(manifest_name(attempt.version.version))
+                self._composer.discard(attempt.version.files())
+                self._attempt = None
+                raise self._gone()
 
     def _resolve_attempt(self) -> None:
         """Find out whether the last attempt was committed, and whether this writer still owns the directory.
@@ -190,9 +209,16 @@ class Writer:
         """
         attempt = self._attempt
         if attempt is not None:
-            found = self._at(attempt.version.version)
+            number = attempt.version.version
+            found = self._at(number)
+            if found is None and not self._store.is_local:
+                # The request may still arrive. So it is made again, rather than taken back.
+                with contextlib.suppress(FileExistsError):
+                    self._store.create(manifest_name(number), attempt.text, "")
+                found = self._at(number)
             if found is not None and found.writer == attempt.version.writer:
                 self._store.make_durable(VERSIONS)
+                self._require_last(attempt)
                 self._committed(attempt)
             else:
                 self._composer.discard(attempt.version.files())

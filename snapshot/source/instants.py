@@ -15,7 +15,7 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
 from snapshot.published import DataFile, Version
 from snapshot.published.directory import read_whole, require_whole
-from snapshot.published.store import Files
+from snapshot.published.store import Store
 from snapshot.source.options import Options
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ version in the files."""
 
 
 @contextmanager
-def parquet_file(store: Files, name: str) -> Iterator[Any]:
+def parquet_file(store: Store, name: str) -> Iterator[Any]:
     """Open a Parquet file that was compared with its digest before."""
     with store.open(name) as opened:
         yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
 
 
-def feed_file(store: Files, file: DataFile) -> Any:
+def feed_file(store: Store, file: DataFile) -> Any:
     """A Parquet file that fits into memory, compared with its digest.
 
     Raises:
@@ -159,7 +159,7 @@ def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
     return functools.reduce(operator.and_, tests) if tests else None
 
 
-def _groups_of(store: Files, full: DataFile) -> list[list[int]]:
+def _groups_of(store: Store, full: DataFile) -> list[list[int]]:
     """The row groups of a file, in one list for each task that is to read it."""
     with parquet_file(store, full.path) as file:
         metadata = file.metadata

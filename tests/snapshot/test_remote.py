@@ -126,82 +126,6 @@ class TestS3a:
                 assert snapshot.load(inside(other, snapshot.versions(other)[0].full.path)) == trie  # type: ignore[union-attr]
 
 
-@pytest.fixture
-def remembering(tmp_path: Path) -> str:
-    """The URI of an empty folder, through a file system that remembers listings as long as it lives, as most do."""
-    fsspec = pytest.importorskip("fsspec", reason="needs the extra `fsspec`")
-    local = importlib.import_module("fsspec.implementations.local").LocalFileSystem
-    listings: dict[str, Any] = {}
-
-    class Remembering(local):  # type: ignore[misc,valid-type]
-        protocol = "remembering"
-
-        def __init__(self, *args: Any, **options: Any) -> None:
-            options.pop("use_listings_cache", None)  # not every file system can be told
-            super().__init__(*args, **options)
-
-        @classmethod
-        def _strip_protocol(cls, path: str) -> str:
-            return str(path).removeprefix("remembering://")
-
-        def ls(self, path: str, detail: bool = False, **options: Any) -> Any:
-            if path not in listings:
-                listings[path] = super().ls(path, detail=True)
-            return listings[path] if detail else [each["name"] for each in listings[path]]
-
-        def info(self, path: str, **options: Any) -> Any:
-            held = [each for each in listings.get(str(Path(path).parent), []) if each["name"] == path]
-            if str(Path(path).parent) in listings and not held:
-                raise FileNotFoundError(path)
-            return held[0] if held else super().info(path)
-
-        def isfile(self, path: str) -> bool:
-            try:
-                return bool(self.info(path)["type"] == "file")
-            except FileNotFoundError:
-                return False
-
-        def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
-            told = self.info(path)["mtime"]
-            if told != Path(path).stat().st_mtime:
-                raise OSError(16, "the file has changed", path)
-            return super()._open(path, mode, **options)
-
-        def invalidate_cache(self, path: str | None = None) -> None:
-            listings.clear()
-
-    fsspec.register_implementation("remembering", Remembering, clobber=True)
-    return f"remembering://{tmp_path / 'published'}"
-
-
-class TestListingsThatAreRemembered:
-    def test_hide_no_version(self, remembering: str, tmp_path: Path) -> None:
-        trie = filled()
-        with snapshot.Publisher(trie, tmp_path / "published") as publisher:
-            publisher.publish()
-            with snapshot.follow(remembering) as follower:
-                for number in range(3):
-                    trie.subscribe(f"new/{number}", number)
-                    version = publisher.publish()
-                    assert [each.version for each in snapshot.versions(remembering)][-1] == version
-                    assert follower.poll() == version
-                    assert held_by(snapshot.restore(remembering)) == held_by(follower.trie) == held_by(trie)
-
-    def test_are_what_the_file_system_has(self, remembering: str, tmp_path: Path) -> None:
-        """The file system of the test does remember."""
-        files, path = importlib.import_module("fsspec.core").url_to_fs(remembering)
-        Path(path).mkdir()
-        assert files.ls(path) == []
-        (Path(path) / "new").touch()
-        assert files.ls(path) == []
-
-    def test_copies_of_files_are_refused(self, tmp_path: Path) -> None:
-        pytest.importorskip("fsspec", reason="needs the extra `fsspec`")
-        for cache in ("simplecache", "filecache", "blockcache"):
-            with pytest.raises(ValueError, match=f"{cache} keeps copies of files, and would never see a new version"):
-                snapshot.versions(f"{cache}::memory://x")
-
-
 class TestPublished:
     def test_is_read_where_it_was_copied_to(self, uri: str, tmp_path: Path) -> None:
         trie = filled()
@@ -234,11 +158,6 @@ class TestPublished:
         copy(tmp_path, uri)
         with pytest.raises(DamagedError, match=rf"/full/{full.name}.* is missing, which version 1 of s3://"):
             snapshot.restore(uri)
-
-    def test_is_not_published_to(self, uri: str) -> None:
-        with pytest.raises(ValueError, match="Publish to a local path and copy from there, manifests last"):
-            snapshot.Publisher(SubscriptionTrie(), uri)
-        assert listed(uri) == []
 
     def test_is_read_and_matched_with_by_spark(self, spark: SparkSession, uri: str, tmp_path: Path) -> None:
         trie = filled()

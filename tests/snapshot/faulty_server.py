@@ -1,0 +1,136 @@
+"""An S3 server of this machine, behind a proxy that answers wrongly, late or not at all, and repeats and delays requests.
+
+`python -m tests.snapshot.faulty_server` prints the port of the server and that of the proxy; then each line of standard
+input sets the faults: a number, which seeds them, and how likely they are. It runs in a process of its own, since those
+that are killed meanwhile are forked.
+"""
+
+from __future__ import annotations
+
+import http.client
+import http.server
+import logging
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+BUCKET = "bucket"
+
+FAULTS = ("refused", "busy", "unheard", "done and unheard", "done and failed", "conflict", "twice", "late", "slow")
+"""What happens to a request: it is refused (500), or put off (503); it is lost, or its answer is; it is carried out and
+answered by 500; it meets another one (409); it arrives twice; it arrives after it was answered by 500; it takes long."""
+
+
+class Faults:
+    """Which requests fail, and how often each fault came."""
+
+    def __init__(self) -> None:
+        self.chance, self.share, self.seen = random.Random(0), 0.0, Counter[str]()
+        self.lock = threading.Lock()
+
+    def draw(self) -> str | None:
+        with self.lock:
+            fault = self.chance.choice(FAULTS) if self.chance.random() < self.share else None
+            self.seen[str(fault)] += 1
+            return fault
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    faults: Faults
+    server_port: int
+    puts = threading.Lock()  # whether an object is there and creating it is one step, whatever the server does
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+    def go(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:  # who sent it was killed
+            self.close_connection = True
+            return
+        fault = self.faults.draw()
+        if fault in ("refused", "busy"):
+            self.answer(500 if fault == "refused" else 503, [], b"")
+        elif fault == "unheard":
+            self.close_connection = True
+        elif fault == "conflict" and self.command == "PUT":
+            self.answer(409, [], b"<Error><Code>ConditionalRequestConflict</Code></Error>")
+        elif fault == "late":
+            self.answer(500, [], b"")
+            threading.Timer(self.faults.chance.uniform(0.01, 0.3), self.carried_out, (body,)).start()
+        else:
+            if fault == "slow":
+                time.sleep(self.faults.chance.uniform(0, 0.2))
+            if fault == "twice":
+                self.carried_out(body)
+            status, headers, content = self.carried_out(body)
+            if fault == "done and unheard":
+                self.close_connection = True
+            elif fault == "done and failed":
+                self.answer(500, [], b"")
+            else:
+                self.answer(status, headers, content)
+
+    def carried_out(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+        with self.puts:
+            connection = http.client.HTTPConnection("127.0.0.1", self.server_port, timeout=30)
+            connection.request(self.command, self.path, body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            connection.close()
+        return answer.status, answer.getheaders(), content
+
+    def answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
+        self.send_response(status)
+        length = str(len(content))
+        for name, value in headers:
+            if name.lower() == "content-length":
+                length = value
+            elif name.lower() not in ("transfer-encoding", "connection", "server", "date"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", length if self.command == "HEAD" else str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = go  # noqa: N815 (as http.server calls them)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, *_: Any) -> None:
+        return
+
+
+def main() -> None:
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    Proxy.server_port, Proxy.faults = server.get_host_and_port()[1], Faults()
+    connection = http.client.HTTPConnection("127.0.0.1", Proxy.server_port)
+    connection.request(
+        "PUT", f"/{BUCKET}", b"", {"Authorization": "AWS4-HMAC-SHA256 Credential=k/x/us-east-1/s3/aws4_request"}
+    )
+    assert connection.getresponse().status == 200
+    proxy = Server(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    print(Proxy.server_port, proxy.server_address[1], flush=True)
+    for line in sys.stdin:
+        seed, share = line.split()
+        with Proxy.faults.lock:
+            Proxy.faults.chance, Proxy.faults.share = random.Random(int(seed)), float(share)
+        print(sum(count for fault, count in Proxy.faults.seen.items() if fault != "None"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
