@@ -14,7 +14,8 @@ from subtrie.fields.combined import AnyOf, Not, listed
 from subtrie.fields.criteria import Criterion
 from subtrie.fields.events import Elements, flattened
 from subtrie.fields.matcher import FieldMatcher, Message
-from subtrie.fields.short import short
+from subtrie.fields.patterns import as_json, to_pattern
+from subtrie.fields.short import MOST, short
 
 _MOST_VALUES = 8  # of a field in a list, that are shown
 
@@ -23,7 +24,8 @@ def explain(criteria: Iterable[Criterion], message: Message) -> str:
     """Return a text that says whether a message meets criteria, and of each one whether it holds, and of which value.
 
     The first line is the verdict, as `FieldMatcher.match_all` finds it. Then a line for each criterion follows, by the
-    names of their fields, with a line for each of its own below an `AnyOf`. Values in lists may meet each criterion and
+    names of their fields, with a line for each of its own below an `AnyOf`. What was read from a pattern is shown as it
+    says that. Values in lists may meet each criterion and
     still not all together, and then a last line says so. Raises as `FieldMatcher.subscribe` and `match_all`.
     O(size of the message) for each criterion.
 
@@ -44,7 +46,7 @@ def explain(criteria: Iterable[Criterion], message: Message) -> str:
     flat = flattened(message)
     lines = ["met" if is_met else "not met"]
     for criterion in sorted(asked, key=_place):
-        lines += _lines(criterion, flat, 1)
+        lines += _lines(criterion, flat, 1, criterion.written is not None)
     if not is_met and all(criterion.may_be_met_by(flat) for criterion in asked):
         lines.append("  but no elements of lists that belong together meet them all")
     return "\n".join(lines)
@@ -54,22 +56,30 @@ def _place(criterion: Criterion) -> tuple[str, str]:
     return str(criterion.name), short(criterion)
 
 
-def _lines(criterion: Any, flat: dict[str, Any], depth: int) -> Iterator[str]:
+def _words(criterion: Any, is_pattern: bool) -> str:
+    """Return a criterion as its author says it: as a JSON pattern if it was read from one."""
+    if not is_pattern:
+        return short(criterion)
+    text = as_json(to_pattern([criterion]))
+    return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
+
+
+def _lines(criterion: Any, flat: dict[str, Any], depth: int, is_pattern: bool) -> Iterator[str]:
     verdict = "holds" if criterion.may_be_met_by(flat) else "fails"
     indent = "  " * depth
     if isinstance(criterion, AnyOf):
         yield f"{indent}{verdict}: one of these"
         for way in criterion.alternatives:
             if len(way) == 1:
-                yield from _lines(way[0], flat, depth + 1)
+                yield from _lines(way[0], flat, depth + 1, is_pattern)
                 continue
             yield f"{indent}  {'holds' if all(one.may_be_met_by(flat) for one in way) else 'fails'}: all of these"
             for one in way:
-                yield from _lines(one, flat, depth + 2)
+                yield from _lines(one, flat, depth + 2, is_pattern)
         return
-    yield f"{indent}{verdict}: {short(criterion)}: {_told(criterion.name, flat)}"
+    yield f"{indent}{verdict}: {_words(criterion, is_pattern)}: {_told(criterion.name, flat)}"
     if isinstance(criterion, Not) and isinstance(criterion.criterion, AnyOf):
-        yield from _lines(criterion.criterion, flat, depth + 1)
+        yield from _lines(criterion.criterion, flat, depth + 1, is_pattern)
 
 
 def _told(name: Any, flat: dict[str, Any]) -> str:

@@ -154,7 +154,7 @@ def _fields(given: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Any]]:
 def _any_of(name: str, patterns: list[Any], path: Path, depth: int) -> Criterion:
     if depth >= MOST_NESTED_CRITERIA:  # one more is in a field with several tests
         raise ValueError(f"field {short(name)}: {_OR} is nested {MOST_NESTED_CRITERIA} deep or more")
-    return AnyOf(*[[found for _, _, found in _criteria(one, path, depth)] for one in patterns])
+    return AnyOf(*[tuple([found for _, _, found in _criteria(one, path, depth)]) for one in patterns])
 
 
 def _is_or(asked: Any) -> bool:
@@ -187,7 +187,7 @@ def _test(name: str, test: Mapping[str, Any]) -> Criterion:
     kind, operand = pairs[0]
     make = _TESTS.get(kind)
     if make is None:
-        raise ValueError(f"field {short(name)}: criteria cannot express the test {short(kind)}")
+        raise ValueError(f"field {short(name)}: criteria cannot express the test {short(kind)}{_meant(name, kind)}")
     try:
         criterion = make(name, operand)
     except ValueError as error:
@@ -195,6 +195,16 @@ def _test(name: str, test: Mapping[str, Any]) -> Criterion:
     if criterion is None:
         raise ValueError(f"field {short(name)}: criteria cannot express the test {kind!r} with {short(operand)}")
     return criterion
+
+
+def _meant(name: str, kind: str) -> str:
+    """Return what may help who has written a test that there is none of."""
+    if name.rpartition(".")[2].startswith("$"):
+        return f"; the only name with a meaning of its own is {_OR}, and fields side by side all have to hold"
+    from difflib import get_close_matches  # imported here because it is rarely needed
+
+    almost = get_close_matches(kind.lower().replace("_", "-"), _TESTS, 1, 0.7)
+    return f"; did you mean {almost[0]!r}?" if almost else ""
 
 
 def _exists(name: str, operand: Any) -> Criterion | None:
@@ -454,10 +464,10 @@ def pattern_rows(subscriptions: Iterable[Any]) -> Iterator[tuple[str, Any, dict[
     [('{"currency": ["USD"]}', 'ann', {'qos': 1})]
     """
     for subscription in subscriptions:
-        yield _as_json(to_pattern(subscription.criteria)), subscription.subscriber, dict(subscription.options)
+        yield as_json(to_pattern(subscription.criteria)), subscription.subscriber, dict(subscription.options)
 
 
-def _as_json(pattern: dict[str, Any]) -> str:
+def as_json(pattern: dict[str, Any]) -> str:
     """Return a pattern as a text that UTF-8 can hold: one with half of a character in it has escapes only."""
     text = json.dumps(pattern, ensure_ascii=False)
     try:

@@ -94,7 +94,10 @@ def test_every_test_is_explained(form: Any, met: Any, unmet: Any) -> None:
         assert second.startswith(f"  {word}: ")
         shown = "there is no such field" if value is ... else f"the field is {value!r}"
         assert second.endswith(shown)
-        assert type(criterion).__name__ in second
+        assert json.dumps({"f": [form]}) in second
+        criterion.written = None
+        assert repr(criterion) in explain([criterion], told(value)).split("\n")[1]
+        (criterion,) = from_pattern({"f": [form]})
 
 
 @pytest.mark.parametrize(("form", "met", "unmet"), FORMS, ids=[json.dumps(form) for form, _, _ in FORMS])
@@ -118,12 +121,16 @@ def test_alternatives_are_explained_one_by_one() -> None:
         "not met\n"
         "  fails: one of these\n"
         "    fails: all of these\n"
-        "      holds: Equals('b', 1): the field is 1\n"
-        "      fails: Equals('c', 2): there is no such field\n"
-        "    fails: Absent('d'): the field is 0\n"
+        '      holds: {"b": [1]}: the field is 1\n'
+        '      fails: {"c": [2]}: there is no such field\n'
+        '    fails: {"d": [{"exists": false}]}: the field is 0\n'
         "  holds: one of these\n"
-        "    fails: Equals('a', 1): the field is 'xy'\n"
-        "    holds: Prefix('a', 'x'): the field is 'xy'"
+        "    fails: {\"a\": [1]}: the field is 'xy'\n"
+        '    holds: {"a": [{"prefix": "x"}]}: the field is \'xy\''
+    )
+    alike = [AnyOf(Equals("a", 1), Prefix("a", "x")), AnyOf([Equals("b", 1), Equals("c", 2)], Absent("d"))]
+    assert (
+        explain(alike, {"a": "xy", "b": 1, "d": 0}).split("\n")[-1] == "    holds: Prefix('a', 'x'): the field is 'xy'"
     )
 
 

@@ -181,6 +181,23 @@ def test_patterns_nested_deep_are_read_and_those_deeper_are_refused() -> None:
             from_pattern('{"a":[' + "[" * depth + "]" * depth + "]}")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ({"a": [{"prefx": "x"}]}, "field 'a': criteria cannot express the test 'prefx'; did you mean 'prefix'"),
+        ({"a": [{"anything_but": "x"}]}, "did you mean 'anything-but'"),
+        (
+            {"$and": [{"a": [1]}]},
+            "the only name with a meaning of its own is .or, and fields side by side all have to hold",
+        ),
+        ({"a": [{"regexp": "x"}]}, "criteria cannot express the test 'regexp'$"),
+    ],
+)
+def test_who_misspells_a_test_is_told_what_may_be_meant(pattern: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_pattern(pattern)
+
+
 def test_criteria_in_criteria_have_an_end() -> None:
     for make in (Not, lambda inner: AnyOf(inner, Equals("b", 1)), lambda inner: AnyOf([inner, Equals("a", 1)])):
         criterion: Criterion = Equals("a", 1)
