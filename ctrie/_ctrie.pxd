@@ -4,7 +4,8 @@ from libc.stdint cimport uint64_t
 
 from ctrie._bulk cimport fill_root
 from ctrie._descent cimport (
-    ADDED, GROUP, NoValue, THERE, UNDONE, find, find_value, is_there, prefetch_text, put_quickly, warm, warm_walk,
+    ADDED, GROUP, NoValue, THERE, UNDONE, find, find_value, is_there, prefetch_paths, prefetch_text, prefetch_walk,
+    put_quickly,
 )
 from ctrie._edits cimport edit_trie
 from ctrie._machine cimport EVERY, check_signals, check_stack, release
@@ -14,7 +15,7 @@ from ctrie._nodes cimport (
     new_pair, rdcss_read_root, root_of,
 )
 from ctrie._tally cimport (
-    Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, exact, known, read, taken_over,
+    Tally, approximate_length, begin_change, begin_clear, end_change, end_clear, end_in_doubt, length, read, taken_over,
 )
 
 

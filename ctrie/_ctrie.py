@@ -32,10 +32,10 @@ if not cython.compiled:
         find,
         find_value,
         is_there,
+        prefetch_paths,
         prefetch_text,
+        prefetch_walk,
         put_quickly,
-        warm,
-        warm_walk,
     )
     from ctrie._edits import edit_trie
     from ctrie._machine import EVERY, check_signals, check_stack, release
@@ -60,13 +60,13 @@ if not cython.compiled:
     from ctrie._slot import Slot, borrow, compare_and_set, initialise, load
     from ctrie._tally import (
         Tally,
+        approximate_length,
         begin_change,
         begin_clear,
         end_change,
         end_clear,
         end_in_doubt,
-        exact,
-        known,
+        length,
         read,
         taken_over,
     )
@@ -250,7 +250,7 @@ class Ctrie(Rooted):
             prefetch_text(borrow(keys[start + i]))
         for i in range(count):
             hashes[i] = self._hash_of(keys[start + i])
-        warm(self, hashes, count)
+        prefetch_paths(self, hashes, count)
         for i in range(count):
             answers.append(find_value(self, keys[start + i], hashes[i], self._equal, default))
 
@@ -474,7 +474,7 @@ class Ctrie(Rooted):
         """The number of keys at one instant. O(1), lock-free; O(n) while another thread changes the map, and for the
         first call after what leaves `approximate_len` O(n). Linearizes between two readings of how many changes have
         begun and ended."""
-        return exact(self._tally, lambda: _number(self))
+        return length(self._tally, lambda: _number(self))
 
     def approximate_len(self) -> int:
         """Return the number of keys without counting them: exact when no change is in progress, otherwise less or more
@@ -484,7 +484,7 @@ class Ctrie(Rooted):
         >>> Ctrie({"a": 1, "b": 2}).approximate_len()
         2
         """
-        return known(self._tally, False, lambda: _number(self))
+        return approximate_length(self._tally, False, lambda: _number(self))
 
     def __bool__(self) -> bool:
         return not is_empty(self._root)
@@ -868,7 +868,7 @@ def _contents(root: Root, nodes: list[Any] | None, what: int) -> Iterator[Any]:
         else:
             check_signals()
             below = branches(root, node)
-            warm_walk(below, stack)
+            prefetch_walk(below, stack)
         for node in below:
             if not isinstance(node, Pair):
                 stack.append(node)

@@ -51,9 +51,9 @@ cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, obj
 @cython.locals(
     nodes=Borrowed[16], places=Py_ssize_t[16], top=Borrowed, left=Py_ssize_t, i=Py_ssize_t, lev=int
 )
-cdef int warm(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
+cdef int prefetch_paths(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
 @cython.locals(left=Py_ssize_t, i=Py_ssize_t, pos=Py_ssize_t, main=Borrowed, child=Borrowed)
-cdef void warm_walk(tuple here, list stack) noexcept
+cdef void prefetch_walk(tuple here, list stack) noexcept
 
 
 cdef inline bint same_without_python(Borrowed stored, object key, object equal) noexcept:

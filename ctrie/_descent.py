@@ -41,7 +41,7 @@ if not cython.compiled:
     from ctrie._tally import begin_change, end_change, end_in_doubt
 
 if not cython.compiled:  # in _descent.pxd, a size of C arrays
-    GROUP = 16  # keys that `warm` walks together; a larger group does not save more time
+    GROUP = 16  # keys that `prefetch_paths` walks together; a larger group does not save more time
 
 UNDONE = 0
 STORED = 1
@@ -167,7 +167,7 @@ if not cython.compiled:  # the compiled bodies (prefetch.h) make the processor l
         """Prefetch a key and the content by which it is compared."""
 
 
-def warm_walk(here: tuple[Any, ...], stack: list[Any]) -> None:
+def prefetch_walk(here: tuple[Any, ...], stack: list[Any]) -> None:
     """Prefetch what a walk reads soon: the main nodes of the I-nodes that it has found `here`; what the C-node of the
     last but one I-node on its stack leads to; and the keys and values in that of the last one, which was the last but
     one before, so that its pairs are in the caches by now."""
@@ -192,7 +192,7 @@ def warm_walk(here: tuple[Any, ...], stack: list[Any]) -> None:
     unpin()
 
 
-def warm(trie: Rooted, hashes: Any, count: int) -> None:
+def prefetch_paths(trie: Rooted, hashes: Any, count: int) -> None:
     """Prefetch into the processor's caches what `find_value` will read, for up to GROUP hashes.
 
     All descents advance together, level by level, so that their waits for memory overlap. This function decides and

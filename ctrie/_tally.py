@@ -6,11 +6,11 @@ they do not write in the same ones; a tally is the sum.
 
 What replaces the whole content (a snapshot, `clear`) takes the counts along. That is exact if no change was in progress
 meanwhile, which the numbers of those begun and done tell. Otherwise the tally is in doubt, and the next one who asks
-counts the content once (`known`).
+counts the content once (`approximate_length`).
 
 The counts are no slots: they decide nothing, and no answer but a number depends on them. If each change wrote to one
 slot more, all changes would depend on one another, and the explorer could leave out no schedule. So it explores a
-length that counts; the other one (`exact`) rests on the argument given there, and on tests with threads.
+length that counts; the other one (`length`) rests on the argument given there, and on tests with threads.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def end_clear(t: Tally, before: Counts, cleared: bool) -> None:
         end_with_doubts(t, -before.items, -before.filters, -before.doubts, -before.filter_doubts)
 
 
-def known(t: Tally, filters: bool, count: Callable[[], int]) -> int:
+def approximate_length(t: Tally, filters: bool, count: Callable[[], int]) -> int:
     """Return the number of items, or of filters. O(1), unless it is in doubt: then `count` tells it, and if no change
     is in progress meanwhile, it is known from then on."""
     before = read(t)
@@ -149,7 +149,7 @@ def known(t: Tally, filters: bool, count: Callable[[], int]) -> int:
     return counted(t, filters, count)
 
 
-def exact(t: Tally, count: Callable[[], int]) -> int:
+def length(t: Tally, count: Callable[[], int]) -> int:
     """Return the number of items of one instant: O(1) while nothing is changed, otherwise `count` tells it.
 
     Those done are read first, those begun last. If both are as many, then no change was in progress when the last of

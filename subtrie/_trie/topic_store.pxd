@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from ctrie._machine cimport release
 from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
-from ctrie._tally cimport Tally, begin_clear, end_clear, exact, known, read, taken_over
+from ctrie._tally cimport Tally, approximate_length, begin_clear, end_clear, length, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.lookup cimport a_traversal, find_branch, find_in_place

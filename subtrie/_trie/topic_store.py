@@ -18,7 +18,7 @@ from subtrie.errors import TopicError
 if not cython.compiled:
     from ctrie._machine import release
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
-    from ctrie._tally import Tally, begin_clear, end_clear, exact, known, read, taken_over
+    from ctrie._tally import Tally, approximate_length, begin_clear, end_clear, length, read, taken_over
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.lookup import find_branch, find_in_place
     from subtrie._trie.match.plan import Matchable, Plan, path_by
@@ -500,7 +500,7 @@ class TopicStore(Matchable):
         for the first call after what leaves `approximate_len` O(n)."""
         if self.max_age is not None:
             return sum(1 for _ in self._there())
-        return exact(self._tally, lambda: filter_count(_frozen(self)))
+        return length(self._tally, lambda: filter_count(_frozen(self)))
 
     def approximate_len(self) -> int:
         """Return the number of topics without counting them: exact when no change is in progress, otherwise less or
@@ -510,7 +510,7 @@ class TopicStore(Matchable):
         >>> TopicStore(topics={"a": 1, "b": 2}).approximate_len()
         2
         """
-        return known(self._tally, False, lambda: filter_count(_frozen(self)))
+        return approximate_length(self._tally, False, lambda: filter_count(_frozen(self)))
 
     def __bool__(self) -> bool:
         return next(self._there(), None) is not None

@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from ctrie._machine cimport own_methods
 from ctrie._native cimport borrow
 from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root, rdcss_read_root
-from ctrie._tally cimport Tally, exact, known, read, taken_over
+from ctrie._tally cimport Tally, approximate_length, length, read, taken_over
 from subtrie._trie.branch cimport Branch, is_wanted, subscribers_of
 from subtrie._trie.changeable cimport Changeable
 from subtrie._trie.choosing cimport new_choice

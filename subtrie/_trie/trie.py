@@ -19,7 +19,7 @@ if not cython.compiled:
     from ctrie._machine import own_methods
     from ctrie._nodes import Root, empty_root, fork_root, freeze_root
     from ctrie._slot import borrow
-    from ctrie._tally import Tally, exact, known, read, taken_over
+    from ctrie._tally import Tally, approximate_length, length, read, taken_over
     from subtrie._trie.branch import Branch, is_wanted, subscribers_of
     from subtrie._trie.changeable import Changeable
     from subtrie._trie.choosing import new_choice
@@ -491,7 +491,7 @@ exact=False, storable=False)\n--\n
         and for the first call after what leaves `approximate_len` O(n); O(n) if subscribers are weakly held."""
         if self._home is not None:
             return subscription_count(self._present())
-        return exact(self._tally, lambda: subscription_count(freeze_root(self._root)))
+        return length(self._tally, lambda: subscription_count(freeze_root(self._root)))
 
     def approximate_len(self) -> int:
         """Return the number of subscriptions without counting them: exact when no change is in progress, otherwise less
@@ -502,7 +502,7 @@ exact=False, storable=False)\n--\n
         >>> t.subscribe("a.*", 1), t.subscribe("a.*", 2), t.approximate_len()
         (True, True, 2)
         """
-        return known(self._tally, False, lambda: subscription_count(freeze_root(self._root)))
+        return approximate_length(self._tally, False, lambda: subscription_count(freeze_root(self._root)))
 
     def approximate_filters(self) -> int:
         """Return the number of filters, as `approximate_len` that of subscriptions. The first call after
@@ -512,7 +512,7 @@ exact=False, storable=False)\n--\n
         >>> t.subscribe("a.*", 1), t.subscribe("a.*", 2), t.approximate_filters()
         (True, True, 1)
         """
-        return known(self._tally, True, lambda: filter_count(freeze_root(self._root)))
+        return approximate_length(self._tally, True, lambda: filter_count(freeze_root(self._root)))
 
     def __iter__(self) -> Iterator[Subscription]:
         """Iterate over all subscriptions of one instant, like `subscriptions()`. O(n).
