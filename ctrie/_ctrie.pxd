@@ -82,7 +82,6 @@ cdef class Ctrie(Rooted):
 
 @cython.locals(count=Py_ssize_t, root=Root, stack=list)
 cpdef Py_ssize_t _number(Ctrie trie) except -1
-cdef Root _frozen(Ctrie trie)
 cdef bint compares_as(Ctrie one, Ctrie other) except -1
 @cython.locals(remade=Ctrie)
 cpdef Ctrie _remade(object cls, object hash, object equal)

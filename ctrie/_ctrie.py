@@ -576,7 +576,8 @@ class Ctrie(Rooted):
             raise TypeError(f"diff() takes a Ctrie, not {type(older).__name__}")
         if not compares_as(self, older):
             raise ValueError("diff() takes a Ctrie with the same `hash` and `equal`: a snapshot of this one, say")
-        return self._iter_diff(_frozen(older), _frozen(self), absent)
+        before = freeze_root(cython.cast(Ctrie, older)._root)
+        return _changes(before, freeze_root(self._root), self._equal, absent)
 
     def split(self, n: int) -> list[Iterator[tuple[Any, Any]]]:
         """Return up to `n` iterators of (key, value) that together yield one instant's content, each pair once.
@@ -814,9 +815,6 @@ class Ctrie(Rooted):
     def _iter_items(self) -> Iterator[tuple[Any, Any]]:
         return _contents(freeze_root(self._root), None, PAIRS)
 
-    def _iter_diff(self, older: Root, newer: Root, absent: Any) -> Iterator[tuple[Any, Any, Any]]:
-        return _changes(older, newer, self._equal, absent)
-
     def _shape(self) -> tuple[Any, ...]:
         return shape(self._root)
 
@@ -847,10 +845,6 @@ def _number(trie: Ctrie) -> int:
             else:
                 stack.append(node)
     return count
-
-
-def _frozen(trie: Ctrie) -> Root:
-    return freeze_root(trie._root)
 
 
 def compares_as(one: Ctrie, other: Ctrie) -> bool:

@@ -3,12 +3,12 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport (
-    CNode, Gen, MainNode, bitmap_of, branch_at, child_at, new_cnode, with_branch, with_other_branch, without_branch,
+    CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch, without_branch,
 )
 from ctrie._machine cimport W, flag_at, inserted, is_out_of_track, keep_track, popcount, removed, replaced
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport (
-    HASH_BITS, Edit, INode, LNode, Root, SNode, TNode, gcas, gcas_read, gen_of, new_inode, new_lnode, new_tnode,
+    Edit, INode, LNode, Root, SNode, TNode, gcas, gcas_read, gen_of, new_inode, new_lnode, new_tnode,
     rdcss_read_root, two_snodes, renewed,
 )
 

@@ -1,7 +1,7 @@
 # C types for _nodes.py, which has the text.
 cimport cython
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport CNode, Gen, MainNode, branch_at, branches_of, new_cnode
 from ctrie._machine cimport (
