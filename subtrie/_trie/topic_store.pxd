@@ -36,12 +36,13 @@ cdef class TopicStore(Matchable):
     cdef object _begin(self, object dialect, Root root)
     cdef object _writable(self)
     cdef bint _is_there(self, object entry) except -1
-    cdef tuple _entry(self, str topic, object value, object stored_at=*, object after=*)
+    cdef tuple _entry(self, str topic, object value, object stored_at=*, object after=*, object expires=*)
     cdef object _not_before(self, object at, object running, object jitter)
     cdef object _put(self, tuple words, tuple hashes, object entry)
     cdef object _take(self, tuple words, tuple hashes, object expected)
     cdef object _clock(self)
     cdef object _count_more(self)
+    cdef bint _is_counted(self) except -1
     cdef object _add_room(self, object more)
     @cython.locals(topic_words=Traversal, t=a_traversal, words=tuple, hashes=tuple, branch=Branch)
     cdef object _found(self, object topic)

@@ -49,7 +49,8 @@ from subtrie._trie.trie import SubscriptionTrie
 
 _ABSENT: Any = NoDefault()
 
-# An entry has topic, value and time, and if it expires, the time on the clock `monotonic` when it does.
+# An entry has topic, value and time; if it expires, the time on the clock `monotonic` when it does; and if that is its
+# own, the seconds that it lasts.
 _TOPIC, _VALUE, _PAIR, _ROW = itemgetter(0), itemgetter(1), itemgetter(0, 1), itemgetter(0, 1, 2)
 
 _JITTER = 0.001
@@ -134,8 +135,7 @@ class TopicStore(Matchable):
         _check_limits(max_age, max_topics)
         self.max_age, self.max_topics = max_age, max_topics
         self._ahead = AtomicReference(time() - monotonic())
-        if max_age is not None or max_topics is not None:
-            self._room = AtomicReference(_FEWEST if max_topics is None else max_topics)
+        self._room = AtomicReference(_FEWEST if max_topics is None else max_topics)
         self._begin(dialect, empty_root())
         self.update(topics)
 
@@ -160,20 +160,32 @@ class TopicStore(Matchable):
         words, hashes = self._path(topic)
         self._put(words, hashes, self._entry(str.__str__(topic), value))
 
-    def put(self, topic: str, value: Any, stored_at: float) -> None:
-        """Store `value` for `topic` as at another time, to restore it with its age: `stored_at` is in seconds, as
-        `time.time()` gives them. A value from the future has no age, and the times of later ones are not before it. The
-        rest is as in `store[topic] = value`.
+    def put(self, topic: str, value: Any, stored_at: float | None = None, *, expires: float | None = None) -> None:
+        """Store `value` for `topic`, which is not there any more `expires` seconds after it was stored, or `max_age` if
+        that is less. A pickle keeps that; a published directory does not.
+
+        `stored_at` is another time, to restore a value with its age: in seconds, as `time.time()` gives them. A value
+        from the future has no age, and the times of later ones are not before it. The rest is as in
+        `store[topic] = value`.
+
+        Raises:
+            ValueError: `expires` is not more than 0.
 
         >>> store = TopicStore(max_age=3600)
         >>> store.put("a", 1, time() - 1800)
         >>> store.put("b", 1, time() - 5400)
-        >>> list(store)
-        ['a']
+        >>> store.put("c", 1, expires=60)
+        >>> sorted(store)
+        ['a', 'c']
         """
         self._writable()
         words, hashes = self._path(topic)
-        self._put(words, hashes, self._entry(str.__str__(topic), value, stored_at))
+        if expires is not None:
+            if not expires > 0:
+                raise ValueError(f"expires must be more than 0 seconds, not {expires!r}")
+            if self.max_age is None:
+                self.max_age = inf  # from now on, who asks looks at the ages
+        self._put(words, hashes, self._entry(str.__str__(topic), value, stored_at, -inf, expires))
 
     def setdefault(self, topic: str, default: Any = None) -> Any:
         """Return the value of `topic`; if there is none, store `default` and return that. Errors, cost and
@@ -554,8 +566,7 @@ class TopicStore(Matchable):
         before = read(self._tally)
         root = fork_root(self._root)
         other = self._with_content(root, taken_over(self._tally, before))
-        if self.max_age is not None or self.max_topics is not None:
-            other._room = AtomicReference(0 if self._room is None else self._room.load())
+        other._room = AtomicReference(0 if self._room is None else self._room.load())
         other._ahead = AtomicReference(time() - monotonic() if self._ahead is None else self._ahead.load())
         return other
 
@@ -591,8 +602,9 @@ class TopicStore(Matchable):
         return self.snapshot() if self._root.readonly else self.fork()
 
     def __reduce__(self) -> Any:
-        limits = (self.max_age, self.max_topics)
         frozen = self.snapshot()
+        own = {each[0]: each[4] for each in frozen._there() if len(each) == 5}  # what expires by itself
+        limits = (self.max_age, self.max_topics, own)
         content = (type(self), self.dialect, list(flattened_entries(frozen.entries())), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
@@ -623,7 +635,14 @@ class TopicStore(Matchable):
             made = self._root is not _UNMADE
             raise not_to_be_changed("TopicStore", made, "take .fork() of it for one that can be changed")
 
-    def _entry(self, topic: str, value: Any, stored_at: float | None = None, after: float = -inf) -> tuple[Any, ...]:
+    def _entry(
+        self,
+        topic: str,
+        value: Any,
+        stored_at: float | None = None,
+        after: float = -inf,
+        expires: float | None = None,
+    ) -> tuple[Any, ...]:
         """Make the entry of a value that is stored now, and later than `after`, or that was stored at another time."""
         wall, running = time(), monotonic()
         if stored_at is None:
@@ -634,7 +653,9 @@ class TopicStore(Matchable):
         if self.max_age is None:
             return topic, value, at
         age = 0.0 if stored_at is None else max(0.0, wall - stored_at)
-        return topic, value, at, running + self.max_age - age
+        if expires is None:
+            return topic, value, at, running + self.max_age - age
+        return topic, value, at, running + min(expires, self.max_age) - age, expires
 
     def _not_before(self, at: float, running: float, jitter: float) -> float:
         """Return the time `at`, or if there was a later one, the time that has come since; `running` is the present
@@ -655,7 +676,7 @@ class TopicStore(Matchable):
 
     def _take(self, words: tuple[str, ...], hashes: tuple[int, ...], expected: Any) -> Any:
         found = take_topic(self, words, hashes, expected)
-        if found is not None and self._room is not None:
+        if found is not None and self._is_counted():
             self._add_room(1)
         return found
 
@@ -673,7 +694,7 @@ class TopicStore(Matchable):
 
     def _young(self, entries: Iterable[Any]) -> Iterator[Any]:
         now = self._clock()
-        return (entry for entry in entries if entry[3] > now)
+        return (entry for entry in entries if len(entry) == 3 or entry[3] > now)
 
     def _rows(self, entries: Iterator[Any]) -> Iterator[tuple[str, Any, float]]:
         return entries if self.max_age is None else map(_ROW, entries)
@@ -683,8 +704,11 @@ class TopicStore(Matchable):
 
     def _count_more(self) -> None:
         """Count an added topic; if there may be too many now, remove some."""
-        if self._room is not None and self._add_room(-1) < 0:
+        if self._is_counted() and self._add_room(-1) < 0:
             self.expire()
+
+    def _is_counted(self) -> bool:
+        return self._room is not None and (self.max_age is not None or self.max_topics is not None)
 
     def _add_room(self, more: int) -> int:
         """Let there be so many more topics; return how many that makes. Each topic that is added or removed is counted
@@ -725,18 +749,19 @@ def _restored(
     dialect: Dialect,
     flat: list[Any],
     readonly: bool,
-    limits: tuple[float | None, int | None, float | None],
+    limits: tuple[float | None, int | None, dict[str, float] | None],
 ) -> TopicStore:
     """Unpickle: every topic is validated again."""
-    max_age, max_topics, *_ = limits  # older pickles have the time of a snapshot, too
+    max_age, max_topics, own = limits
     store = kind.__new__(kind)
     if readonly:
         TopicStore.__init__(store, dialect)
+        store._room = None  # it counts nothing, so nothing is removed
         store.max_age = max_age  # so its forks know what expires
     else:
         TopicStore.__init__(store, dialect, max_age=max_age, max_topics=max_topics)
     for topic, value, stored_at in entries_from(flat):
-        store.put(topic, value, stored_at)
+        store.put(topic, value, stored_at, expires=own.get(topic) if own else None)
     if not readonly:
         return store
     frozen: TopicStore = store.snapshot()

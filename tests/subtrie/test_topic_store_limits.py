@@ -192,6 +192,55 @@ class TestClocks:
         assert list(restored) == []
 
 
+class TestExpires:
+    """Values that expire by themselves, beside others that do not."""
+
+    @pytest.mark.parametrize("max_age", [None, HOUR])
+    def test_a_value_is_there_as_long_as_was_said(self, monkeypatch: pytest.MonkeyPatch, max_age: float | None) -> None:
+        clocks = Clocks(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT, {"stays": 0}, max_age=max_age)
+        store.put("a", 1, expires=60)
+        store.put("b", 2, clocks.wall - 30, expires=60)
+        store.put("c", 3, expires=2 * HOUR)
+        before, fork, again = store.snapshot(), store.fork(), pickle.loads(pickle.dumps(store))
+        clocks.run(29)
+        for each in (store, fork, again):
+            assert sorted(each) == ["a", "b", "c", "stays"]
+        clocks.run(2)
+        for each in (store, fork, again):
+            assert sorted(each) == ["a", "c", "stays"]
+            assert each.get("b") is None
+            assert len(each) == 3
+        clocks.run(30)
+        store["c"] = 4  # a value that is stored again does not expire
+        for each in (store, fork, again):
+            assert sorted(each) == sorted(dict(each.matching("#"))) == ["c", "stays"]
+            assert sorted(topic for topic, _, _ in each.entries()) == ["c", "stays"]
+        clocks.run(2 * HOUR)
+        assert sorted(store) == ([] if max_age else ["c", "stays"])
+        assert sorted(before) == ["a", "b", "c", "stays"]
+        assert store.expire() == (4 if max_age else 2)
+        store.check()
+
+    def test_writers_remove_what_has_expired(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        clocks = Clocks(monkeypatch)
+        steps = counted_steps(monkeypatch)
+        store: TopicStore[int] = TopicStore(MQTT)
+        for number in range(20_000):
+            clocks.run(1)
+            store.put(str(number), number, expires=100)
+        assert store.approximate_len() < 2_500
+        assert steps[0] <= 12 * 20_000
+        store.check()
+
+    @pytest.mark.parametrize("expires", [0, -1, float("nan")])
+    def test_what_makes_no_sense_is_refused(self, expires: float) -> None:
+        store: TopicStore[int] = TopicStore(MQTT)
+        with pytest.raises(ValueError, match="expires must be more than 0 seconds"):
+            store.put("a", 1, expires=expires)
+        assert not store
+
+
 class TestAge:
     def test_hides_what_is_too_old_from_every_question(self) -> None:
         store = aged(HOUR + 1, HOUR - 60, max_age=HOUR)
