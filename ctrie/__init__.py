@@ -9,6 +9,8 @@ from ctrie import _build_choice
 
 _build_choice.choose(__path__)
 
+from ctrie._slot import AtomicReference, drain  # first: it says what to do where nothing was compiled
+
 try:
     from ctrie._ctrie import COMPILED, Ctrie
 except ModuleNotFoundError as error:
@@ -16,7 +18,6 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("the interpreted twin needs the package cython: pip install 'subtrie[portable]'") from error
 from ctrie._set import CtrieSet
-from ctrie._slot import AtomicReference, drain
 from ctrie._version import __version__ as __version__
 
 twin = "compiled" if COMPILED else "interpreted"
