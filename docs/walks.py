@@ -2,15 +2,18 @@
 
     PYTHONHASHSEED=0 CTRIE_TWIN=interpreted python -m docs.walks
 
-Each call runs once on the interpreted twin under a profiler that notes every function of this package which is entered.
+Each call runs once on the interpreted twin under a profiler that notes every function of this package which is entered,
+but for those of one statement: most of these are views of borrowed nodes, which are nothing in the compiled twin.
 The table goes into `docs/development.md`, between two marks; `tests/whole/test_walks.py` runs this and compares.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -31,6 +34,7 @@ def passed(call: Callable[[], object]) -> tuple[list[str], list[str]]:
             event == "call"
             and code.co_filename.startswith(ROOMS)
             and not code.co_name.startswith("<")
+            and code.co_firstlineno not in _of_one_statement(code.co_filename)
         ):
             entered.setdefault(code)
 
@@ -44,6 +48,22 @@ def passed(call: Callable[[], object]) -> tuple[list[str], list[str]]:
         dict.fromkeys(str(Path(code.co_filename).relative_to(ROOT)) for code in entered)
     )
     return functions, files
+
+
+@cache
+def _of_one_statement(file: str) -> frozenset[int]:
+    """Return the first lines of the functions that have one statement beside a docstring."""
+    found = set()
+    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            if len(body) < 2 and not isinstance(
+                body[0] if body else None, (ast.If, ast.For, ast.While, ast.Try)
+            ):
+                found.add(
+                    min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                )
+    return frozenset(found)
 
 
 def walks() -> list[tuple[str, list[str], list[str]]]:

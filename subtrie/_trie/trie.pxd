@@ -11,14 +11,14 @@ from subtrie._trie.changeable cimport Changeable
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.groups cimport is_member, members_of
-from subtrie._trie.match cimport batches, questions
+from subtrie._trie.match cimport batches, matching
 from subtrie._trie.match.answer_cache cimport counts as cache_counts, new_cache
 from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.plan cimport Plan, filter_path, plan_of, split_filter_in_place
 from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport new_index
 from subtrie._trie.lookup cimport a_traversal, find_branch, find_in_place
-from subtrie._trie.subscribers cimport Sole, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, Sole, living, subscriber_hash
 
 
 cdef class SubscriptionTrie(Changeable):

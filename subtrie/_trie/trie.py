@@ -26,14 +26,14 @@ if not cython.compiled:
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import is_member, members_of
     from subtrie._trie.lookup import find_branch, find_in_place
-    from subtrie._trie.match import batches, questions
+    from subtrie._trie.match import batches, matching
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
     from subtrie._trie.match.plan import Plan, filter_path, hash_in_filter, plan_of, split_filter_in_place
     from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.reverse_index import new_index
-    from subtrie._trie.subscribers import Sole, subscriber_hash
+    from subtrie._trie.subscribers import Entry, Sole, living, subscriber_hash
     from subtrie._trie.words import word_hash
 else:
     from cython import address
@@ -46,9 +46,9 @@ from ctrie._views import SUBSCRIPTED
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.groups import sets_of
 from subtrie._trie.interest import Notices
+from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
-from subtrie._trie.match.deliveries import Delivery, Subscription, held_later
-from subtrie._trie.match.own_first import match_iter
+from subtrie._trie.match.deliveries import Delivery, Subscription, entries_later
 from subtrie._trie.match.reading import path_of
 from subtrie._trie.pickled_rows import columns_from, flattened
 from subtrie._trie.queries.columns import SetColumns, set_columns
@@ -191,16 +191,16 @@ exact=False, storable=False)\n--\n
         Raises:
             TopicError: For a text that is not a topic.
         """
-        return questions.match(self, topic)
+        return matching.match(self, topic)
 
     def match_iter(self, topic: str) -> Iterator[Any]:
         """Iterate over the result of `match`. Subscribers of the filter that equals the topic come first.
 
-        The whole answer is of one instant during the call. If there is such a filter, the first costs O(words), however
-        many subscribers it has, and however many other filters there are: the others are matched later. Reading all
-        takes several times as long as `match`; after a change, add a snapshot. A topic that equals a filter is not
-        validated again. Lock-free. Linearizes at the read of one main node, or as `snapshot`. It is a generator, for
-        one thread at a time.
+        The whole answer is of one instant during the call. If there is such a filter, the first costs O(words + its
+        subscribers), however many other filters there are: the others are matched later. After a change of the trie, it
+        takes a snapshot. Subscribers with exclusions, and members of groups, come with the others. A topic that equals
+        a filter is not validated at the call. Calls users' `__hash__` if there is such a filter. Lock-free. Linearizes
+        at the read of one main node, or as `snapshot`. It is a generator, for one thread at a time.
 
         Raises:
             TopicError: At the call, for a bad topic, unless it equals a filter.
@@ -211,7 +211,13 @@ exact=False, storable=False)\n--\n
         >>> list(t.match_iter("a.b"))
         ['exact', 'wide']
         """
-        return match_iter(self, topic)
+        frozen = self._with_content(frozen_root(self), self._tally)
+        own = frozen._own(topic)
+        if not own and self._home is None:
+            return iter(matching.match(frozen, topic))
+        if not own:
+            self.dialect.split_topic(topic)  # nobody is held before he is asked for
+        return _own_first(own, frozen, topic)
 
     def match_many(self, topics: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return `match` of each topic. Each answer is of one instant during the call, but not all of the same one. If
@@ -250,13 +256,13 @@ exact=False, storable=False)\n--\n
         """Return whether a message on `topic` would reach any subscriber. It stops at the first, except with
         `weak=True`. Errors, progress and linearization point are those of `match`."""
         if self._home is not None:
-            return len(questions.match(self, topic)) > 0
-        return questions.has_match(self, topic)
+            return len(matching.match(self, topic)) > 0
+        return matching.has_match(self, topic)
 
     def count(self, topic: str) -> int:
         """Return the number of distinct subscribers that `match` would return. If a member of a group has a
         subscription of its own, too, that depends on which member is drawn."""
-        return len(questions.match(self, topic))
+        return len(matching.match(self, topic))
 
     # If a default were a name, the compiled method would have no signature that `inspect` can read.
     def deliveries(
@@ -292,9 +298,9 @@ exact=False, storable=False)\n--\n
         """
         choice = None if key is None and sender is None else new_choice(key, sender)
         if merge == "all":
-            return questions.deliveries(self, topic, choice)  # type: ignore[return-value]
+            return matching.deliveries(self, topic, choice)  # type: ignore[return-value]
         check_merge(merge, by)
-        return merged(questions.deliveries(self, topic, choice), merge, by)  # type: ignore[return-value]
+        return merged(matching.deliveries(self, topic, choice), merge, by)  # type: ignore[return-value]
 
     def deliveries_many(
         self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"
@@ -331,8 +337,8 @@ exact=False, storable=False)\n--\n
         """
         check_merge(merge, by)
         if self._home is not None:
-            return held_later(questions.all_found(self, topic), self, topic, merge, by)  # type: ignore[return-value]
-        return iter(merged(questions.all_held(self, topic, False), merge, by))  # type: ignore[arg-type]
+            return entries_later(matching.raw_entries(self, topic), self, topic, merge, by)  # type: ignore[return-value]
+        return iter(merged(matching.all_entries(self, topic, False), merge, by))  # type: ignore[arg-type]
 
     def deliveries_of(
         self, topic: str, subscriber: Any, *, merge: str = "all", by: str = "qos"
@@ -358,7 +364,7 @@ exact=False, storable=False)\n--\n
         ([1], ())
         """
         check_merge(merge, by)
-        found = questions.held_by(self, topic, subscriber, subscriber_hash(subscriber))
+        found = matching.deliveries_of(self, topic, subscriber, subscriber_hash(subscriber))
         return merged(found, merge, by)  # type: ignore[return-value]
 
     def overlapping(self, filter: str) -> Iterator[Subscription]:
@@ -727,6 +733,16 @@ exact=False, storable=False)\n--\n
             branch = find_branch(self, words, hashes)
         return None if branch is None else subscribers_of(branch), words, group
 
+    def _own(self, topic: str) -> list[Entry]:
+        """Return the entries of the filter that equals a topic, in no group and without exclusions."""
+        try:
+            audience, words, group = self._audience_of(topic)
+        except (TopicError, TypeError):
+            audience, words, group = None, (), None
+        if group is not None or any(map(self.dialect.is_wild, words)):
+            return []
+        return [entry for entry in iter_keyed(members_of(audience, None)) if type(entry) is Entry]
+
     def _has(self, filter: str, subscriber: Any) -> bool:
         if not cython.compiled:
             filter_words = Traversal()
@@ -763,6 +779,19 @@ exact=False, storable=False)\n--\n
         other._root = root
         other._tally = tally
         return other
+
+
+def _own_first(own: list[Entry], frozen: Any, topic: str) -> Iterator[Any]:
+    """Yield the subscribers of a topic, those with these entries first."""
+    handed = set()
+    for entry in own:
+        alive = living(entry)
+        if alive is not None:
+            handed.add(alive.key)
+            yield alive.key
+    for subscriber in frozen.match(topic):
+        if subscriber not in handed:
+            yield subscriber
 
 
 def _content(trie: SubscriptionTrie) -> dict[Any, Any]:

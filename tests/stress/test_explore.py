@@ -201,7 +201,7 @@ class TestSchedules:
         assert switches == sorted(switches)
 
     def test_all_threads_remember_their_answers_in_one_place(self, twin: TrieCopy) -> None:
-        own_stripe: Any = vars(twin.modules["subtrie._trie.match.questions"])["own_stripe"]
+        own_stripe: Any = vars(twin.modules["subtrie._trie.match.matching"])["own_stripe"]
         together, stripes = threading.Barrier(8), set[int]()
 
         def look() -> None:

@@ -100,7 +100,7 @@ HASHES = {word: key(word, *path).hash for word, path in PATHS.items()}
 def subscription_twin(fault: Fault | None = None) -> Twin:
     """Import a private copy of both packages in which the words of PATHS take those paths."""
     twin = load_twin.__wrapped__(fault, ("ctrie", "subtrie"))  # a new copy, not the cached one
-    modules = ("match.plan", "match.own_first", "changeable", "trie")
+    modules = ("match.plan", "changeable", "trie")
     for name in modules:
         twin.modules[f"subtrie._trie.{name}"].word_hash = word_hash  # type: ignore[attr-defined]
     stripes: int = vars(twin.modules["subtrie._trie.match.answer_cache"])["STRIPES"]

@@ -56,10 +56,8 @@ def answered_alone(twin: TrieCopy, trie: Any, topics: list[str]) -> tuple[list[A
     """Return the answers to many topics, and the topics that were left to the ordinary match."""
     batches = twin.modules[f"{_MATCH}batches"]
     left: list[str] = []
-    original = batches.match_asked
-    with instead(
-        batches, "match_asked", lambda trie, topic, *rest: (left.append(topic), original(trie, topic, *rest))[1]
-    ):
+    original = batches.match
+    with instead(batches, "match", lambda trie, topic: (left.append(topic), original(trie, topic))[1]):
         return trie.match_many(topics), left
 
 

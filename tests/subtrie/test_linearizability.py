@@ -89,7 +89,7 @@ class TestMovingFromFilterToFilter:
             assert missed(subscription_twin(), QUESTIONS[question], old, new) == [], f"from {old} to {new}"
 
 
-MATCHING = "subtrie._trie.match.traversal"
+MATCHING = "subtrie._trie.match.matching"
 NO_SECOND_PASS = Fault("branches are read at different moments", MATCHING, "not still_holds(t, root, first)", "False")
 BLIND_SECOND_PASS = Fault(
     "the second pass looks at the root only",

@@ -2,7 +2,7 @@
 """The match cache: it remembers an answer as long as nothing has changed that the answer was read from.
 
 A match is an answer of one instant because the I-nodes that it read still held the same main nodes when it read them
-again (traversal.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
+again (matching.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
 answer is what a match would find now. A displaced main node never comes back, and while it is remembered no other node
 can have its address. So nothing has to be invalidated: a writer does nothing for the cache and does not know of it. The
 linearization point of a recalled answer is the moment before the first of these reads.

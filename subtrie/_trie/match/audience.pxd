@@ -4,10 +4,10 @@ cimport cython
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from subtrie._trie.branch cimport Branch, subscribers_of
 from subtrie._trie.choosing cimport Choice, any_member, choice_for, choose_among
-from subtrie._trie.groups cimport Group, Shared, groups_in, is_weighted, may_be_excluded_from, plain_in
+from subtrie._trie.groups cimport Group, Shared, groups_in, plain_in
 from subtrie._trie.match.plan cimport Matchable, holds_weakly, joins_groups, plan_of, query_again
 from subtrie._trie.match.reading cimport Query, is_excluded
-from subtrie._trie.match.scratch cimport Scratch, drop_shared, is_shared_at, put_taken, taken_shared
+from subtrie._trie.match.scratch cimport Question, drop_shared, is_shared_at, put_taken, taken_shared
 from subtrie._trie.match.walk cimport item_of, size_of
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport Entry, Excepting, living
@@ -24,9 +24,6 @@ cdef class Audience:
     cdef Choice _excepting_choice
 
     cdef int add(self, Entry entry, object group, object trail, Py_ssize_t at) except -1
-    cpdef list receivers(self, object value)
-    cpdef list joined_receivers(self)
-    cdef list _found(self)
     cdef int receive(self, Borrowed value, object trail, Py_ssize_t at) except -1
     @cython.locals(groups=list, number=Py_ssize_t, entry=Entry)
     cdef int receive_joined(self) except -1
@@ -49,15 +46,8 @@ cpdef Audience new_audience(Matchable trie, object topic, Py_ssize_t filters)
 cdef int begin_audience(
     Audience audience, Matchable trie, object topic, Py_ssize_t filters, Choice choice
 ) except -1
-@cython.locals(
-    joined=Audience, excepting=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t,
-    shared=Borrowed,
-)
-cdef int put_receivers(Scratch *s, Matchable trie, object topic) except -1
-cdef inline int _put(Scratch *s, Borrowed entry) except -1
-@cython.locals(array=Borrowed, i=Py_ssize_t)
-cdef int _put_plain(Scratch *s, Borrowed subscribers) except -1
-@cython.locals(array=Borrowed, i=Py_ssize_t, entry=Entry)
-cdef int _put_chosen(Scratch *s, Borrowed groups) except -1
+@cython.locals(audience=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t)
+cdef int put_receivers(Question *q, Matchable trie, object topic) except -1
+@cython.locals(audience=Audience, branch=Branch, value=object, entry=Entry, by_hash=dict, same_hash=list)
+cdef tuple distinct_subscribers(list found, Matchable trie, object topic)
 cdef inline Borrowed _several(Borrowed members) noexcept
-cpdef tuple distinct_subscribers(list found, Matchable trie, object topic)

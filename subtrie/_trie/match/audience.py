@@ -14,7 +14,7 @@ when all filters are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import cython
@@ -23,15 +23,13 @@ if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.branch import Branch, subscribers_of
     from subtrie._trie.choosing import Choice, any_member, choice_for, choose_among
-    from subtrie._trie.groups import Group, Shared, groups_in, is_weighted, may_be_excluded_from, plain_in
+    from subtrie._trie.groups import Group, Shared, groups_in, plain_in
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.plan import Matchable, holds_weakly, joins_groups, plan_of, query_again
     from subtrie._trie.match.reading import Query, is_excluded
-    from subtrie._trie.match.scratch import Scratch, drop_shared, is_shared_at, put_taken, taken_shared
+    from subtrie._trie.match.scratch import Question, drop_shared, is_shared_at, put_taken, taken_shared
     from subtrie._trie.match.walk import item_of, size_of
     from subtrie._trie.subscribers import Entry, Excepting, living
-
-from subtrie._trie.keyed import iter_keyed
 
 
 class Audience:
@@ -61,21 +59,6 @@ class Audience:
         none."""
         self.entries.append(entry)
         return 0
-
-    def receivers(self, value: Any) -> list[Entry]:
-        """Return the receivers by a filter with these subscribers, but for those of joined groups."""
-        self.receive(borrow(value), None, 0)
-        return self._found()
-
-    def joined_receivers(self) -> list[Entry]:
-        """Return the receivers in the groups of several filters, after the last filter."""
-        self.receive_joined()
-        return self._found()
-
-    def _found(self) -> list[Entry]:
-        found = self.entries
-        self.entries = []
-        return found
 
     def receive(self, value: Any, trail: Any, at: int) -> int:
         """Add the receivers by a filter with these subscribers, which are borrowed, but for those of joined groups."""
@@ -182,64 +165,37 @@ def begin_audience(audience: Audience, trie: Matchable, topic: Any, filters: int
     return 0
 
 
-# ------------------------------------------------------------------------------------------------------------ in place
-
-
-def put_receivers(s: Scratch, trie: Matchable, topic: Any) -> int:
+def put_receivers(q: Question, trie: Matchable, topic: Any) -> int:
     """Put the receivers in the places of the Shared among the subscribers taken."""
-    joined = None
     filters = 0
-    count = s.subscribers.count
+    count = q.subscribers.count
     for i in range(0, count, 2):
-        filters += is_shared_at(s, i)
-    if filters > 1 and joins_groups(trie):
-        joined = new_audience(trie, topic, filters)
-    excepting = joined  # for filters with exclusions
+        filters += is_shared_at(q, i)
+    audience = new_audience(trie, topic, filters)
     for i in range(0, count, 2):
-        if is_shared_at(s, i):
-            shared = taken_shared(s, i)
-            if may_be_excluded_from(shared):
-                if excepting is None:
-                    excepting = new_audience(trie, topic, filters)
-                for entry in excepting.receivers(borrowed(shared)):
-                    _put(s, borrow(entry))
-                continue
-            if plain_in(shared) is not borrow(None):
-                _put_plain(s, plain_in(shared))
-            if joined is not None:
-                joined._add_groups(groups_in(shared), None, 0)
-            else:
-                _put_chosen(s, groups_in(shared))
-    if joined is not None:
-        for entry in joined.joined_receivers():
-            _put(s, borrow(entry))
-    drop_shared(s, count)
+        if is_shared_at(q, i):
+            audience.receive(taken_shared(q, i), None, 0)
+    audience.receive_joined()
+    for entry in audience.entries:
+        put_taken(q, key_in(borrow(entry)), hash_in(borrow(entry)))
+    drop_shared(q, count)
     return 0
 
 
-def _put(s: Scratch, entry: Any) -> int:
-    return put_taken(s, key_in(entry), hash_in(entry))
-
-
-def _put_plain(s: Scratch, subscribers: Any) -> int:
-    array = _several(subscribers)
-    if array is borrow(None):
-        return _put(s, subscribers)
-    for i in range(size_of(array)):
-        _put_plain(s, item_of(array, i))
-    return 0
-
-
-def _put_chosen(s: Scratch, groups: Any) -> int:
-    array = _several(groups)
-    if array is not borrow(None):
-        for i in range(size_of(array)):
-            _put_chosen(s, item_of(array, i))
-        return 0
-    if not s.weak and not is_weighted(groups):
-        return _put(s, any_member(groups))
-    entry = choose_among([cython.cast(Group, groups)], None)[1]
-    return 0 if entry is None else _put(s, borrow(entry))
+def distinct_subscribers(found: list[tuple[Branch, Any]], trie: Matchable, topic: Any) -> tuple[Any, ...]:
+    """Return every subscriber of the branches that reading.py has found, once; of each group, one member. Users'
+    `__hash__` is not called; `__eq__` only if two hashes are equal."""
+    audience = new_audience(trie, topic, len(found))
+    for branch, _ in found:
+        value = subscribers_of(branch)
+        audience.receive(borrow(value), None, 0)
+    audience.receive_joined()
+    by_hash: dict[int, list[Any]] = {}
+    for entry in audience.entries:
+        same_hash = by_hash.setdefault(entry.hash, [])
+        if not any(other is entry.key or other == entry.key for other in same_hash):
+            same_hash.append(entry.key)
+    return tuple(chain.from_iterable(by_hash.values()))
 
 
 def _several(members: Any) -> Any:
@@ -247,53 +203,3 @@ def _several(members: Any) -> Any:
     if is_exactly(members, SetNode):
         return set_array_of(members)
     return members if is_exactly(members, tuple) else borrow(None)
-
-
-# ---------------------------------------------------------------------------------------------------------- one by one
-
-
-class Distinct:
-    """The subscribers named so far. Users' `__hash__` is not called; `__eq__` only if two hashes are equal."""
-
-    __slots__ = ("_audience", "_by_hash")
-
-    def __init__(self, audience: Audience) -> None:
-        self._audience = audience
-        self._by_hash: dict[int, list[Any]] = {}
-
-    def named_by(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the new ones among those that get a message by filters with these subscribers."""
-        for value in values:
-            yield from self.by(value)
-        yield from self._new(self._audience.joined_receivers())
-
-    def by(self, value: Any) -> Iterator[Any]:
-        """Yield the new ones of a filter with these subscribers, but for those of joined groups."""
-        return self._new(self._audience.receivers(value))
-
-    def among(self, members: Any) -> Iterator[Any]:
-        """Yield the new ones in a set of subscribers in no group, each when it is asked for."""
-        for entry in iter_keyed(members):
-            alive = living(entry)
-            if alive is not None and self.is_new(alive.key, alive.hash):
-                yield alive.key
-
-    def _new(self, receivers: list[Entry]) -> Iterator[Any]:
-        for entry in receivers:
-            if self.is_new(entry.key, entry.hash):
-                yield entry.key
-
-    def is_new(self, subscriber: Any, hash: int) -> bool:
-        """Return whether the subscriber is new, and note it."""
-        same_hash = self._by_hash.setdefault(hash, [])
-        for other in same_hash:
-            if other is subscriber or other == subscriber:
-                return False
-        same_hash.append(subscriber)
-        return True
-
-
-def distinct_subscribers(found: list[tuple[Branch, Any]], trie: Matchable, topic: Any) -> tuple[Any, ...]:
-    """Return every subscriber of the branches that a reading has found, once; of each group, one member."""
-    distinct = Distinct(new_audience(trie, topic, len(found)))
-    return tuple(distinct.named_by([subscribers_of(branch) for branch, _ in found]))

@@ -4,47 +4,45 @@ from libc.stdint cimport uint64_t
 
 from ctrie._machine cimport check_signals
 from ctrie._nodes cimport root_of
-from subtrie._trie.match.audience cimport distinct_subscribers
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
-from subtrie._trie.match.interleaved cimport DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
+from subtrie._trie.match.answer_cache cimport DELIVERIES, SUBSCRIBERS
+from subtrie._trie.match.interleaved cimport end_group, take_next
+from subtrie._trie.match.matching cimport ask, deliveries, match, prepare, read_at_last, subscribers_of, told_of
 from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.questions cimport (
-    answer_of, deliveries, deliveries_of, match, match_asked, prepare, read_at_last,
-)
-from subtrie._trie.match.reading cimport Query, TRIAL, WORTH, WORTH_IN_ONE_BLOCK, read_matches
+from subtrie._trie.match.reading cimport Query, TRIAL, WORTH, WORTH_IN_ONE_BLOCK
 from subtrie._trie.match.scratch cimport (
-    Asked, Scratch, add_again, add_numbers, begin, bytes_of, coming_again, forget, release,
+    NUMBERS, Question, Questioned, add_again, add_numbers, begin, bytes_of, coming_again, forget, release,
 )
-from subtrie._trie.match.steps cimport GROUP, Batch, OneBatch, begin_batch, end_batch, scratch_at, topic_at
+from subtrie._trie.match.steps cimport GROUP, Batch, OneBatch, begin_batch, end_batch, question_at, topic_at
 
 
 @cython.locals(batch=Batch, b=OneBatch, answers=list, answered=dict, block=list, at=Py_ssize_t)
 cpdef list match_many(Matchable trie, topics)
 cdef inline list _block_of(topics, Py_ssize_t at)
 cdef inline bint _come_again(list block, Py_ssize_t count) except -1
-@cython.locals(asked=Asked, at=Py_ssize_t, i=Py_ssize_t, taken=bint)
+@cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _match_block(Batch *b, Matchable trie, list block, list answers) except -1
-@cython.locals(asked=Asked, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)
+@cython.locals(question=Question, q=Questioned, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)
 cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1
 @cython.locals(batch=Batch, b=OneBatch, answers=list, block=list, start=Py_ssize_t)
 cpdef list deliveries_many(Matchable trie, topics)
 @cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _deliver_block(Batch *b, Matchable trie, list block, list answers) except -1
 @cython.locals(
-    scratch=Scratch, batch=Batch, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t
+    question=Question, q=Questioned, batch=Batch, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t
 )
 cpdef tuple match_numbers(Matchable trie, list topics)
 @cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _number_block(
-    Batch *b, Scratch *s, Matchable trie, list block, buffer *offsets, buffer *numbers
+    Batch *b, Question *q, Matchable trie, list block, buffer *offsets, buffer *numbers
 ) except -1
 @cython.locals(i=Py_ssize_t, known=Py_ssize_t, repeated=Py_ssize_t)
 cdef bint _number_or_repeat(
-    Scratch *s, Matchable trie, list block, Py_ssize_t at, dict answered, buffer *offsets, buffer *numbers
+    Question *q, Matchable trie, list block, Py_ssize_t at, dict answered, buffer *offsets, buffer *numbers
 ) except -1
 @cython.locals(query=Query)
-cdef int _add_numbers(Scratch *s, Matchable trie, object topic, buffer *numbers) except -1
-cdef int _add_noted(Scratch *s, Matchable trie, object topic, buffer *numbers) except -1
+cdef int _add_numbers(Question *q, Matchable trie, object topic, buffer *numbers) except -1
+cdef int _add_noted(Question *q, Matchable trie, object topic, buffer *numbers) except -1
 cdef int _push_all(buffer *words, tuple several) except -1
 @cython.locals(start=Py_ssize_t)
 cdef int _repeat(buffer *offsets, buffer *numbers, Py_ssize_t answer) except -1

@@ -16,23 +16,15 @@ import cython
 if not cython.compiled:
     from ctrie._machine import check_signals
     from ctrie._nodes import root_of
-    from subtrie._trie.match.audience import distinct_subscribers
+    from subtrie._trie.match.answer_cache import DELIVERIES, SUBSCRIBERS
     from subtrie._trie.match.deliveries import Told
-    from subtrie._trie.match.interleaved import DELIVERIES, NUMBERS, SUBSCRIBERS, end_group, take_next
+    from subtrie._trie.match.interleaved import end_group, take_next
+    from subtrie._trie.match.matching import ask, deliveries, match, prepare, read_at_last, subscribers_of, told_of
     from subtrie._trie.match.plan import Matchable
-    from subtrie._trie.match.questions import (
-        answer_of,
-        deliveries,
-        deliveries_of,
-        match,
-        match_asked,
-        prepare,
-        read_at_last,
-    )
-    from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK, read_matches
+    from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK
     from subtrie._trie.match.scratch import (
-        Asked,
-        Scratch,
+        NUMBERS,
+        Question,
         add_again,
         add_numbers,
         begin,
@@ -41,7 +33,7 @@ if not cython.compiled:
         forget,
         release,
     )
-    from subtrie._trie.match.steps import GROUP, Batch, begin_batch, end_batch, scratch_at, topic_at
+    from subtrie._trie.match.steps import GROUP, Batch, begin_batch, end_batch, question_at, topic_at
     from subtrie._trie.match.walk import Buffer, address, buffer_free, buffer_push, buffer_start
 else:
     from cython import address
@@ -91,16 +83,14 @@ def _come_again(block: list[Any], count: int) -> bool:
 
 
 def _match_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
-    if not cython.compiled:
-        asked = Asked()
     for at in range(0, len(block), GROUP):
         taken = take_next(b, trie, block, at, SUBSCRIBERS)
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(b.group, i).size > 0:
-                    answers.append(answer_of(scratch_at(b.group, i), trie, block[at + i]))
+                    answers.append(subscribers_of(question_at(b.group, i), trie, block[at + i]))
                 else:
-                    answers.append(match_asked(trie, block[at + i], address(asked)))
+                    answers.append(match(trie, block[at + i]))
         finally:
             if taken:
                 end_group(b)
@@ -111,7 +101,9 @@ def _match_or_repeat(
 ) -> bool:
     """Match those that have not been `answered`. Return whether there were enough others."""
     if not cython.compiled:
-        asked = Asked()
+        question = Question()
+    q = address(question)
+    q.wants = SUBSCRIBERS
     repeated = 0
     for topic in block:
         is_text = type(topic) is str
@@ -120,9 +112,9 @@ def _match_or_repeat(
             repeated += 1
             answers.append(known)
             continue
-        answer = match_asked(trie, topic, address(asked))
+        answer = ask(q, trie, topic, None)
         answers.append(answer)
-        if is_text and not asked.by_lot:
+        if is_text and not q.by_lot:
             answered[topic] = answer
     return repeated * WORTH >= len(block)
 
@@ -153,7 +145,7 @@ def _deliver_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tu
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(b.group, i).size > 0:
-                    answers.append(deliveries_of(scratch_at(b.group, i), trie, block[at + i]))
+                    answers.append(told_of(question_at(b.group, i), trie, block[at + i], block[at + i], None))
                 else:
                     answers.append(deliveries(trie, block[at + i]))
         finally:
@@ -168,40 +160,41 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
     """Return the answers to many topics, for a trie whose subscribers are integers, none below zero, each on one filter
     and in no group: where each answer begins, and the end; and the subscribers. Both are columns of 64-bit integers."""
     if not cython.compiled:
-        scratch, batch, offsets, numbers = Scratch(), Batch(), Buffer(), Buffer()
+        question, batch, offsets, numbers = Question(), Batch(), Buffer(), Buffer()
     answered: dict[Any, int] | None = None
     buffer_start(address(offsets))
     buffer_start(address(numbers))
-    begin(address(scratch), False)
+    q = address(question)
+    q.wants = NUMBERS
+    begin(q)
     begin_batch(address(batch))
     try:
-        scratch.only_hashes = True
         _push(address(offsets), 0)
         for at in range(0, len(topics), TRIAL):
             block = _block_of(topics, at)
             if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
-                _number_block(address(batch), address(scratch), trie, block, address(offsets), address(numbers))
-            elif not _number_or_repeat(address(scratch), trie, block, at, answered, address(offsets), address(numbers)):
+                _number_block(address(batch), q, trie, block, address(offsets), address(numbers))
+            elif not _number_or_repeat(q, trie, block, at, answered, address(offsets), address(numbers)):
                 answered = None
         return bytes_of(address(offsets)), bytes_of(address(numbers))
     finally:
         end_batch(address(batch))
-        release(address(scratch))
+        release(q)
         buffer_free(address(offsets))
         buffer_free(address(numbers))
 
 
-def _number_block(b: Batch, s: Scratch, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
+def _number_block(b: Batch, q: Question, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
     for at in range(0, len(block), GROUP):
         taken = take_next(b, trie, block, at, NUMBERS)
         try:
             for i in range(min(GROUP, len(block) - at)):
                 if taken and topic_at(b.group, i).size > 0:
-                    _add_noted(scratch_at(b.group, i), trie, block[at + i], numbers)
+                    _add_noted(question_at(b.group, i), trie, block[at + i], numbers)
                 else:
-                    _add_numbers(s, trie, block[at + i], numbers)
+                    _add_numbers(q, trie, block[at + i], numbers)
                 _push(offsets, numbers.count)
         finally:
             if taken:
@@ -210,7 +203,7 @@ def _number_block(b: Batch, s: Scratch, trie: Matchable, block: list[Any], offse
 
 
 def _number_or_repeat(
-    s: Scratch, trie: Matchable, block: list[Any], at: int, answered: dict[Any, int], offsets: Buffer, numbers: Buffer
+    q: Question, trie: Matchable, block: list[Any], at: int, answered: dict[Any, int], offsets: Buffer, numbers: Buffer
 ) -> bool:
     """Add the numbers of those that have not been `answered`. Return whether there were enough others."""
     repeated = 0
@@ -220,27 +213,27 @@ def _number_or_repeat(
             repeated += 1
             _repeat(offsets, numbers, known)
         else:
-            _add_numbers(s, trie, block[i], numbers)
+            _add_numbers(q, trie, block[i], numbers)
             _push(offsets, numbers.count)
     return repeated * WORTH >= len(block)
 
 
-def _add_numbers(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> int:
+def _add_numbers(q: Question, trie: Matchable, topic: Any, numbers: Buffer) -> int:
     """Add the numbers that the subscribers of one topic are."""
-    query = prepare(address(s.walk), trie, topic)
-    if s.walk.size == 0:
-        return _push_all(numbers, distinct_subscribers(read_matches(trie._root, query).found, trie, topic))
-    read_at_last(s, root_of(trie))
-    return _add_noted(s, trie, topic, numbers)
-
-
-def _add_noted(s: Scratch, trie: Matchable, topic: Any, numbers: Buffer) -> int:
-    """Add the numbers that the subscribers noted for a topic are."""
-    if s.shared:  # some have exclusions
-        forget(address(s.subscribers))
-        s.shared = False
+    query = prepare(address(q.walk), trie, topic)  # noqa: F841 (it holds the words that are read)
+    if q.walk.size == 0:
         return _push_all(numbers, match(trie, topic))
-    if not add_numbers(s, numbers):
+    read_at_last(q, root_of(trie))
+    return _add_noted(q, trie, topic, numbers)
+
+
+def _add_noted(q: Question, trie: Matchable, topic: Any, numbers: Buffer) -> int:
+    """Add the numbers that the subscribers noted for a topic are."""
+    if q.shared:  # some have exclusions
+        forget(address(q.subscribers))
+        q.shared = False
+        return _push_all(numbers, match(trie, topic))
+    if not add_numbers(q, numbers):
         raise MemoryError
     return 0
 

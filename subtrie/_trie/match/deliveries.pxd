@@ -57,7 +57,7 @@ cdef object _subscriber(Told one)
 @cython.locals(entry=Entry, sole=Sole)
 cdef dict _options(Told one)
 @cython.locals(branch=Branch, trail=tuple, answer=list)
-cdef tuple found_by(list found, object dialect, str topic, bint delivers, bint whole)
+cdef tuple told_by(list found, object dialect, str topic, bint delivers, bint whole)
 
 
 cdef class Recipients(Audience):
@@ -71,9 +71,9 @@ cdef Recipients new_recipients(Matchable trie, object topic, Py_ssize_t filters,
 @cython.locals(recipients=Recipients, branch=Branch, value=object)
 cpdef tuple delivered_by(list found, Matchable trie, object topic, str plain, Choice choice)
 @cython.locals(one=Told, answer=list, audience=Audience)
-cpdef tuple held(tuple found, Matchable trie, object topic, bint delivers)
+cpdef tuple shown_entries(tuple found, Matchable trie, object topic, bint delivers)
 @cython.locals(one=Told, alive=Entry, answer=list, audience=Audience)
-cdef tuple held_by_one(tuple found, Matchable trie, object topic, object subscriber, uint64_t hash)
+cdef tuple deliveries_to(tuple found, Matchable trie, object topic, object subscriber, uint64_t hash)
 cdef object _value(Told one)
 cdef Told _given(bint delivers, Entry entry, object group, Told by)
 cpdef object check_merge(object merge, object by)

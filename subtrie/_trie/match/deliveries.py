@@ -1,11 +1,11 @@
 """Deliveries: what a match says to a broker. Who gets the message, with which options, by which filter and group.
 
-A traversal (traversal.py) finds branches. What becomes of them is decided here, for both twins:
+A traversal (matching.py) finds branches. What becomes of them is decided here, for both twins:
 
     delivered  one for each subscriber that gets the message: all outside groups, and a member of each group
-    found      one for each subscriber of the branches found; for a branch with groups, one for all of them, which
+    told       one for each subscriber of the branches found; for a branch with groups, one for all of them, which
                callers never see
-    held       of these, one for each subscription, including all members of groups; or one for each of a single
+    shown      of these, one for each subscription, including all members of groups; or one for each of a single
                subscriber, looked for in what was found, one for each branch
     merged     of several for one subscriber: all, any one, or the best
 
@@ -290,7 +290,7 @@ def _options(one: Told) -> dict[str, Any] | None:
 # ---------------------------------------------------------------------------------------------------- what was found
 
 
-def found_by(
+def told_by(
     found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, delivers: bool, whole: bool
 ) -> tuple[Told, ...]:
     """Return what stands for the subscribers of the branches that a reading has found for a topic: `whole`, one for all
@@ -341,7 +341,7 @@ def delivered_by(
     return tuple(recipients.answer)
 
 
-def held(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
+def shown_entries(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:
     """Return all subscriptions to a topic, without subscribers that have died, as deliveries or subscriptions."""
     audience = new_audience(trie, topic, len(found))
     answer: list[Told] = []
@@ -352,7 +352,7 @@ def held(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -
     return tuple(answer)
 
 
-def held_by_one(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
+def deliveries_to(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber: Any, hash: int) -> tuple[Told, ...]:
     """Return the deliveries by the subscriptions of one subscriber, where each of `found` stands for a filter."""
     audience = new_audience(trie, topic, len(found))
     answer: list[Told] = []
@@ -365,10 +365,10 @@ def held_by_one(found: tuple[Told, ...], trie: Matchable, topic: Any, subscriber
     return tuple(answer)
 
 
-def held_later(found: tuple[Told, ...], trie: Matchable, topic: Any, merge: str, by: str) -> Iterator[Told]:
+def entries_later(found: tuple[Told, ...], trie: Matchable, topic: Any, merge: str, by: str) -> Iterator[Told]:
     """Iterate over the same, merged. A subscriber that dies before the first is asked for is left out, and is not kept
     alive."""
-    yield from merged(held(found, trie, topic, False), merge, by)
+    yield from merged(shown_entries(found, trie, topic, False), merge, by)
 
 
 def _value(one: Told | None) -> Any:

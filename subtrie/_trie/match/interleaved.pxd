@@ -9,14 +9,14 @@ from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, hash_of, root_of, value_of
 from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
 from subtrie._trie.match.plan cimport Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
-from subtrie._trie.match.questions cimport take_found
-from subtrie._trie.match.scratch cimport Scratch, begin_trails, end_trails, enter, leave, let_go, start
+from subtrie._trie.match.scratch cimport Question, begin_trails, end_trails, enter, leave, let_go, start
 from subtrie._trie.match.steps cimport (
     AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Batch, FEWEST, GROUP, Member, OneStep, OneTopic, PREFETCHES, ROOM, Step,
     Steps, WILD, clear, fetch_branch, fetch_characters, fetch_level, fetch_main, forget, has_room, keep, moved,
-    next_step, queued, scratch_at, step_at, text_at, topic_at, trails_at,
+    next_step, queued, question_at, step_at, text_at, topic_at, trails_at,
 )
-from subtrie._trie.match.traversal cimport along, still_holds
+from subtrie._trie.match.answer_cache cimport DELIVERIES, SUBSCRIBERS
+from subtrie._trie.match.matching cimport along, still_holds, take_found
 from subtrie._trie.match.walk cimport (
     MOST_WORDS, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, begins_branch, bit, buffer_push,
     fetch_text_apart, is_one_word, is_readonly, levels_noted, lowest_bit, note_above, note_read, prefetch,
@@ -24,15 +24,10 @@ from subtrie._trie.match.walk cimport (
 )
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
-cdef enum:
-    SUBSCRIBERS
-    DELIVERIES
-    NUMBERS
-
 
 @cython.locals(i=Py_ssize_t, count=Py_ssize_t)
-cdef bint take_next(Batch *b, Matchable trie, list block, Py_ssize_t at, int asked) noexcept
-cdef inline void _start(Scratch *s, Trails *trails, Matchable trie, int asked) noexcept
+cdef bint take_next(Batch *b, Matchable trie, list block, Py_ssize_t at, int wants) noexcept
+cdef inline void _start(Question *q, Trails *trails, Matchable trie, int wants) noexcept
 @cython.locals(i=Py_ssize_t)
 cdef void end_group(Batch *b) noexcept
 @cython.locals(first=Borrowed, i=Py_ssize_t, t=OneTopic)

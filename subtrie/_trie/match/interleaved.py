@@ -6,7 +6,7 @@ step at a time. A step looks at a node that was fetched before, and has the next
 caches. While that is on its way from memory, the other topics make their steps (in the field: asynchronous memory
 access chaining).
 
-What is found is what `traverse` (traversal.py) finds, and the second pass is the same: each topic has an answer of one
+What is found is what `traverse` (matching.py) finds, and the second pass is the same: each topic has an answer of one
 instant of its own. Only the order in which nodes are read is different. Where a topic meets something rare, it is left
 to the ordinary match of that topic alone, and has size 0 afterwards. Rare are tombs, L-nodes, writes and snapshots of
 other threads that are not complete, a second pass that fails, and more steps than there is room for.
@@ -32,9 +32,10 @@ if not cython.compiled:
     from ctrie._nodes import INode, hash_of, root_of, value_of
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of, sole_hash_of
+    from subtrie._trie.match.answer_cache import DELIVERIES, SUBSCRIBERS
+    from subtrie._trie.match.matching import along, still_holds, take_found
     from subtrie._trie.match.plan import Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
-    from subtrie._trie.match.questions import take_found
-    from subtrie._trie.match.scratch import Scratch, begin_trails, end_trails, enter, leave, let_go, start
+    from subtrie._trie.match.scratch import Question, begin_trails, end_trails, enter, leave, let_go, start
     from subtrie._trie.match.steps import (
         AT_CHILD,
         AT_INNER,
@@ -59,14 +60,13 @@ if not cython.compiled:
         keep,
         moved,
         next_step,
+        question_at,
         queued,
-        scratch_at,
         step_at,
         text_at,
         topic_at,
         trails_at,
     )
-    from subtrie._trie.match.traversal import along, still_holds
     from subtrie._trie.match.walk import (
         MOST_WORDS,
         OTHERS_MAY_WRITE,
@@ -96,13 +96,7 @@ else:
     from cython import address
 
 
-if not cython.compiled:  # in interleaved.pxd, an enum: what is asked of topics
-    SUBSCRIBERS = 0
-    DELIVERIES = 1
-    NUMBERS = 2
-
-
-def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, asked: int) -> bool:
+def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, wants: int) -> bool:
     """Traverse the next GROUP topics of a block side by side, and take references to what was found. Then those topics
     whose traversal (`topic_at`) has a size have their answers, and the group must be ended. False if they are to be
     asked one by one."""
@@ -114,20 +108,19 @@ def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, asked: int) 
         fetch_characters(text_at(block, at + i))
     for i in range(count):
         split_in_place(topic_at(b.group, i), plan_of(trie), text_at(block, at + i))
-        _start(scratch_at(b.group, i), trails_at(b.group, i), trie, asked)
+        _start(question_at(b.group, i), trails_at(b.group, i), trie, wants)
     take_group(root_of(trie), b.group, count, b.steps)
     return True
 
 
-def _start(s: Scratch, trails: Trails, trie: Matchable, asked: int) -> None:
-    start(s, False)
-    if asked == SUBSCRIBERS:
-        s.weak = holds_weakly(trie)
-    elif asked == DELIVERIES:
-        begin_trails(s, trails)
-        s.shared = holds_weakly(trie)  # Python code will find out which are alive
-    else:
-        s.only_hashes = True
+def _start(q: Question, trails: Trails, trie: Matchable, wants: int) -> None:
+    q.wants = wants
+    start(q)
+    if wants == SUBSCRIBERS:
+        q.weak = holds_weakly(trie)
+    elif wants == DELIVERIES:
+        begin_trails(q, trails)
+        q.shared = holds_weakly(trie)  # Python code will find out which are alive
 
 
 def end_group(b: Batch) -> None:
@@ -135,7 +128,7 @@ def end_group(b: Batch) -> None:
     for i in range(b.count):
         if topic_at(b.group, i).trails:
             end_trails(trails_at(b.group, i))
-        let_go(scratch_at(b.group, i))
+        let_go(question_at(b.group, i))
     leave()
 
 
@@ -155,7 +148,7 @@ def take_group(root: Any, group: Group, count: int, steps: Steps) -> None:
             OTHERS_MAY_WRITE and t.size > 0 and not is_readonly(root) and not still_holds(t, root, first)
         ):
             t.size = 0
-        if t.size > 0 and not take_found(scratch_at(group, i)):
+        if t.size > 0 and not take_found(question_at(group, i)):
             t.size = 0
     unpin()
 
@@ -234,7 +227,7 @@ def _to_wildcards(t: Traversal, steps: Steps, cn: Any, positions: int) -> None:
 
 
 def _to_literals(t: Traversal, steps: Steps, cn: Any, left: int) -> None:
-    """As `_literals` in traversal.py."""
+    """As `_literals` in matching.py."""
     while left:
         i = lowest_bit(left)
         left &= left - 1
@@ -291,7 +284,7 @@ def _at_child(t: Traversal, s: Step, steps: Steps) -> None:
 
 
 def _reach(t: Traversal, s: Step, steps: Steps) -> None:
-    """A branch that has the hash of a word, or is a wildcard's: as `_visit_if` and `_visit` in traversal.py."""
+    """A branch that has the hash of a word, or is a wildcard's: as `_visit_if` and `_visit` in matching.py."""
     branch = s.node
     reached = s.positions
     if s.word != WILD and not begins_branch(word_at(t, s.word), branch, t.separator):

@@ -14,7 +14,7 @@ cdef class Plan:
     cdef readonly object dialect
     cdef readonly str separator
     cdef Py_UCS4 separator_in_place
-    cdef bint in_place      # traversal.py serves for it
+    cdef bint in_place      # matching.py serves for it
     cdef bint splits        # so does words.h
     cdef readonly bint exact
     cdef word_rules in_topics

@@ -51,7 +51,7 @@ class Plan:
         self.separator = dialect.separator
         self.share = dialect.share_prefix
         self.joins = dialect.queue_groups
-        self.in_place = all(len(c) == 1 and c.isascii() for c in characters)  # traversal.py serves for it
+        self.in_place = all(len(c) == 1 and c.isascii() for c in characters)  # matching.py serves for it
         self.splits = self.in_place and all(
             getattr(type(dialect), name) is getattr(Dialect, name) for name in ("split_filter", "split_topic")
         )

@@ -4,9 +4,9 @@ from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
 from ctrie._machine cimport W, flag_at, popcount
-from ctrie._native cimport load
-from ctrie._nodes cimport INode, Root, SNode, TNode, branches, freeze_root, gcas_read, rdcss_read_root
+from ctrie._nodes cimport INode, Root, Rooted, SNode, TNode, branches, gcas_read, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
+from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.packed_key cimport key_begins
 from subtrie._trie.subscribers cimport Excepting
 from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD
@@ -14,7 +14,7 @@ from cpython.exc cimport PyErr_CheckSignals
 
 cdef enum:
     TRIAL = 256
-cdef int RETRIES, WORTH, WORTH_IN_ONE_BLOCK
+cdef int WORTH, WORTH_IN_ONE_BLOCK
 cdef object _BIT
 
 
@@ -32,11 +32,8 @@ cdef class Query:
 cdef class Reading:
     cdef Root root
     cdef Query query
-    cdef list seen
-    cdef readonly list found
+    cdef list found
 
-    @cython.locals(seen=list, i=Py_ssize_t)
-    cdef bint still_holds(self, INode first) except -1
     @cython.locals(query=Query, size=Py_ssize_t, stack=list, level=INode, branch=Branch)
     cdef object traverse(self, INode first, bint only_first)
     @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
@@ -61,10 +58,8 @@ cdef object _after_many(Query query, object positions)
 cdef dict _places(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
-@cython.locals(first=INode, reading=Reading, frozen=Root)
-cpdef Reading read_matches(Root root, Query query, bint only_first=*)
 @cython.locals(reading=Reading)
-cdef Reading new_reading(Root root, Query query)
+cdef list read_matches(Rooted trie, Query query, bint only_first)
 @cython.locals(sn=SNode)
 cdef CNode _alone(TNode tomb)
 @cython.locals(words=list)

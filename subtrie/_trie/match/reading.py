@@ -1,9 +1,9 @@
 # distutils: extra_compile_args = SMALL
-"""Matching for what traversal.py cannot do: topics of 64 words and more, dialects whose separator or wildcards are not
+"""Matching for what matching.py cannot do: topics of 64 words and more, dialects whose separator or wildcards are not
 ASCII characters, and questions that need the words of the filters.
 
-The two passes are those of traversal.py, which explains why they give an answer of one instant. Here sets of positions
-are integers of any size, nodes are counted, and the traversal itself decides a pending GCAS.
+This is the slow way. It reads what the trie was at one instant, without a second pass (frozen.py). Sets of positions
+are integers of any size, and nodes are counted.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if not cython.compiled:
     from ctrie._nodes import (
         INode,
         Root,
+        Rooted,
         TNode,
         branches,
-        freeze_root,
         gcas_read,
         rdcss_read_root,
     )
-    from ctrie._slot import load
     from subtrie._trie.branch import Branch, Chain, is_wanted, words_in
+    from subtrie._trie.frozen import frozen_root
     from subtrie._trie.packed_key import key_begins
     from subtrie._trie.subscribers import Excepting
     from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
@@ -38,7 +38,6 @@ if not cython.compiled:
         return 0
 
 
-RETRIES = 4
 # match_many looks for repeated topics as long as, among so many topics, one in so many is a repeated one. Each of these
 # saves a match; all others cost a probe and a store more.
 WORTH = 16
@@ -146,25 +145,16 @@ def _places(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 class Reading:
-    """One traversal: `found` lists (branch, path) for every branch with subscribers that the topic reaches, where path
-    is (path of the level, word); `seen` lists the I-nodes and main nodes read, alternately."""
+    """One traversal of what never changes: `found` lists (branch, path) for every branch with subscribers that the
+    topic reaches, where path is (path of the level, word)."""
 
-    __slots__ = ("found", "query", "root", "seen")
+    __slots__ = ("found", "query", "root")
     root: Root
     query: Query
-    seen: list[Any]
     found: list[tuple[Branch, Any]]
 
-    def still_holds(self, first: INode) -> bool:
-        """The second pass."""
-        seen = self.seen
-        for i in range(0, len(seen), 2):
-            if load(seen[i]) is not seen[i + 1]:
-                return False
-        return load(self.root) is first
-
     def traverse(self, first: INode, only_first: bool) -> None:
-        """The first pass. With `only_first`, stop at the first branch found."""
+        """Find all that the topic reaches; with `only_first`, the first branch of it."""
         query = self.query
         size = len(query.words)
         stack: list[Any] = [(first, _BIT, None)]
@@ -185,8 +175,6 @@ class Reading:
         query = self.query
         reached: list[Any] = []
         main = gcas_read(self.root, level)
-        self.seen.append(level)
-        self.seen.append(main)
         cn: CNode = main if isinstance(main, CNode) else _alone(main)  # type: ignore[arg-type]
         if not (first_level and query.reserved):
             self._reach(reached, self._wild(cn, MANY_WORDS), _after_many(query, positions))
@@ -233,7 +221,7 @@ class Reading:
         return branch_at(cn, popcount(cn.bitmap & (flag - 1)))  # type: ignore[no-any-return]
 
     def _literal(self, level: INode, main: Any, word: str, hash: int) -> Branch | None:
-        """As `find` in ctrie/_nodes.py, noting what is read."""
+        """As `find` in ctrie/_descent.py."""
         inode = level
         lev = 0
         separator = self.query.dialect.separator
@@ -248,50 +236,27 @@ class Reading:
             inode = child
             lev += W
             main = gcas_read(self.root, inode)
-            self.seen.append(inode)
-            self.seen.append(main)
         for sn in branches(self.root, inode):
             if sn.hash == hash and key_begins(sn, word, separator):
                 return sn  # type: ignore[no-any-return]
         return None
 
 
-def read_matches(root: Root, query: Query, only_first: bool = False) -> Reading:
-    """Return a traversal whose `found` is all that the topic reaches at one instant; with `only_first`, the first of
-    it, if there is any. Lock-free: only the writes of other threads make it start over."""
-    for _ in range(RETRIES):
-        first = rdcss_read_root(root)
-        reading = new_reading(root, query)
-        reading.traverse(first, only_first)
-        # A single branch is found as a Ctrie finds a key: no second pass is needed.
-        if root.readonly or (only_first and reading.found) or reading.still_holds(first):
-            return reading
-    frozen = freeze_root(root)
-    reading = new_reading(frozen, query)
-    reading.traverse(rdcss_read_root(frozen), only_first)
-    return reading
-
-
-def new_reading(root: Root, query: Query) -> Reading:
+def read_matches(trie: Rooted, query: Query, only_first: bool) -> list[tuple[Branch, Any]]:
+    """Return (branch, path) for all that the topic reaches at one instant, that of `frozen_root`; with `only_first`,
+    for the first of it, if there is any. Cost beside the traversal, and progress, are those of `frozen_root`."""
     reading: Reading = Reading.__new__(Reading)
-    reading.root = root
+    reading.root = frozen_root(trie)
     reading.query = query
-    reading.seen = []
     reading.found = []
-    return reading
+    reading.traverse(rdcss_read_root(reading.root), only_first)
+    return reading.found
 
 
 def _alone(tomb: TNode) -> CNode:
     """Return a tombed level as if it were not tombed: with one branch, or none."""
     sn = tomb.sn
     return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
-
-
-def read_words(
-    root: Root, words: tuple[str, ...], hashes: tuple[int, ...], dialect: Dialect, whole: str | None, whole_hash: int
-) -> list[tuple[Branch, Any]]:
-    """Return (branch, path) for all that a topic of these words reaches in a read-only trie."""
-    return read_matches(root, new_query(words, hashes, dialect, whole, whole_hash)).found
 
 
 def extended(path: Any, branch: Branch) -> Any:

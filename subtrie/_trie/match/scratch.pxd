@@ -23,24 +23,29 @@ cdef enum:
     AHEAD = 32      # how far ahead, in a buffer, a subscriber is fetched
     MANY = 2048     # in a buffer
 
-cdef struct Asked:
-    bint by_lot
+cdef enum:
+    ENTRIES = 2
+    ALL = 3
+    OWN = 4
+    ANY = 5
+    NUMBERS = 6
+    REPEATED = 1    # the mark of a subscriber that occurred before: the lowest bit, which is 0 in an address
 
-cdef struct Scratch:
+cdef struct Question:
     Traversal walk
+    int wants
+    bint by_lot
     bint keep_seen
     bint seen_taken
     bint shared
     bint weak
-    bint only_hashes
-    bint whole
     buffer stack
     buffer subscribers      # subscriber (counted), hash
 
-ctypedef Scratch *Scratched
+ctypedef Question *Questioned
 
 
-cdef inline bint note(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
+cdef inline bint note_subscriber(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:
     prefetch_to_count(subscriber)
     return buffer_push_pair(subscribers, <uint64_t>subscriber, hash)
 
@@ -92,36 +97,36 @@ cdef inline void take_references(buffer *subscribers) noexcept:
         noted += 2
 
 
-cdef inline void fetch_ahead(Scratch *s, Py_ssize_t at) noexcept:
-    if at + AHEAD < s.subscribers.count:
-        prefetch_to_count(<PyObject *>s.subscribers.items[at + AHEAD])
+cdef inline void fetch_ahead(Question *q, Py_ssize_t at) noexcept:
+    if at + AHEAD < q.subscribers.count:
+        prefetch_to_count(<PyObject *>q.subscribers.items[at + AHEAD])
 
 
-cdef inline object subscriber_at(Scratch *s, Py_ssize_t at):
-    return <object><PyObject *>s.subscribers.items[at]
+cdef inline object subscriber_at(Question *q, Py_ssize_t at):
+    return <object><PyObject *>q.subscribers.items[at]
 
 
-cdef inline uint64_t hash_at(Scratch *s, Py_ssize_t at) noexcept:
-    return s.subscribers.items[at + 1]
+cdef inline uint64_t hash_at(Question *q, Py_ssize_t at) noexcept:
+    return q.subscribers.items[at + 1]
 
 
-cdef inline bint is_shared_at(Scratch *s, Py_ssize_t at) noexcept:
-    return s.subscribers.items[at + 1] == 0 and is_exactly(<PyObject *>s.subscribers.items[at], Shared)
+cdef inline bint is_shared_at(Question *q, Py_ssize_t at) noexcept:
+    return q.subscribers.items[at + 1] == 0 and is_exactly(<PyObject *>q.subscribers.items[at], Shared)
 
 
-cdef inline PyObject *taken_shared(Scratch *s, Py_ssize_t at) noexcept:
-    return <PyObject *>s.subscribers.items[at]
+cdef inline PyObject *taken_shared(Question *q, Py_ssize_t at) noexcept:
+    return <PyObject *>q.subscribers.items[at]
 
 
-cdef inline int put_taken(Scratch *s, PyObject *subscriber, uint64_t hash) except -1:
-    if not buffer_push_pair(&s.subscribers, <uint64_t>subscriber, hash):
+cdef inline int put_taken(Question *q, PyObject *subscriber, uint64_t hash) except -1:
+    if not buffer_push_pair(&q.subscribers, <uint64_t>subscriber, hash):
         raise MemoryError
     Py_INCREF_PTR(subscriber)
     return 0
 
 
-cdef inline void begin_trails(Scratch *s, Trails *trails) noexcept:
-    s.walk.trails = trails
+cdef inline void begin_trails(Question *q, Trails *trails) noexcept:
+    q.walk.trails = trails
     buffer_start(&trails.above)
     buffer_start(&trails.levels)
     buffer_start(&trails.records)
@@ -152,21 +157,21 @@ cdef inline tuple answer_made(tuple answer):
     return answer
 
 
-cdef int begin(Scratch *s, bint only_first) except -1
+cdef int begin(Question *q) except -1
 cdef bint enter() noexcept
 cdef void leave() noexcept
-cdef void start(Scratch *s, bint only_first) noexcept
-cdef void release(Scratch *s) noexcept
-cdef void let_go(Scratch *s) noexcept
-cdef void take_seen(Scratch *s) noexcept
-cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept
+cdef void start(Question *q) noexcept
+cdef void release(Question *q) noexcept
+cdef void let_go(Question *q) noexcept
+cdef void take_seen(Question *q) noexcept
+cdef bint add_numbers(Question *q, buffer *numbers) noexcept
 cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept
 cdef Py_ssize_t coming_again(list topics) except -1
 cdef bytes bytes_of(buffer *words)
-cdef tuple handed_over(Scratch *s)
-cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root)
+cdef tuple handed_over(Question *q)
+cdef tuple remembered(Question *q, PyObject *topic, PyObject *answer, PyObject *root)
 cdef int keep_living(buffer *subscribers) except -1
-cdef void drop_shared(Scratch *s, Py_ssize_t count) noexcept
+cdef void drop_shared(Question *q, Py_ssize_t count) noexcept
 cdef bint begin_records(Traversal *t) noexcept
 cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept
 cdef object trail_of(Traversal *t, Matchable trie, str topic, bint shared)

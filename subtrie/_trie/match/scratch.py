@@ -15,24 +15,25 @@ from subtrie._trie.match.reading import extended
 from subtrie._trie.match.walk import Buffer, Trails, Traversal
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
+# What a question wants to know, after SUBSCRIBERS and DELIVERIES, which answer_cache.py has. Those from DELIVERIES to
+# OWN tell of filters.
+ENTRIES = 2  # subscriptions, with all members of groups; those of a Shared together, as one
+ALL = 3  # the same as deliveries
+OWN = 4  # all that is subscribed to each filter together, as one delivery
+ANY = 5  # whether there is a subscriber
+NUMBERS = 6  # the hashes of subscribers, which are not taken
 
-class Asked:
-    """What a question returns besides its answer."""
 
-    __slots__ = ("by_lot",)
+class Question:
+    """A question, and what it has found so far."""
+
+    __slots__ = ("by_lot", "keep_seen", "seen_taken", "shared", "stack", "subscribers", "walk", "wants", "weak")
+    wants: int
     by_lot: bool  # the answer depends, or may depend, on which member of a group was drawn
-
-
-class Scratch:
-    """The state of one question."""
-
-    __slots__ = ("keep_seen", "only_hashes", "seen_taken", "shared", "stack", "subscribers", "walk", "weak", "whole")
     keep_seen: bool  # take references to what is in `seen` when the answer has been read
     seen_taken: bool
     shared: bool  # some filter has groups: there are Shared ones among the subscribers taken
     weak: bool  # weak references stand in the places of subscribers
-    only_hashes: bool  # subscribers are noted for their hashes, and not taken
-    whole: bool  # of deliveries: all subscribers of a filter are noted together, as one
     stack: Buffer  # of large sets
     subscribers: Buffer  # subscriber, hash; with trails, an Entry may stand for a subscriber, with 0
 
@@ -40,9 +41,9 @@ class Scratch:
         self.walk = Traversal()
 
 
-def begin(s: Scratch, only_first: bool) -> None:
+def begin(q: Question) -> None:
     """Begin. RecursionError: matches inside matches (from `__eq__` or a finalizer) are nested too deep."""
-    start(s, only_first)
+    start(q)
 
 
 def enter() -> bool:
@@ -54,22 +55,22 @@ def leave() -> None:
     """One match of this thread has ended."""
 
 
-def start(s: Scratch, only_first: bool) -> None:
+def start(q: Question) -> None:
     """Begin, with nothing taken."""
-    s.walk.only_first, s.walk.trails = only_first, None
-    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = s.whole = False
-    s.stack, s.subscribers = Buffer(), Buffer()
+    q.walk.only_first, q.walk.trails = q.wants == ANY, None
+    q.keep_seen = q.seen_taken = q.shared = q.weak = False
+    q.stack, q.subscribers = Buffer(), Buffer()
 
 
-def release(s: Scratch) -> None:
+def release(q: Question) -> None:
     """End: `let_go` and `leave`."""
 
 
-def let_go(s: Scratch) -> None:
+def let_go(q: Question) -> None:
     """Give back memory, and references that have not been handed on."""
 
 
-def note(subscribers: Buffer, subscriber: Any, hash: int) -> bool:
+def note_subscriber(subscribers: Buffer, subscriber: Any, hash: int) -> bool:
     """Note a subscriber, if there is memory for that."""
     subscribers.items += (subscriber, hash)
     return True
@@ -92,13 +93,13 @@ def room_for_pairs(subscribers: Buffer, count: int) -> Buffer | None:
 
 def put_entry(pairs: Buffer, entry: Any) -> Buffer:
     """Put an entry there, and return the room that is left, as does the next."""
-    note(pairs, entry, 0)
+    note_subscriber(pairs, entry, 0)
     return pairs
 
 
 def put_subscriber(pairs: Buffer, entry: Any) -> Buffer:
     """Put the subscriber of an entry there."""
-    note(pairs, entry.key, entry.hash)
+    note_subscriber(pairs, entry.key, entry.hash)
     return pairs
 
 
@@ -116,59 +117,59 @@ def take_references(subscribers: Buffer) -> None:
     """Count a reference to each of the subscribers noted."""
 
 
-def take_seen(s: Scratch) -> None:
+def take_seen(q: Question) -> None:
     """Count a reference to each node that was read."""
-    s.seen_taken = True
+    q.seen_taken = True
 
 
-def fetch_ahead(s: Scratch, at: int) -> None:
+def fetch_ahead(q: Question, at: int) -> None:
     """Fetch what was noted some places after this one. For the compiled twin."""
 
 
-def subscriber_at(s: Scratch, at: int) -> Any:
+def subscriber_at(q: Question, at: int) -> Any:
     """Return what was noted at a place."""
-    return s.subscribers.items[at]
+    return q.subscribers.items[at]
 
 
-def hash_at(s: Scratch, at: int) -> int:
+def hash_at(q: Question, at: int) -> int:
     """Return the hash beside it."""
-    return s.subscribers.items[at + 1]  # type: ignore[no-any-return]
+    return q.subscribers.items[at + 1]  # type: ignore[no-any-return]
 
 
-def is_shared_at(s: Scratch, at: int) -> bool:
+def is_shared_at(q: Question, at: int) -> bool:
     """Return whether a Shared was noted at a place."""
-    return isinstance(s.subscribers.items[at], Shared)
+    return isinstance(q.subscribers.items[at], Shared)
 
 
-def taken_shared(s: Scratch, at: int) -> Any:
+def taken_shared(q: Question, at: int) -> Any:
     """Return the Shared at a place, borrowed from there."""
-    return s.subscribers.items[at]
+    return q.subscribers.items[at]
 
 
-def put_taken(s: Scratch, subscriber: Any, hash: int) -> int:
+def put_taken(q: Question, subscriber: Any, hash: int) -> int:
     """Note a subscriber, which is borrowed, and take a reference to it."""
-    note(s.subscribers, subscriber, hash)
+    note_subscriber(q.subscribers, subscriber, hash)
     return 0
 
 
-def drop_shared(s: Scratch, count: int) -> None:
+def drop_shared(q: Question, count: int) -> None:
     """Drop each Shared among the first `count` items."""
-    items = s.subscribers.items
-    kept = [at for at in range(0, len(items), 2) if not is_shared_at(s, at)]
-    s.subscribers.items = [items[at + one] for at in kept for one in (0, 1)]
+    items = q.subscribers.items
+    kept = [at for at in range(0, len(items), 2) if not is_shared_at(q, at)]
+    q.subscribers.items = [items[at + one] for at in kept for one in (0, 1)]
 
 
-def handed_over(s: Scratch) -> tuple[Any, ...]:
+def handed_over(q: Question) -> tuple[Any, ...]:
     """Return the references taken."""
-    answer = tuple(s.subscribers.items[::2])
-    forget(s.subscribers)
+    answer = tuple(q.subscribers.items[::2])
+    forget(q.subscribers)
     return answer
 
 
-def remembered(s: Scratch, topic: str, answer: tuple[Any, ...], root: Any) -> tuple[Any, ...]:
+def remembered(q: Question, topic: str, answer: tuple[Any, ...], root: Any) -> tuple[Any, ...]:
     """Return what answer_cache.py remembers of an answer, out of the references taken."""
-    seen = s.walk.seen.items
-    s.seen_taken = False
+    seen = q.walk.seen.items
+    q.seen_taken = False
     kept = (topic, answer, root, seen[0], *[seen[at + one] for at in range(0, len(seen), 3) for one in (0, 1)])
     assert len(kept) > FIRST
     return kept
@@ -181,12 +182,12 @@ def keep_living(subscribers: Buffer) -> None:
     for at in range(0, len(noted), 2):
         alive = noted[at]() if type(noted[at]) in (Held, HeldMethod) else noted[at]  # else it is Shared
         if alive is not None:
-            note(subscribers, alive, noted[at + 1])
+            note_subscriber(subscribers, alive, noted[at + 1])
 
 
-def begin_trails(s: Scratch, trails: Trails) -> None:
+def begin_trails(q: Question, trails: Trails) -> None:
     """Let the traversal note how it comes to what it finds."""
-    s.walk.trails = trails
+    q.walk.trails = trails
 
 
 def end_trails(trails: Trails) -> None:
@@ -213,10 +214,10 @@ def trail_of(t: Traversal, trie: Matchable, topic: str, shared: bool) -> Any:
     return trie._plan.dialect, t.trails.records.items, topic
 
 
-def add_numbers(s: Scratch, numbers: Buffer) -> bool:
+def add_numbers(q: Question, numbers: Buffer) -> bool:
     """Add the numbers that the subscribers noted are, and forget these. False: there is no memory."""
-    numbers.items += s.subscribers.items[::2]
-    forget(s.subscribers)
+    numbers.items += q.subscribers.items[::2]
+    forget(q.subscribers)
     return True
 
 

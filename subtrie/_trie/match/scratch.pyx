@@ -17,7 +17,6 @@ from ctrie._machine cimport check_stack
 from ctrie._native cimport CTRIE_IS
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
-from subtrie._trie.match.dedupe cimport REPEATED
 from subtrie._trie.match.reading cimport TRIAL
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.trail cimport trail_add, trail_end
@@ -66,11 +65,11 @@ cdef PyTypeObject *HELD_METHOD = <PyTypeObject *>HeldMethod
 cdef Py_ssize_t FUNCTION = place_of_slot(HeldMethod.function)    # to look the attribute up takes longer than all the rest
 
 
-cdef int begin(Scratch *s, bint only_first) except -1:
+cdef int begin(Question *q) except -1:
     check_stack()
     if not enter():
         raise RecursionError("a match asks the trie again, and that match again, and so on")
-    start(s, only_first)
+    start(q)
     return 0
 
 
@@ -82,91 +81,91 @@ cdef void leave() noexcept:
     leave_match()
 
 
-cdef void start(Scratch *s, bint only_first) noexcept:
-    s.walk.only_first = only_first
-    s.walk.trails = NULL
-    s.keep_seen = s.seen_taken = s.shared = s.weak = s.only_hashes = s.whole = False
-    buffer_start(&s.walk.seen)
-    buffer_start(&s.walk.found)
-    buffer_start(&s.stack)
-    buffer_start(&s.subscribers)
+cdef void start(Question *q) noexcept:
+    q.walk.only_first = q.wants == ANY
+    q.walk.trails = NULL
+    q.keep_seen = q.seen_taken = q.shared = q.weak = False
+    buffer_start(&q.walk.seen)
+    buffer_start(&q.walk.found)
+    buffer_start(&q.stack)
+    buffer_start(&q.subscribers)
 
 
-cdef void release(Scratch *s) noexcept:
-    let_go(s)
+cdef void release(Question *q) noexcept:
+    let_go(q)
     leave()
 
 
-cdef void let_go(Scratch *s) noexcept:
+cdef void let_go(Question *q) noexcept:
     cdef Py_ssize_t i
-    if s.only_hashes:       # nothing has been counted
-        forget(&s.subscribers)
-    for i in range(0, s.subscribers.count, 2):
-        Py_DECREF_PTR(<PyObject *>(s.subscribers.items[i] & ~<uint64_t>REPEATED))
+    if q.wants == NUMBERS:      # nothing has been counted
+        forget(&q.subscribers)
+    for i in range(0, q.subscribers.count, 2):
+        Py_DECREF_PTR(<PyObject *>(q.subscribers.items[i] & ~<uint64_t>REPEATED))
     i = 0
-    while s.seen_taken and i < s.walk.seen.count:
-        Py_DECREF_PTR(<PyObject *>s.walk.seen.items[i])
-        Py_DECREF_PTR(<PyObject *>s.walk.seen.items[i + 1])
+    while q.seen_taken and i < q.walk.seen.count:
+        Py_DECREF_PTR(<PyObject *>q.walk.seen.items[i])
+        Py_DECREF_PTR(<PyObject *>q.walk.seen.items[i + 1])
         i += NOTED
-    buffer_free(&s.walk.seen)
-    buffer_free(&s.walk.found)
-    buffer_free(&s.stack)
-    buffer_free(&s.subscribers)
+    buffer_free(&q.walk.seen)
+    buffer_free(&q.walk.found)
+    buffer_free(&q.stack)
+    buffer_free(&q.subscribers)
 
 
-cdef void take_seen(Scratch *s) noexcept:
+cdef void take_seen(Question *q) noexcept:
     cdef Py_ssize_t at = 0
-    while at < s.walk.seen.count:
-        Py_INCREF_PTR(<PyObject *>s.walk.seen.items[at])
-        Py_INCREF_PTR(<PyObject *>s.walk.seen.items[at + 1])
+    while at < q.walk.seen.count:
+        Py_INCREF_PTR(<PyObject *>q.walk.seen.items[at])
+        Py_INCREF_PTR(<PyObject *>q.walk.seen.items[at + 1])
         at += NOTED
-    s.seen_taken = True
+    q.seen_taken = True
 
 
-cdef tuple handed_over(Scratch *s):
+cdef tuple handed_over(Question *q):
     """Return the references taken."""
     cdef Py_ssize_t i
-    cdef const uint64_t *items = s.subscribers.items
+    cdef const uint64_t *items = q.subscribers.items
     cdef bint in_cycles = False
-    answer = PyTuple_New(s.subscribers.count // 2)
+    answer = PyTuple_New(q.subscribers.count // 2)
     for i in range(PyTuple_GET_SIZE_PTR(<PyObject *>answer)):
         PyTuple_SET_ITEM_PTR(answer, i, <PyObject *>items[2 * i])
         in_cycles |= may_be_in_cycle(<PyObject *>items[2 * i])
-    s.subscribers.count = 0     # the references are the tuple's now
+    q.subscribers.count = 0     # the references are the tuple's now
     if not in_cycles and PyTuple_GET_SIZE_PTR(<PyObject *>answer):
         PyObject_GC_UnTrack(<PyObject *>answer)     # what a collection finds out, too, but only by a visit to each
     return <tuple>answer
 
 
-cdef tuple remembered(Scratch *s, PyObject *topic, PyObject *answer, PyObject *root):
+cdef tuple remembered(Question *q, PyObject *topic, PyObject *answer, PyObject *root):
     """Return what answer_cache.py remembers of an answer, out of the references taken."""
     cdef Py_ssize_t at = 0, place = FIRST + 1
-    kept = PyTuple_New(place + s.walk.seen.count // NOTED * 2)
+    kept = PyTuple_New(place + q.walk.seen.count // NOTED * 2)
     put_in_answer(kept, TOPIC, <object>topic)
     put_in_answer(kept, ANSWER, <object>answer)
     put_in_answer(kept, ROOT, <object>root)
-    put_in_answer(kept, FIRST, <object><PyObject *>s.walk.seen.items[0])
-    while at < s.walk.seen.count:
-        PyTuple_SET_ITEM_PTR(kept, place, <PyObject *>s.walk.seen.items[at])
-        PyTuple_SET_ITEM_PTR(kept, place + 1, <PyObject *>s.walk.seen.items[at + 1])
+    put_in_answer(kept, FIRST, <object><PyObject *>q.walk.seen.items[0])
+    while at < q.walk.seen.count:
+        PyTuple_SET_ITEM_PTR(kept, place, <PyObject *>q.walk.seen.items[at])
+        PyTuple_SET_ITEM_PTR(kept, place + 1, <PyObject *>q.walk.seen.items[at + 1])
         at += NOTED
         place += 2
-    s.seen_taken = False        # the references are the tuple's now
+    q.seen_taken = False        # the references are the tuple's now
     return <tuple>kept
 
 
-cdef void drop_shared(Scratch *s, Py_ssize_t count) noexcept:
+cdef void drop_shared(Question *q, Py_ssize_t count) noexcept:
     """Drop each Shared among the first `count` items."""
-    cdef uint64_t *items = s.subscribers.items
-    cdef Py_ssize_t i, kept = 0, end = s.subscribers.count
+    cdef uint64_t *items = q.subscribers.items
+    cdef Py_ssize_t i, kept = 0, end = q.subscribers.count
     for i in range(0, end, 2):
-        if i < count and is_shared_at(s, i):
+        if i < count and is_shared_at(q, i):
             Py_DECREF_PTR(<PyObject *>items[i])
         else:
             items[kept] = items[i]
             items[kept + 1] = items[i + 1]
             kept += 2
-    s.subscribers.count = kept
+    q.subscribers.count = kept
 
 
 cdef object _living_method(PyObject *reference):
@@ -224,16 +223,16 @@ cdef int keep_living(buffer *subscribers) except -1:
 
 # ------------------------------------------------------------------------------------------------------------- numbers
 
-cdef bint add_numbers(Scratch *s, buffer *numbers) noexcept:
+cdef bint add_numbers(Question *q, buffer *numbers) noexcept:
     """Add the numbers that the subscribers noted are, which have not been counted, and forget these. An integer is read
     from its mixed hash, since to look at the object itself would be to wait for memory."""
-    cdef Py_ssize_t i, count = s.subscribers.count // 2
+    cdef Py_ssize_t i, count = q.subscribers.count // 2
     cdef uint64_t *room = buffer_room_for(numbers, count)
-    s.subscribers.count = 0
+    q.subscribers.count = 0
     if room == NULL:
         return False
     for i in range(count):
-        room[i] = unmixed(s.subscribers.items[2 * i + 1])
+        room[i] = unmixed(q.subscribers.items[2 * i + 1])
     numbers.count += count
     return True
 

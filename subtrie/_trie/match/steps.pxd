@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._native cimport Borrowed
-from subtrie._trie.match.scratch cimport Scratch
+from subtrie._trie.match.scratch cimport Question
 from subtrie._trie.match.walk cimport Trails, Traversal, prefetch
 
 cdef extern from *:
@@ -33,7 +33,7 @@ cdef enum:
     KINDS
 
 cdef struct Member:
-    Scratch scratch
+    Question question
     Trails trails
 
 cdef struct Step:
@@ -77,12 +77,12 @@ cdef inline bint has_room(Batch *batch) noexcept:
     return batch.group != NULL and batch.steps != NULL
 
 
-cdef inline Scratch *scratch_at(Member *group, Py_ssize_t i) noexcept nogil:
-    return &group[i].scratch
+cdef inline Question *question_at(Member *group, Py_ssize_t i) noexcept nogil:
+    return &group[i].question
 
 
 cdef inline Traversal *topic_at(Member *group, Py_ssize_t i) noexcept nogil:
-    return &group[i].scratch.walk
+    return &group[i].question.walk
 
 
 cdef inline Trails *trails_at(Member *group, Py_ssize_t i) noexcept nogil:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from subtrie._trie.match.scratch import Scratch
+from subtrie._trie.match.scratch import Question
 from subtrie._trie.match.walk import Trails, Traversal
 
 PREFETCHES = False  # whether fetching a node has an effect
@@ -28,10 +28,10 @@ KINDS = 4
 class Member:
     """One topic of a group, and its answer."""
 
-    __slots__ = ("scratch", "trails")
+    __slots__ = ("question", "trails")
 
     def __init__(self) -> None:
-        self.scratch, self.trails = Scratch(), Trails()
+        self.question, self.trails = Question(), Trails()
 
 
 Group = list[Member]
@@ -86,14 +86,14 @@ def text_at(block: list[Any], at: int) -> Any:
     return block[at]
 
 
-def scratch_at(group: Group, i: int) -> Scratch:
+def question_at(group: Group, i: int) -> Question:
     """Return the state of a topic's question by the topic's number."""
-    return group[i].scratch
+    return group[i].question
 
 
 def topic_at(group: Group, i: int) -> Traversal:
     """Return a topic by its number."""
-    return group[i].scratch.walk
+    return group[i].question.walk
 
 
 def trails_at(group: Group, i: int) -> Trails:

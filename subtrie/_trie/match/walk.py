@@ -1,4 +1,4 @@
-"""What a traversal (traversal.py) needs: the words of a topic, its notes, and views of the nodes that it passes.
+"""What a traversal (matching.py) needs: the words of a topic, its notes, and views of the nodes that it passes.
 
 This is the interpreted text. In the compiled twin (`walk.pxd`) words are hashed in place, positions are the bits of one
 machine word, notes are pointers in buffers, and nothing that is passed is counted.

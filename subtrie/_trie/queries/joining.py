@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from subtrie._trie.match.deliveries import Delivery, merged
-from subtrie._trie.match.questions import all_held
+from subtrie._trie.match.matching import all_entries
 from subtrie._trie.match.reading import words_of
 from subtrie.dialects import Dialect
 
@@ -28,6 +28,6 @@ def joined(entries: Iterable[Any], trie: Any, merge: str, by: str) -> Iterator[t
     """Yield (topic, value, deliveries) for the entries of a store that a read-only trie has subscriptions to."""
     for entry in entries:
         topic = entry[0]
-        found = merged(all_held(trie, topic, True), merge, by)
+        found = merged(all_entries(trie, topic, True), merge, by)
         if found:
             yield topic, entry[1], found  # type: ignore[misc]  # asked for as deliveries

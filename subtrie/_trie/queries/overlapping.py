@@ -1,7 +1,7 @@
 # distutils: extra_compile_args = SMALL
 """Reverse match: the stored filters that share a topic with a given one, found by a walk of the trie.
 
-Matching (traversal.py) carries positions in a topic; this walk carries positions in the given filter. A position is the
+Matching (matching.py) carries positions in a topic; this walk carries positions in the given filter. A position is the
 number of its words that some text has used up which the path so far matches, too. Each step takes a word that fits both
 filters, whatever came before. So a set of positions is all that the walk needs to know, and it enters each level once.
 If the given filter wants particular words at a level, only these are looked up. But in the first level of a trie with

@@ -448,9 +448,9 @@ OBSERVERS: Final = (
     ),
     _of_exclusions(
         "the first subscribers that a topic reaches are taken to get it",
-        "match.questions",
-        "return not s.shared or len(match(trie, topic, False)) > 0",
-        "return True",
+        "match.matching",
+        "(not q.shared or len(match(trie, topic)) > 0)",
+        "True",
     ),
     _of_shares(
         "the first member of a group that has been there is told of again",

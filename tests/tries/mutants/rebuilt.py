@@ -60,11 +60,11 @@ _INODE_AND_CNODE: Final = """\
 _GOES: Final = (("unsubscribe", ("a.b", "x")),)
 _THROUGH: Final = "    elif outcome == THROUGH:\n"
 _TAKING: Final = """\
-        taken = _take_found(s)
-        if s.keep_seen and s.walk.seen.count <= NOTED * MOST_SEEN:
-            take_seen(s)
+        taken = take_found(q)
+        if q.keep_seen and q.walk.seen.count <= NOTED * MOST_SEEN:
+            take_seen(q)
 """
-_TAKEN_TOGETHER: Final = "        if t.size > 0 and not take_found(scratch_at(group, i)):\n"
+_TAKEN_TOGETHER: Final = "        if t.size > 0 and not take_found(question_at(group, i)):\n"
 _MATCHES: Final = (("match", ("a.b",)),)
 _A_MOVE: Final = (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))
 _TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match", ("a.y1",)),), _A_MOVE))
@@ -72,14 +72,14 @@ _TORN: Final = ("subscriptions", "a wildcard beside words that meet", ((("match"
 REBUILT: Final = (
     Rebuilt(
         "a match in place has no second pass",
-        f"{_MATCH}traversal.py",
+        f"{_MATCH}matching.py",
         " and not still_holds(t, root, first):\n",
         " and False:\n",
         _TORN,
     ),
     Rebuilt(
         "the second pass looks at the first I-node only",
-        f"{_MATCH}traversal.py",
+        f"{_MATCH}matching.py",
         "        at += NOTED\n    return peek(root) is first\n",
         "        at = t.seen.count\n    return peek(root) is first\n",
         _TORN,
@@ -93,7 +93,7 @@ REBUILT: Final = (
     ),
     Rebuilt(
         "a match in place goes past a pending write",
-        f"{_MATCH}traversal.py",
+        f"{_MATCH}matching.py",
         "    if peek(main) is borrow(None):\n        return False\n",
         "    if peek(main) is borrow(None) or True:\n        return False\n",
         (
@@ -133,9 +133,9 @@ REBUILT: Final = (
     ),
     Rebuilt(
         "subscribers are taken after the pin under which they were found",
-        f"{_MATCH}questions.py",
+        f"{_MATCH}matching.py",
         _THROUGH + _TAKING + "    unpin()\n",
-        _THROUGH + "        unpin()\n" + _TAKING + "    if outcome != THROUGH or s.walk.only_first:\n        unpin()\n",
+        _THROUGH + "        unpin()\n" + _TAKING + "    if outcome != THROUGH or q.walk.only_first:\n        unpin()\n",
         (
             "subscriptions",
             "a wildcard beside words that meet",
