@@ -130,8 +130,8 @@ def main() -> None:
         print(
             "ann has",
             len(ann.messages()),
-            "messages, bob and cleo",
-            sorted(len(c.messages()) for c in (bob, cleo)),
+            "messages, bob and cleo together",
+            sum(len(c.messages()) for c in (bob, cleo)),
         )
     print("subscribed:", broker.clients())
 
