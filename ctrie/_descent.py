@@ -40,7 +40,6 @@ if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from ctrie._tally import begin_change, end_change, end_in_doubt
 
-if not cython.compiled:  # in _descent.pxd, a size of C arrays
     GROUP = 16  # keys that `prefetch_paths` walks together; a larger group does not save more time
 
 UNDONE = 0

@@ -15,6 +15,8 @@ if not cython.compiled:
     from ctrie._descent import NoValue, is_there
     from ctrie._nodes import empty_root
 
+    members_of = attrgetter("_members")  # borrowed; the compiled one (_set.pxd) counts no reference
+
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import SUBSCRIPTED, set_repr
 
@@ -25,9 +27,6 @@ def _at_rest(mine: CtrieSet, theirs: Any) -> tuple[CtrieSet, Any]:
     """Return the operands, each as of one instant: an operator of collections.abc reads them several times."""
     return mine.readonly_snapshot(), theirs.readonly_snapshot() if isinstance(theirs, CtrieSet) else theirs
 
-
-if not cython.compiled:  # borrowed; the compiled one (_set.pxd) counts no reference
-    members_of = attrgetter("_members")
 
 # The members of a set between __new__ and __init__. They are read-only, so nothing can be stored in them and lost.
 _UNMADE: Ctrie = Ctrie.__new__(Ctrie)
