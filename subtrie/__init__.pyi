@@ -70,7 +70,6 @@ class SubscriptionTrie(Generic[_S]):
         on_group_interest: Callable[[str, str | None, bool], object] | None = None,
         weak: bool = False,
         exact: bool = False,
-        storable: bool = False,
     ) -> None: ...
     @property
     def dialect(self) -> Dialect: ...

@@ -63,7 +63,7 @@ def take_over(
     Args:
         where: the directory, a path or a URI; a new or empty one, too.
         dialect: the dialect. None: that of ``into`` or of the directory, or AMQP in a new one.
-        into: an empty trie that gets the content: one with an index, say, or with ``storable=True``; or an empty
+        into: an empty trie that gets the content: one with an index, say; or an empty
             `TopicStore`, which is how a new directory becomes that of a store. None: a new trie; or, of a directory
             with a topic store, a new store with the limits that it had.
         known: the mark of a version that you have seen, as for `restore`: ``Publisher.mark`` of an earlier publisher.

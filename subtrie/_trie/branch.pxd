@@ -50,6 +50,18 @@ cpdef tuple words_in(Branch branch, str separator)
 
 
 @cython.no_gc
+@cython.freelist(8)
+cdef class Place:
+    cdef tuple words
+    cdef tuple hashes
+    cdef object group
+    cdef object filter
+    cdef object queue
+
+    cdef tuple given(self)
+
+
+@cython.no_gc
 cdef class FilterEdit(Edit):
     cdef PyObject *plan
     cdef str separator
@@ -60,7 +72,7 @@ cdef class FilterEdit(Edit):
     cdef bint crossed
     cdef bint crossed_group
     cdef Py_ssize_t depth
-    cdef Py_ssize_t taken
+    cdef Py_ssize_t followed
     cdef bint parts
     cdef bint bare
     cdef bint bare_above
@@ -72,10 +84,10 @@ cdef class FilterEdit(Edit):
     cdef bint same(self, SNode sn) except -1
     @cython.locals(branch=Branch)
     cdef INode below(self, SNode sn)
-    @cython.locals(below=Borrowed, taken=Py_ssize_t)
+    @cython.locals(below=Borrowed, followed=Py_ssize_t)
     cdef Borrowed level_passed(self, Borrowed sn) noexcept
     @cython.locals(followed=Py_ssize_t)
-    cdef object _take(self, Branch branch)
+    cdef object _follow(self, Branch branch)
     cdef object advance(self)
     cdef bint rolls_up(self) except -1
     cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, object subscribers, INode next)
@@ -105,8 +117,6 @@ cdef class Unsubscribe(FilterEdit):
 
 cdef INode _level_of(SNode only, Gen gen)
 @cython.locals(edit=Subscribe)
-cdef Subscribe subscribe_edit(object plan, str separator, tuple words, tuple hashes, object group, Entry entry)
+cdef Subscribe subscribe_edit(object plan, str separator, Place place, Entry entry)
 @cython.locals(edit=Unsubscribe)
-cdef Unsubscribe unsubscribe_edit(
-    object plan, str separator, tuple words, tuple hashes, object group, object subscriber, uint64_t hash
-)
+cdef Unsubscribe unsubscribe_edit(object plan, str separator, Place place, object subscriber, uint64_t hash)

@@ -151,6 +151,22 @@ def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
     return tuple(branch.key.split(separator)) if isinstance(branch, Chain) else (branch.key,)
 
 
+class Place:
+    """Where the subscriptions to a filter are: its words, as the trie stores them, and their hashes; the group, if any;
+    and filter and queue group as they were given."""
+
+    __slots__ = ("filter", "group", "hashes", "queue", "words")
+    words: tuple[str, ...]  # at least one
+    hashes: tuple[int, ...]
+    group: str | None
+    filter: str
+    queue: str | None
+
+    def given(self) -> tuple[str, str | None]:
+        """Return filter and queue group as plain strings, since no methods of users may compare them."""
+        return str.__str__(self.filter), None if self.queue is None else str.__str__(self.queue)
+
+
 class FilterEdit(Edit):
     """A change of the subscribers of one filter. It descends by the filter's words."""
 
@@ -161,13 +177,13 @@ class FilterEdit(Edit):
         "crossed",
         "crossed_group",
         "depth",
+        "followed",
         "group",
         "hashes",
         "parts",
         "plan",
         "present",
         "separator",
-        "taken",
         "words",
     )
     plan: Any  # borrowed: the caller holds the trie
@@ -181,7 +197,7 @@ class FilterEdit(Edit):
     hashes: tuple[int, ...]
     depth: int
     # About the branch that `below` was last called with:
-    taken: int  # how many of its words are the filter's next ones
+    followed: int  # how many of its words are the filter's next ones
     parts: bool  # it has other words after them
     bare: bool  # it has no subscribers
     bare_above: bool  # the branch that leads to the present level has none
@@ -213,10 +229,10 @@ class FilterEdit(Edit):
 
     def below(self, sn: SNode) -> INode | None:
         branch: Branch = sn  # type: ignore[assignment]
-        self._take(branch)
+        self._follow(branch)
         if self.parts:
             return None
-        if self.depth + self.taken < len(self.words):
+        if self.depth + self.followed < len(self.words):
             return branch.next
         # Work may remain below: to roll a level up, or to restore a level that was tombed while there were no
         # subscribers here, if there are some again.
@@ -226,23 +242,23 @@ class FilterEdit(Edit):
         below = next_of(sn)
         if hash_of(sn) != self.hash or below is borrow(None):
             return borrow(None)
-        taken = words_followed_in(sn, self.words, self.depth, self.separator)
-        if taken <= 0 or self.depth + taken >= len(self.words):
+        followed = words_followed_in(sn, self.words, self.depth, self.separator)
+        if followed <= 0 or self.depth + followed >= len(self.words):
             return borrow(None)
-        self.taken = taken
+        self.followed = followed
         self.bare = sole_hash_of(sn) == 0 and value_of(sn) is borrow(None)
         return below
 
-    def _take(self, branch: Branch) -> None:
+    def _follow(self, branch: Branch) -> None:
         """Find how many words of `branch` the filter follows; it has the first."""
         self.bare = not is_wanted(branch)
         followed = words_followed(branch, self.words, self.depth, self.separator) if isinstance(branch, Chain) else 1
-        self.taken = abs(followed)
+        self.followed = abs(followed)
         self.parts = followed < 0
 
     def advance(self) -> None:
         self.bare_above = self.bare
-        self.depth += self.taken
+        self.depth += self.followed
         self.hash = self.hashes[self.depth] if self.depth < len(self.words) else 0
 
     def rolls_up(self) -> bool:
@@ -266,7 +282,7 @@ class Subscribe(FilterEdit):
 
     def change(self, sn: SNode) -> SNode | None:
         branch: Branch = sn  # type: ignore[assignment]
-        end = self.depth + self.taken
+        end = self.depth + self.followed
         if self.parts or end < len(self.words):
             self.present = None
             self.crossed = self.crossed_group = True
@@ -290,7 +306,7 @@ class Subscribe(FilterEdit):
 
     def _parted(self, branch: Branch, end: int) -> Branch:
         """Split a chain where the filter leaves it, or ends within it."""
-        rest = words_in(branch, self.separator)[self.taken :]
+        rest = words_in(branch, self.separator)[self.followed :]
         lower_hash = borrowed(self.plan).hash_in_filter(rest[0])
         lower = new_branch(rest, self.separator, lower_hash, subscribers_of(branch), branch.next)
         if end == len(self.words):
@@ -323,7 +339,7 @@ class Unsubscribe(FilterEdit):
         self.crossed = self.crossed_group = False
         self.emptied = False
         branch: Branch = sn  # type: ignore[assignment]
-        if self.parts or self.depth + self.taken < len(self.words):
+        if self.parts or self.depth + self.followed < len(self.words):
             return sn
         audience = subscribers_of(branch)
         members = members_of(audience, self.group)
@@ -345,26 +361,16 @@ def _level_of(only: SNode, gen: Gen) -> INode:
     return new_inode(new_cnode(flag_at(only.hash, 0), (only,)), gen)
 
 
-def subscribe_edit(
-    plan: Any, separator: str, words: tuple[str, ...], hashes: tuple[int, ...], group: str | None, entry: Entry
-) -> Subscribe:
+def subscribe_edit(plan: Any, separator: str, place: Place, entry: Entry) -> Subscribe:
     edit: Subscribe = Subscribe.__new__(Subscribe)
-    edit.begin(plan, separator, words, hashes, group)
+    edit.begin(plan, separator, place.words, place.hashes, place.group)
     edit.entry = entry
     return edit
 
 
-def unsubscribe_edit(
-    plan: Any,
-    separator: str,
-    words: tuple[str, ...],
-    hashes: tuple[int, ...],
-    group: str | None,
-    subscriber: object,
-    hash: int,
-) -> Unsubscribe:
+def unsubscribe_edit(plan: Any, separator: str, place: Place, subscriber: object, hash: int) -> Unsubscribe:
     edit: Unsubscribe = Unsubscribe.__new__(Unsubscribe)
-    edit.begin(plan, separator, words, hashes, group)
+    edit.begin(plan, separator, place.words, place.hashes, place.group)
     edit.subscriber = subscriber
     edit.subscriber_hash = hash
     return edit

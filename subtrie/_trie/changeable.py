@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import cython
 
@@ -20,6 +20,7 @@ if not cython.compiled:
         Branch,
         Chain,
         FilterEdit,
+        Place,
         Subscribe,
         Unsubscribe,
         is_wanted,
@@ -29,18 +30,15 @@ if not cython.compiled:
         words_in,
     )
     from subtrie._trie.duties import Duty
-    from subtrie._trie.filed import Filing
+    from subtrie._trie.filling import NOT_FILLED, fill_empty
     from subtrie._trie.groups import members_of
     from subtrie._trie.interest import Watched
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.answer_cache import forget
-    from subtrie._trie.match.plan import Matchable, Plan, filter_path, hash_in_filter, plan_of
+    from subtrie._trie.match.plan import Matchable, Plan, filter_path, plan_of
     from subtrie._trie.queries.listing import branch_at
     from subtrie._trie.reverse_index import ReverseIndex, new_filing
-    from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
-    from subtrie._trie.words import word_hash
-else:
-    from subtrie._trie.match.plan import hash_in_filter, word_hash
+    from subtrie._trie.subscribers import Entry, checked_entry, new_entry, subscriber_hash
 
 from ctrie._nodes import NODES, check_level
 from ctrie._subclasses import not_to_be_changed
@@ -50,24 +48,20 @@ from subtrie._trie.exclusions import checked as checked_exclusions
 from subtrie._trie.filed import Wide, iter_filed, key_filed
 from subtrie._trie.groups import PARTS, check_value
 from subtrie._trie.match.deliveries import Subscription
+from subtrie._trie.match.plan import hash_in_filter, word_hash
 from subtrie._trie.match.reading import words_of
-from subtrie._trie.merging import change_rows
 from subtrie._trie.queries.listing import Spelled, spelled, spelled_for, walk
 from subtrie._trie.reverse_index import filed_in
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
-
-# The place of a subscription: filter and queue group as given; the words and their hashes; and the group, if any.
-Place: TypeAlias = tuple[Any, tuple[str, ...], tuple[int, ...], Any]
 
 
 class Changeable(Matchable):
     """A subscription trie without its questions (trie.py has them). Its methods are documented as those of
     `SubscriptionTrie`."""
 
-    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_storable", "_taken_at", "dialect")
+    __slots__ = ("__weakref__", "_index", "_name", "_notices", "_retries", "_taken_at", "dialect")
     dialect: Dialect
-    _storable: bool
     _index: ReverseIndex | None
     _notices: Any  # Notices or None
     _retries: Any  # a slot with a number; None in a snapshot
@@ -86,7 +80,6 @@ class Changeable(Matchable):
             self._root, self._plan, self._cache, self.dialect = _UNMADE, _UNMADE_PLAN, None, AMQP
             self._tally = Tally()
             self._index = self._notices = self._retries = self._home = self._taken_at = self._name = None
-            self._storable = False
             return self
 
     # ----------------------------------------------------------------------------------------------------- to change
@@ -105,9 +98,8 @@ class Changeable(Matchable):
             TopicError: The dialect refuses the filter or an exclusion.
             TypeError: The subscriber has no hash, or the trie is `weak` and it does not support weak references (an
                 int, a str or a tuple, say).
-            TypeError, ValueError: The dialect refuses an option (see `Dialect.check_options`), or the trie is
-                `storable` and this is not; `but` is no tuple of texts; an exclusion names a group, or takes nothing out
-                of the filter; or they take out all of it.
+            TypeError, ValueError: The dialect refuses an option (see `Dialect.check_options`); `but` is no tuple of
+                texts; an exclusion names a group, or takes nothing out of the filter; or they take out all of it.
 
         >>> from subtrie import SubscriptionTrie
         >>> t = SubscriptionTrie()
@@ -117,11 +109,9 @@ class Changeable(Matchable):
         (True, (3,), ())
         """
         self._writable()
-        place = self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
+        place = self._place_with(filter, options)
         if options:
             options = self._checked_options(filter, options)
-        if self._storable:
-            _require_storable(filter, subscriber, options)
         return self._put(place, self._entry(place, subscriber, subscriber_hash(subscriber), options or None))
 
     def unsubscribe(self, filter: str, subscriber: Any, *, queue: str | None = None) -> bool:
@@ -137,15 +127,15 @@ class Changeable(Matchable):
         (True, True, False)
         """
         self._writable()
-        return self._take(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
+        return self._remove(self._place(filter, queue), subscriber, subscriber_hash(subscriber))
 
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Subscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many are new.
 
         All filters and subscribers are checked first. If that raises, nothing is subscribed. If the trie is empty and
         has no `index`, `cache`, `on_interest` or `weak`, all of them appear at one instant. Otherwise each is an atomic
-        change, alone or together with others, in any order, so other threads may see one without another. Of a
-        subscription given several times, the last options count. O(n) times `subscribe`; lock-free.
+        change, in the order given, so other threads may see one without another. Of a subscription given several times,
+        the last options count. O(n) times `subscribe`; lock-free.
 
         Raises:
             TopicError, TypeError: One is bad, as in `subscribe`.
@@ -159,19 +149,8 @@ class Changeable(Matchable):
         0
         """
         self._writable()
-        if self._storable:
-            subscriptions = [*subscriptions]
-            for one in subscriptions:
-                _require_storable(*_fields(one))
-        if self._is_plain():
-            return self._change_columns(_columns_of(subscriptions), False)
-        added = 0
-        checked = [self._checked(one) for one in subscriptions]  # keeps weakly held subscribers alive until the end
-        entries = [self._entry(place, subscriber, hash, options) for place, subscriber, hash, options in checked]
-        for one, entry in zip(checked, entries, strict=True):
-            check_signals()
-            added += self._put(one[0], entry)
-        return added
+        filters, subscribers, options = _columns_of(subscriptions)
+        return self._change_many(filters, subscribers, options, False, False)
 
     def unsubscribe_many(self, subscriptions: Iterable[tuple[Any, ...] | Subscription]) -> int:
         """Unsubscribe every (filter, subscriber) or (filter, subscriber, options) given; return how many there were.
@@ -185,13 +164,8 @@ class Changeable(Matchable):
         (True, 1)
         """
         self._writable()
-        if self._is_plain():
-            return self._change_columns(_columns_of(subscriptions), True)
-        taken = 0
-        for place, subscriber, hash, _ in [self._checked(one) for one in subscriptions]:
-            check_signals()
-            taken += self._take(place, subscriber, hash)
-        return taken
+        filters, subscribers, options = _columns_of(subscriptions)
+        return self._change_many(filters, subscribers, options, False, True)
 
     def unsubscribe_all(self, subscriber: Any) -> int:
         """Unsubscribe `subscriber` from all its filters; return their number.
@@ -212,55 +186,44 @@ class Changeable(Matchable):
         hash = subscriber_hash(subscriber)
         if self._index is not None:
             found = self._spelled_filed(subscriber, hash)
-            taken = self._take_all(found, subscriber, hash)
+            removed = self._remove_all(found, subscriber, hash)
             release_items(found)
-            return taken
+            return removed
         before: list[Any] = [freeze_root(self._root)]
-        taken = self._take_all(spelled_for(walk(before[0]), self.dialect, subscriber, hash), subscriber, hash)
+        removed = self._remove_all(spelled_for(walk(before[0]), self.dialect, subscriber, hash), subscriber, hash)
         release(before, PARTS)
-        return taken
+        return removed
 
-    def _take_all(self, found: Iterable[Spelled], subscriber: Any, hash: int) -> int:
+    def _remove_all(self, found: Iterable[Spelled], subscriber: Any, hash: int) -> int:
         queues = self.dialect.queue_groups
-        taken = 0
+        removed = 0
         for filter, group, _ in found:
             check_signals()
-            taken += self._take(self._place(filter, group if queues else None), subscriber, hash)
-        return taken
+            removed += self._remove(self._place(filter, group if queues else None), subscriber, hash)
+        return removed
 
     def clear(self) -> None:
         """Remove everything, at one instant. O(1), and O(n) to free what nothing else needs; an index is updated
         afterwards, which takes the time of n changes."""
         self._writable()
         notice = None if self._notices is None else Duty(None)
-        if cython.compiled or notice is None:
-            self._clear(notice)
-        else:
-            self._notices.follow(notice, self._clear, notice)
-
-    def _clear(self, notice: Duty | None) -> None:
         filings = None if self._index is None else Duty(None)
         cleared = False
         dropped: list[Any] = []
         try:
+            before = begin_clear(self._tally)
             try:
-                before = begin_clear(self._tally)
-                try:
-                    dropped = clear_root(self._root)
-                    cleared = True
-                finally:
-                    end_clear(self._tally, before, cleared)
-                if self._cache is not None:
-                    forget(self._cache)
-                if filings is not None:
-                    self._clear_filings(filings)
+                dropped = clear_root(self._root)
+                cleared = True
             finally:
-                if notice is not None and cleared:
-                    self._tell(notice)
-        except BaseException as raised:
-            if notice is not None and not isinstance(raised, Exception):
-                self._notices.put_on_list(notice)  # as in _note
-            raise
+                end_clear(self._tally, before, cleared)
+            if self._cache is not None:
+                forget(self._cache)
+            if filings is not None:
+                self._settle(filings, None, False)
+        finally:
+            if notice is not None and cleared:
+                self._tell(notice)
         release(dropped, PARTS)
 
     def _is_made(self) -> bool:
@@ -288,67 +251,79 @@ class Changeable(Matchable):
             words, hashes, group = words[2:], hashes[2:], words[1]
         if self._plan.exact:
             words, hashes = exact_path(self.dialect, words, hashes, word_hash)
-        return (filter, queue), words, hashes, group
+        place: Place = Place.__new__(Place)
+        place.words, place.hashes, place.group, place.filter, place.queue = words, hashes, group, filter, queue
+        return place
+
+    def _place_with(self, filter: str, options: dict[str, Any] | None) -> Place:
+        """Return the place of a subscription with these options."""
+        return self._place(filter, options.get("queue") if options and self.dialect.queue_groups else None)
 
     def _place_filed(self, key: Any) -> Place:
         """Return the place of a key of the index."""
         return self._place(key[0], key[1]) if isinstance(key, tuple) else self._place(key, None)
 
-    def _is_plain(self) -> bool:
-        """Return whether a change needs nothing besides the change itself."""
-        return self._index is None and self._notices is None and self._home is None
-
-    def _change_columns(self, columns: tuple[list[Any], list[Any], list[Any]], takes: bool) -> int:
-        """Change all that three columns say, and free them in pieces; nobody else uses them."""
-        filters, subscribers, options = columns
-        changed = self._change_many(filters, subscribers, options, False, takes)
-        for column in columns:
+    def _change_many(
+        self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool, removes: bool
+    ) -> int:
+        """Subscribe, or unsubscribe if it `removes`, what three columns say, which nobody else uses; return how many
+        were new, or were there. With `strict`, errors name the row, and a subscription that is there already is one."""
+        if not len(filters) == len(subscribers) == len(options):
+            raise ValueError("columns of different lengths")
+        if not removes and self._index is None and self._notices is None and self._home is None and self._cache is None:
+            added = self._fill(filters, subscribers, options, strict)
+            if added != NOT_FILLED:
+                return added
+        entries: list[Entry] = []
+        for number in range(len(filters)):
+            if number % EVERY == 0:
+                check_signals()
+            own = options[number]
+            place = self._place_with(filters[number], own)
+            hash = subscriber_hash(subscribers[number])
+            if own is not None:
+                options[number] = own = self._checked_options(filters[number], own) or None
+            entries.append(
+                new_entry(subscribers[number], hash) if removes else self._entry(place, subscribers[number], hash, own)
+            )
+        changed = 0
+        for number in range(len(filters)):
+            if number % EVERY == 0:
+                check_signals()
+            place = self._place_with(filters[number], options[number])
+            entry = entries[number]
+            if removes:
+                changed += self._remove(place, entry.key, entry.hash)
+            elif self._put(place, entry):
+                changed += 1
+            elif strict:
+                raise RowError(number, f"subscriber {subscribers[number]!r} is on {filters[number]!r} already")
+        for column in (entries, filters, subscribers, options):
             release_items(column)
         return changed
 
-    def _change_many(
-        self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool, takes: bool
-    ) -> int:
-        """Subscribe or, if it `takes`, unsubscribe many, in a trie that is plain. With `strict`, errors name the row,
-        and a subscription that is there already is one."""
-        changed, doubts = 0, 1
+    def _fill(self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool) -> int:
+        """Subscribe what three columns say, if the trie is empty; return NOT_FILLED if it is not."""
+        added, doubts = NOT_FILLED, 1
         begin_change(self._tally)
         try:
-            changed, left = change_rows(
-                self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict, takes
+            added = fill_empty(
+                self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict
             )
             doubts = 0
         finally:
-            end_with_doubts(self._tally, -changed if takes else changed, 0, doubts, 1)
-        for done, number in enumerate(left):
-            if done % EVERY == 0:
-                check_signals()
-            own = options[number]
-            place = self._place(filters[number], own.get("queue") if own and self.dialect.queue_groups else None)
-            subscriber = subscribers[number]
-            hash = subscriber_hash(subscriber)
-            if takes:
-                changed += self._take(place, subscriber, hash)
-            elif self._put(place, self._entry(place, subscriber, hash, own)):
-                changed += 1
-            elif strict:
-                raise RowError(number, f"subscriber {subscriber!r} is on {filters[number]!r} already")
-        release_items(left)
-        return changed
+            filled = added != NOT_FILLED
+            end_with_doubts(self._tally, added if filled else 0, 0, doubts, filled or doubts)
+        if filled:
+            for column in (filters, subscribers, options):
+                release_items(column)
+        return added
 
     def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:
         """Subscribe rows that are each new (`Bulk` in subtrie/columns.py)."""
         # A subscriber's `__hash__` may change those that were given.
         filters, subscribers, options = [*filters], [*subscribers], [*options]
-        if not len(filters) == len(subscribers) == len(options):
-            raise ValueError("columns of different lengths")
         self._change_many(filters, subscribers, options, True, False)
-
-    def _checked(self, subscription: tuple[Any, ...] | Subscription) -> tuple[Place, Any, int, dict[str, Any] | None]:
-        """Return place, subscriber, hash and options of one given subscription."""
-        filter, subscriber, options = _fields(subscription)
-        place = self._place(filter, options.get("queue") if self.dialect.queue_groups else None)
-        return place, subscriber, subscriber_hash(subscriber), self._checked_options(filter, dict(options)) or None
 
     def _checked_options(self, filter: str, options: dict[str, Any]) -> dict[str, Any]:
         """Return options as they are kept. Errors as `subscribe`."""
@@ -357,62 +332,47 @@ class Changeable(Matchable):
 
     def _entry(self, place: Place, subscriber: Any, hash: int, options: dict[str, Any] | None) -> Entry:
         if self._home is not None:
-            subscriber = hold(subscriber, hash, _plain_place(place), self._home)
+            subscriber = hold(subscriber, hash, place.given(), self._home)
         return checked_entry(subscriber, hash, options, self.dialect)
 
     def _put(self, place: Place, entry: Entry) -> bool:
-        _, words, hashes, group = place
         plan = plan_of(self)
-        separator = cython.cast(Plan, plan).separator
-        edit = subscribe_edit(cython.cast(Plan, plan), separator, words, hashes, group, entry)
+        edit = subscribe_edit(cython.cast(Plan, plan), cython.cast(Plan, plan).separator, place, entry)
         self._make(place, edit)
         return edit.present is None
 
-    def _take(self, place: Place, subscriber: Any, hash: int) -> bool:
-        _, words, hashes, group = place
+    def _remove(self, place: Place, subscriber: Any, hash: int) -> bool:
         plan = plan_of(self)
-        separator = cython.cast(Plan, plan).separator
-        edit = unsubscribe_edit(cython.cast(Plan, plan), separator, words, hashes, group, subscriber, hash)
+        edit = unsubscribe_edit(cython.cast(Plan, plan), cython.cast(Plan, plan).separator, place, subscriber, hash)
         self._make(place, edit)
         return edit.present is not None
 
     def _make(self, place: Place, edit: FilterEdit) -> None:
-        """Make a change, with the notice that may follow: there may be no memory for it later (duties.py)."""
-        if self._notices is None:
-            self._make_counted(place, edit, None)
-            return
-        filter = self.dialect.join(plain_words(edit.words, edit.hashes))
-        notice = Duty((filter, edit.group) if self._notices.of_groups else filter)
-        if cython.compiled:
-            self._make_counted(place, edit, notice)
-        else:
-            self._notices.follow(notice, self._make_counted, place, edit, notice)
-
-    def _make_counted(self, place: Place, edit: FilterEdit, notice: Duty | None) -> None:
+        """Make a change. The notice that may follow is made before: later there may be no memory for it (duties.py)."""
+        notice: Duty | None = None
+        if self._notices is not None:
+            filter = self.dialect.join(plain_words(edit.words, edit.hashes))
+            notice = Duty((filter, edit.group) if self._notices.of_groups else filter)
         adds = isinstance(edit, Subscribe)
+        in_doubt = True
+        begin_change(self._tally)
         try:
-            begin_change(self._tally)
-            in_doubt = True
-            try:
-                if self._index is None:
-                    edit_trie(cython.cast(Root, root_of(self)), edit)
-                elif adds:
-                    self._put_filed(place, cython.cast(Subscribe, edit))
-                else:
-                    self._take_filed(place, cython.cast(Unsubscribe, edit))
-                in_doubt = False
-            finally:  # a subscriber's __eq__ may raise after the change
-                if in_doubt:
-                    end_in_doubt(self._tally)
-                elif adds:
-                    end_change(self._tally, edit.present is None, edit.crossed)
-                else:
-                    end_change(self._tally, -(edit.present is not None), -edit.crossed)
-                if edit.attempts > 1 or (notice is not None and (self._crosses(edit) or self._notices.is_any_left())):
-                    self._after(edit, notice)
-        except BaseException as raised:
-            self._note(edit, notice, raised)
-            raise
+            if self._index is None:
+                edit_trie(cython.cast(Root, root_of(self)), edit)
+            elif adds:
+                self._put_filed(place, cython.cast(Subscribe, edit))
+            else:
+                self._remove_filed(place, cython.cast(Unsubscribe, edit))
+            in_doubt = False
+        finally:  # a subscriber's __eq__ may raise after the change
+            if in_doubt:
+                end_in_doubt(self._tally)
+            elif adds:
+                end_change(self._tally, edit.present is None, edit.crossed)
+            else:
+                end_change(self._tally, -(edit.present is not None), -edit.crossed)
+            if edit.attempts > 1 or (notice is not None and (self._crosses(edit) or self._notices.is_any_left())):
+                self._after(edit, notice)
 
     def _crosses(self, edit: FilterEdit) -> bool:
         """Return whether a change that has been made is one that notices tell of."""
@@ -430,29 +390,20 @@ class Changeable(Matchable):
         """Put a notice on the list, and deliver what is on it. Without memory, the next change delivers it."""
         notices = self._notices
         if notice is not None:
-            notices.put_on_list(notice)
-        try:
-            raised: list[Exception] = []
-            try:
-                notices.deliver(self._is_wanted, raised, False)
-            except MemoryError:
-                notices.deliver(self._is_wanted, raised, True)
+            notices.put(notice)
+        raised: Exception | None = None
+        try:  # noqa: SIM105 (compiled, it costs nothing)
+            raised = notices.deliver(self._is_wanted)
         except MemoryError:
-            notices.leave()
-        else:
-            if raised:
-                raise raised[0]
-
-    def _note(self, edit: FilterEdit, notice: Duty | None, raised: BaseException) -> None:
-        """If Ctrl-C may have come between a change and its notice, put the filter on the list for the next delivery."""
-        if notice is not None and self._crosses(edit) and not isinstance(raised, Exception):
-            self._notices.put_on_list(notice)
+            pass  # the change stands
+        if raised is not None:
+            raise raised
 
     def _let_go(self, held: Held) -> None:
         """Remove the subscription of a dead subscriber's reference, if it is still there. O(words + log n), lock-free.
         Linearizes as `unsubscribe`; no caller sees this, since the subscription was not shown any more."""
         filter, queue = held.key
-        self._take(self._place(filter, queue), held, held.hash)
+        self._remove(self._place(filter, queue), held, held.hash)
 
     def _count_retries(self, number: int) -> None:
         retries = self._retries
@@ -478,50 +429,50 @@ class Changeable(Matchable):
         entry = edit.entry
         index: ReverseIndex = self._index  # type: ignore[assignment]
         owner = index.owner_of(entry.key, entry.hash)
-        after = Duty((place, owner, entry.hash), new_filing(_filing_key(place)))
-        if cython.compiled:
-            self._file_and_put(place, edit, owner, after)
-        else:
-            index.left.follow(after, self._file_and_put, place, edit, owner, after)
-
-    def _file_and_put(self, place: Place, edit: Subscribe, owner: Any, after: Duty) -> None:
-        index: ReverseIndex = self._index  # type: ignore[assignment]
-        hash = edit.entry.hash
-        filing: Filing = after.detail
-        index.file(owner, hash, filing)
-        look = True
+        filing = new_filing(_filing_key(place))
+        after = Duty((place, owner, entry.hash, filing))
+        index.file(owner, entry.hash, filing)
+        is_there = False
         try:
             edit_trie(cython.cast(Root, root_of(self)), edit)
-            look = False
+            is_there = True
         finally:
-            try:
-                if index.confirm(owner, hash, filing) or look:
-                    self._withdraw(place, owner, hash, edit)
-            except BaseException as raised:
-                index.left.put(after)
-                if not isinstance(raised, Exception):
-                    raise
+            self._settle(after, edit, is_there)
 
-    def _take_filed(self, place: Place, edit: Unsubscribe) -> None:
+    def _remove_filed(self, place: Place, edit: Unsubscribe) -> None:
         self._catch_up()
-        index: ReverseIndex = self._index  # type: ignore[assignment]
         hash = edit.subscriber_hash
-        owner = index.owner_of(edit.subscriber, hash)
-        after = Duty((place, owner, hash))
-        if cython.compiled:
-            self._take_and_strike(place, owner, hash, edit, after)
-        else:
-            index.left.follow(after, self._take_and_strike, place, owner, hash, edit, after)
-
-    def _take_and_strike(self, place: Place, owner: Any, hash: int, edit: Unsubscribe, after: Duty) -> None:
-        index: ReverseIndex = self._index  # type: ignore[assignment]
+        after = Duty((place, self._index.owner_of(edit.subscriber, hash), hash, None))  # type: ignore[union-attr]
         edit_trie(cython.cast(Root, root_of(self)), edit)
+        self._settle(after, edit, False)
+
+    def _settle(self, after: Duty, edit: Edit | None, is_there: bool) -> None:
+        """Do what a change leaves to be done in the index. If that fails, the next change does it."""
         try:
-            self._withdraw(place, owner, hash, edit)
+            self._finish(after, edit, is_there)
         except BaseException as raised:
-            index.left.put(after)
+            self._index.left.put(after)  # type: ignore[union-attr]
             if not isinstance(raised, Exception):
                 raise
+
+    def _finish(self, duty: Duty, edit: Edit | None, is_there: bool) -> None:
+        """Confirm a filing, and strike it if the subscription is not there. `is_there`: it was when it was filed."""
+        index: ReverseIndex | None = self._index
+        if index is None:
+            raise TypeError("there is no such duty without an index")
+        if duty.what is None:
+            self._withdraw_all()
+            return
+        place, owner, hash, filing = duty.what
+        touched = filing is not None and index.confirm(owner, hash, filing)
+        if touched or not is_there:
+            self._withdraw(place, owner, hash, edit)
+
+    def _catch_up(self) -> None:
+        """Settle what earlier changes have left: there was no memory, or a user's `__eq__` had raised."""
+        left = self._index.left  # type: ignore[union-attr]
+        if left.first() is not None:
+            left.do_all(lambda duty: self._finish(duty, None, False))
 
     def _withdraw(self, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> None:
         """Strike a subscription from the index if it is not in the trie. Users' `__eq__` is not called if the filings
@@ -555,34 +506,6 @@ class Changeable(Matchable):
         if raised is not None:
             raise raised
 
-    def _clear_filings(self, after: Duty) -> None:
-        try:
-            self._withdraw_all()
-        except BaseException as raised:
-            self._index.left.put(after)  # type: ignore[union-attr]
-            if not isinstance(raised, Exception):
-                raise
-
-    def _catch_up(self) -> None:
-        """Confirm and strike the filings that earlier changes have left: there was no memory, or a user's
-        `__eq__` had raised."""
-        left = self._index.left  # type: ignore[union-attr]
-        if left.is_any():
-            left.do_all(self._finish)
-
-    def _finish(self, duty: Duty | None) -> None:
-        index: ReverseIndex | None = self._index
-        if duty is None or index is None:
-            raise TypeError("there is no such duty without an index")
-        if duty.what is None:
-            self._withdraw_all()
-            return
-        place, owner, hash = duty.what
-        filing: Filing = duty.detail
-        if filing is not None:
-            index.confirm(owner, hash, filing)
-        self._withdraw(place, owner, hash, None)
-
     def _spelled_for(self, subscriber: Any) -> Iterable[Spelled]:
         """Return all subscriptions of one subscriber, at one instant."""
         hash = subscriber_hash(subscriber)
@@ -597,7 +520,7 @@ class Changeable(Matchable):
             place = self._place_filed(key)
             entry = _entry_at(root, self._plan.separator, place, subscriber, hash, None)
             if entry is not None:
-                found.append((place[0][0], place[3], entry))
+                found.append((place.filter, place.group, entry))
         return found
 
     def _filed(self, subscriber: Any, hash: int) -> tuple[Root, list[Any]]:
@@ -655,21 +578,16 @@ class Changeable(Matchable):
 
 
 def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: int, edit: Edit | None) -> Entry | None:
-    _, words, hashes, group = place
-    branch = branch_at(root, words, hashes, separator)
-    return None if branch is None else find_keyed(members_of(subscribers_of(branch), group), subscriber, hash, edit)
-
-
-def _plain_place(place: Place) -> tuple[str, str | None]:
-    """Return filter and queue group as plain strings, since no methods of users may compare them."""
-    filter, queue = place[0]
-    return str.__str__(filter), None if queue is None else str.__str__(queue)
+    branch = branch_at(root, place.words, place.hashes, separator)
+    if branch is None:
+        return None
+    return find_keyed(members_of(subscribers_of(branch), place.group), subscriber, hash, edit)  # type: ignore[no-any-return]
 
 
 def _filing_key(place: Place) -> Any:
     """Return filter and queue group as they are filed (filed.py)."""
-    plain = _plain_place(place)
-    return plain[0] if plain[1] is None else plain
+    filter, queue = place.given()
+    return filter if queue is None else (filter, queue)
 
 
 def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any]]:
@@ -685,12 +603,6 @@ def _columns_of(subscriptions: Iterable[Any]) -> tuple[list[Any], list[Any], lis
         subscribers.append(given[1])
         options.append(dict(given[2]) or None if len(given) == 3 else None)
     return filters, subscribers, options
-
-
-def _require_storable(filter: Any, subscriber: Any, options: Any) -> None:
-    from subtrie.tagged import require_storable  # it imports types that few programs need
-
-    require_storable(filter, subscriber, options)
 
 
 def _fields(subscription: Any) -> tuple[Any, ...]:

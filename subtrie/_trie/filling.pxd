@@ -5,18 +5,17 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
-from libc.string cimport memcmp
 
 from ctrie._bulk cimport Ordered, SORT_AHEAD, SORT_LONG, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
 from ctrie._cnode cimport CNode, Gen, MainNode
 from ctrie._machine cimport EVERY, check_signals, check_stack
 from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
-from subtrie._trie.branch cimport Branch, Chain, branch_of, lone_branch
+from subtrie._trie.branch cimport Branch, Place, branch_of, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.match.plan cimport Matchable, word_hash, words_in_filter
 from subtrie._trie.match.walk cimport MOST_WORDS
 from subtrie._trie.keyed cimport find_keyed, with_keyed
-from subtrie._trie.packed_key cimport characters, packed_characters, set_characters, set_key, text_of
+from subtrie._trie.packed_key cimport set_characters, set_key
 from subtrie._trie.subscribers cimport Entry, checked_entry, entry_of, subscriber_hash
 from subtrie._trie.words cimport word
 
@@ -90,7 +89,7 @@ cdef extern from *:
 ctypedef filling_row *FilterRow
 
 
-cdef int NOT_EMPTY, FILLED, OVERTAKEN, DEEP
+cdef int NOT_FILLED, DEEP
 
 
 cdef class Filling:
@@ -100,7 +99,6 @@ cdef class Filling:
     cdef list _subscribers
     cdef list _options
     cdef bint _strict
-    cdef bint _takes
     cdef list _kept
     cdef Ordered _ordered       # rows, and later branches, in the places of pairs
     cdef Ordered _room
@@ -110,22 +108,18 @@ cdef class Filling:
     cdef uint64_t _share_hash   # the hash of the word that begins a shared subscription; 0: there is no such word
     cdef Gen _gen
     cdef Py_ssize_t count
-    cdef list left
-    cdef tuple answer
-    cdef bint refused
-    cdef list above
 
     @cython.locals(number=Py_ssize_t)
     cdef int read(self) except -1
     cdef int _read_row(self, Py_ssize_t number) except -1
     @cython.locals(
-        words=tuple, hashes=tuple, text=str, separator=str, row=FilterRow, place=Py_ssize_t, start=Py_ssize_t, end=Py_ssize_t
+        words=tuple, hashes=tuple, text=str, separator=str, row=FilterRow, place=Place, at=Py_ssize_t, start=Py_ssize_t,
+        end=Py_ssize_t
     )
     cdef int _cut_by_dialect(self, Py_ssize_t number, object filter, object queue) except -1
     cdef INode level(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth)
-    @cython.locals(ordered=Ordered, made=list, place=Py_ssize_t, stop=Py_ssize_t, branch=Branch)
+    @cython.locals(ordered=Ordered, made=list, at=Py_ssize_t, stop=Py_ssize_t, branch=Branch)
     cdef INode _inode(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth, int lev)
-    cdef object new_below(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth, int lev)
     @cython.locals(hash=uint64_t)
     cdef Py_ssize_t end_of_word(self, Py_ssize_t start, Py_ssize_t end) noexcept
     cdef Branch _of_one_word(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
@@ -136,7 +130,7 @@ cdef class Filling:
     )
     cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
     @cython.locals(entry=Entry, present=Entry)
-    cdef object joined(self, object audience, FilterRow row)
+    cdef object _with_row(self, object audience, FilterRow row)
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -262,10 +256,6 @@ cdef inline FilterRow row_at(Ordered ordered, Py_ssize_t number) noexcept nogil:
     return <FilterRow>ordered[number].pair
 
 
-cdef inline void fetch_row(FilterRow row) noexcept:
-    filling_fetch(row)
-
-
 cdef inline void put_row(Ordered ordered, Py_ssize_t number, FilterRow row) noexcept:
     ordered[number].pair = <PyObject *>row
 
@@ -299,41 +289,15 @@ cdef inline int put_key(Branch branch, FilterRow row, Py_ssize_t depth, Py_ssize
     return set_key(branch, text[start:stop])
 
 
-cdef inline str text_of_row(FilterRow row):
-    return <str>row.text
-
-
-cdef inline bint is_compared_in_place(Branch branch, FilterRow row) noexcept:
-    return is_ascii_in_place(<object>row.text) and packed_characters(text_of(<PyObject *>branch)).kind == 1
-
-
-cdef inline Py_ssize_t shared_in_place(Branch branch, FilterRow row, Py_ssize_t depth, str separator) noexcept:
-    cdef characters key = packed_characters(text_of(<PyObject *>branch))
-    cdef Py_ssize_t start = row.words[depth].start, end = depth, length, gap = len(separator)
-    cdef const char *data = ascii_of(<object>row.text) + start
-    while end < row.size:
-        length = <Py_ssize_t>row.words[end].end - start
-        if length > key.length or memcmp(data, key.data, length) != 0:
-            break
-        if length == key.length:
-            return end + 1
-        if not isinstance(branch, Chain) or length + gap > key.length:
-            break
-        if memcmp(key.data + length, ascii_of(separator), gap) != 0:
-            break
-        end += 1
-    return -end if end > depth else 0
-
-
 # --------------------------------------------------------------------------------------------------------------- texts
 
-@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, filled=INode, count=Py_ssize_t)
-cdef int fill(Filling filling) except -1
-@cython.locals(key=str, text=str, part=str, start=Py_ssize_t, end=Py_ssize_t)
-cdef Py_ssize_t shared_until(Branch branch, FilterRow row, Py_ssize_t depth, str separator) except -1000000
+@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, filling=Filling, added=Py_ssize_t)
+cdef Py_ssize_t fill_empty(
+    Matchable trie, object place, list filters, list subscribers, list options, bint strict
+) except -2
 cdef Entry _entry_of(FilterRow row, object dialect)
 cdef Py_ssize_t _agree_until(FilterRow row, FilterRow other, Py_ssize_t start, Py_ssize_t end) noexcept
 @cython.locals(filling=Filling)
 cdef Filling new_filling(
-    Matchable trie, object place, list filters, list subscribers, list options, bint strict, bint takes
+    Matchable trie, object place, list filters, list subscribers, list options, bint strict
 )

@@ -9,10 +9,10 @@ it they are sorted by their next words, and so on. A row that is alone becomes a
 branch takes all words that its filters have in common, as far as no filter ends in between. So the levels are the same
 as after subscribing one by one (I6, branch.py).
 
-An empty trie gets all levels by one RDCSS (`fill`). What a trie that has filters gets is in merging.py.
+An empty trie gets all levels by one RDCSS (`fill_empty`). One that has filters is changed row by row (changeable.py).
 
-Words are compared by their hashes. If two different words have the same hash, which nobody can provoke, `_OneByOne` is
-raised. Compiled rows and their words are not Python objects (filling.pxd).
+Words are compared by their hashes. If two different words have the same hash, which nobody can provoke, the rows
+are subscribed one by one. Compiled rows and their words are not Python objects (filling.pxd).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if not cython.compiled:
     from ctrie._cnode import CNode, Gen
     from ctrie._machine import EVERY, check_signals, check_stack
     from ctrie._nodes import INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from subtrie._trie.branch import Branch, Chain, branch_of, lone_branch
+    from subtrie._trie.branch import Branch, Place, branch_of, lone_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, with_keyed
     from subtrie._trie.match.plan import Matchable
@@ -118,9 +118,6 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         """Return the row at a place."""
         return ordered[number]  # type: ignore[no-any-return]
 
-    def fetch_row(row: CutFilter) -> None:
-        """Have a row and what it leads to fetched."""
-
     def put_row(ordered: list[Any], number: int, row: CutFilter) -> None:
         """Put a row at a place."""
         ordered[number] = row
@@ -140,49 +137,46 @@ if not cython.compiled:  # the compiled bodies (filling.pxd) keep rows as C stru
         """Give a new branch the words number `depth` to `end` of a row."""
         set_key(branch, row.text[row.words[depth].start : row.words[end - 1].end])
 
-    def text_of_row(row: CutFilter) -> str:
-        """Return the text with a row's words."""
-        return row.text
 
-    def is_compared_in_place(branch: Branch, row: CutFilter) -> bool:
-        """Return whether `shared_in_place` can tell. The compiled body can if both texts are ASCII."""
-        return False
-
-    def shared_in_place(branch: Branch, row: CutFilter, depth: int, separator: str) -> int:
-        """Return what `shared_until` does."""
-        raise AssertionError
-
-
-NOT_EMPTY = 0
-FILLED = 1
-OVERTAKEN = 2  # the rows are used up, but in vain
+NOT_FILLED = -1
 
 DEEP = 100
-"""Below so many words, rows are done one by one, which takes no more stack for more words. A thread with a stack of
-256 kB has room for five times as many, and so many calls of the interpreted twin are within what Python allows."""
+"""Below so many words, rows are subscribed one by one, which takes no more stack for more words. A thread with a stack
+of 256 kB has room for five times as many, and so many calls of the interpreted twin are within what Python allows."""
 
 
-def fill(filling: Filling) -> int:
-    """Put all rows into the trie if it is empty. If it is not (NOT_EMPTY), the rows are as they were.
+def fill_empty(
+    trie: Matchable,
+    place: Callable[[Any, Any], Any],
+    filters: list[Any],
+    subscribers: list[Any],
+    options: list[Any],
+    strict: bool,
+) -> int:
+    """Subscribe all rows if the trie is empty; return how many were not repeated, or NOT_FILLED. An error of a row
+    changes nothing.
 
     The linearization point is the commit of the RDCSS. Lock-free: it does not try again.
     """
-    root = filling._trie._root
+    root = trie._root
     old = rdcss_read_root(root)
     main = gcas_read(root, old)
     cn: CNode = main  # type: ignore[assignment]  # the first level of a trie is never tombed
-    count = len(filling._filters)
-    if cn.bitmap != 0 or count == 0:
-        return NOT_EMPTY
-    filling._gen = Gen()
-    filled = filling.level(0, count, 0)
-    filling.answer = filling.count, filling.left  # made now: after the commit there may be no memory for it
-    # Success: the trie, which was empty until then, has all of them. Failure: another thread has subscribed or has
-    # taken a snapshot meanwhile.
-    if rdcss_root(root, old, main, filled):
-        return FILLED
-    filling.count = 0
-    return OVERTAKEN
+    if cn.bitmap != 0 or not filters:
+        return NOT_FILLED
+    filling = new_filling(trie, place, filters, subscribers, options, strict)
+    added = NOT_FILLED
+    try:
+        filling.read()
+        # Success: the trie, which was empty until then, has all of them. Failure: another thread, or a subscriber's
+        # `__hash__`, has subscribed or has taken a snapshot meanwhile.
+        if rdcss_root(root, old, main, filling.level(0, len(filters), 0)):
+            added = filling.count
+    except WordsCollide:
+        pass
+    finally:
+        let_go(filling)
+    return added
 
 
 class WordsCollide(Exception):
@@ -193,8 +187,7 @@ class Filling:
     """Rows, and levels that are being made of them. `count` is the number of subscriptions that were not there."""
 
     __slots__ = (
-        "_filters", "_gen", "_kept", "_options", "_ordered", "_place", "_strict", "_subscribers", "_takes", "_trie",
-        "above", "answer", "count", "left", "refused",
+        "_filters", "_gen", "_kept", "_options", "_ordered", "_place", "_strict", "_subscribers", "_trie", "count",
     )  # fmt: skip
     _trie: Matchable
     _place: Callable[[Any, Any], Any]  # the trie's: of a filter and a queue group
@@ -202,15 +195,10 @@ class Filling:
     _subscribers: list[Any]
     _options: list[Any]  # a dict or None for each
     _strict: bool  # whether a repeated subscription is a RowError, and others name their row
-    _takes: bool  # whether the subscriptions end (taking.py)
     _kept: list[Any]  # other objects that rows lead to
     _ordered: Any
     _gen: Gen
     count: int
-    left: list[int]  # the numbers of the rows that remain to be done one by one, in their order for each filter
-    answer: tuple[int, list[int]]  # of rows that have filled an empty trie
-    refused: bool  # of the last rows
-    above: list[INode]  # the I-nodes that lead to the present one (merging.py)
 
     def read(self) -> None:
         """Make the rows. Raises what the dialect raises about filters and options, and TypeError for a subscriber that
@@ -240,13 +228,14 @@ class Filling:
             self._cut_by_dialect(number, filter, queue)
         if own is not None and (number == 0 or own is not self._options[number - 1]):
             dialect.check_options(own)
-        if own is not None and BUT in own and not self._takes:
+        if own is not None and BUT in own:
             self._options[number] = own = checked(dialect, filter, own) or None
         put_subscriber(row_at(self._ordered, number), self._subscribers[number], own)
 
     def _cut_by_dialect(self, number: int, filter: str, queue: str | None) -> None:
         """Do as `cut`, with the words that the dialect finds, and the group."""
-        _, words, hashes, group = self._place(filter, queue)
+        place: Place = self._place(filter, queue)
+        words, hashes, group = place.words, place.hashes, place.group
         separator = self._trie._plan.separator
         text = separator.join(words)
         self._kept.append(text)
@@ -255,9 +244,9 @@ class Filling:
             self._kept.append(group)
             put_group(row, group)
         start = 0
-        for place in range(len(words)):
-            end = start + len(words[place])
-            put_word(row, place, hashes[place], start, end)
+        for at in range(len(words)):
+            end = start + len(words[at])
+            put_word(row, at, hashes[at], start, end)
             start = end + len(separator)
 
     def level(self, start: int, end: int, depth: int) -> INode:
@@ -272,27 +261,21 @@ class Filling:
         """Return the I-node for rows whose words number `depth` differ, but agree in the hash bits below `lev`."""
         ordered = self._ordered
         made: list[Any] = []
-        place = start
+        at = start
         while start < end:
             if len(made) % EVERY == 0:
                 check_signals()
             stop = self.end_of_word(start, end)
             made.append(self._of_one_word(start, stop, depth))
             start = stop
-        stop = place
+        stop = at
         for branch in made:
             put_branch(ordered, stop, branch)
             stop += 1
         try:
-            return new_inode(cnode_of(ordered, place, stop, lev, self._gen, None, False, []), self._gen)
+            return new_inode(cnode_of(ordered, at, stop, lev, self._gen, None, False, []), self._gen)
         finally:
-            drop_branches_at(ordered, place, stop)  # an error leaves some
-
-    def new_below(self, start: int, end: int, depth: int, lev: int) -> Any:
-        """Return what a C-node gets for these rows at depth `lev`: a branch, or the I-node of several."""
-        if self.end_of_word(start, end) == end:
-            return self._of_one_word(start, end, depth)
-        return self._inode(start, end, depth, lev)
+            drop_branches_at(ordered, at, stop)  # an error leaves some
 
     def end_of_word(self, start: int, end: int) -> int:
         """Return the place after the rows that have the same word as the one at `start`."""
@@ -345,7 +328,7 @@ class Filling:
                 put_row(ordered, longer, row)
                 longer += 1
             else:
-                audience = self.joined(audience, row)
+                audience = self._with_row(audience, row)
         below: INode | None = None
         if longer > start:
             below = self.level(start, longer, end)
@@ -353,7 +336,7 @@ class Filling:
         put_key(branch, first, depth, end)
         return branch
 
-    def joined(self, audience: Any, row: Any) -> Any:
+    def _with_row(self, audience: Any, row: Any) -> Any:
         """Return the subscribers of a filter with that of a row."""
         group = group_of(row)
         entry = _entry_of(row, self._trie._plan.dialect)
@@ -368,25 +351,6 @@ class Filling:
         else:  # as in a dict, the first object stays
             entry = entry_of(present.key, entry)
         return with_members(audience, group, with_keyed(members, entry, present), entry, present)
-
-
-def shared_until(branch: Branch, row: Any, depth: int, separator: str) -> int:
-    """Return the number of the word after those that a row has, from number `depth` on, in common with a branch; 0 if
-    it has none. The number is negative if the branch has more words."""
-    if is_compared_in_place(branch, row):
-        return shared_in_place(branch, row, depth, separator)
-    key = branch.key
-    text = text_of_row(row)
-    start = row.words[depth].start
-    end = depth
-    while end < row.size:
-        part = text[start : row.words[end].end]
-        if part == key:
-            return end + 1
-        if not isinstance(branch, Chain) or not key.startswith(part + separator):
-            break
-        end += 1
-    return -end if end > depth else 0
 
 
 def _entry_of(row: Any, dialect: Dialect) -> Entry:
@@ -408,7 +372,6 @@ def new_filling(
     subscribers: list[Any],
     options: list[Any],
     strict: bool,
-    takes: bool,
 ) -> Filling:
     filling: Filling = Filling.__new__(Filling)
     filling._trie = trie
@@ -417,9 +380,7 @@ def new_filling(
     filling._subscribers = subscribers
     filling._options = options
     filling._strict = strict
-    filling._takes = takes
     filling._kept = []
+    filling._gen = Gen()
     filling.count = 0
-    filling.left = []
-    filling.above = []
     return filling

@@ -40,7 +40,7 @@ class Put(Subscribe):
 
     def change(self, sn: SNode) -> SNode | None:
         branch: Branch = sn  # type: ignore[assignment]
-        if self.parts or self.depth + self.taken < len(self.words):
+        if self.parts or self.depth + self.followed < len(self.words):
             self.kept = None
             return Subscribe.change(self, sn)
         self.kept = branch.value
@@ -64,7 +64,7 @@ class Take(Unsubscribe):
         self.kept = None
         self.emptied = False
         branch: Branch = sn  # type: ignore[assignment]
-        if self.parts or self.depth + self.taken < len(self.words) or not is_wanted(branch):
+        if self.parts or self.depth + self.followed < len(self.words) or not is_wanted(branch):
             return sn
         if self.expected is not None and branch.value is not self.expected:
             return sn

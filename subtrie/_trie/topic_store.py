@@ -26,11 +26,9 @@ if not cython.compiled:
     from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.queries.topics_matching import topics_along
     from subtrie._trie.topic_edits import put_topic, take_topic
-    from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
+    from subtrie._trie.words import MANY_WORDS, ONE_WORD
 else:
     from cython import address
-
-    from subtrie._trie.match.plan import word_hash
 
 from ctrie import AtomicReference
 from ctrie._nodes import NODES, check_level
@@ -41,8 +39,8 @@ from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
 from subtrie._trie.exclusions import words_of as exclusions_of
 from subtrie._trie.match.deliveries import Delivery, check_merge
+from subtrie._trie.match.plan import word_hash
 from subtrie._trie.match.topic_rules import topic_rules
-from subtrie._trie.pickled_rows import entries_from, flattened_entries
 from subtrie._trie.queries.joining import few_filters, joined
 from subtrie._trie.queries.listing import branch_at, entry_changes, filter_count, value_changes, walk
 from subtrie._trie.trie import SubscriptionTrie
@@ -605,7 +603,7 @@ class TopicStore(Matchable):
         frozen = self.snapshot()
         own = {each[0]: each[4] for each in frozen._there() if len(each) == 5}  # what expires by itself
         limits = (self.max_age, self.max_topics, own)
-        content = (type(self), self.dialect, list(flattened_entries(frozen.entries())), self._root.readonly, limits)
+        content = (type(self), self.dialect, list(frozen.entries()), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
     def check(self) -> None:
@@ -747,7 +745,7 @@ class TopicStore(Matchable):
 def _restored(
     kind: type[TopicStore],
     dialect: Dialect,
-    flat: list[Any],
+    rows: list[tuple[str, Any, float]],
     readonly: bool,
     limits: tuple[float | None, int | None, dict[str, float] | None],
 ) -> TopicStore:
@@ -760,7 +758,7 @@ def _restored(
         store.max_age = max_age  # so its forks know what expires
     else:
         TopicStore.__init__(store, dialect, max_age=max_age, max_topics=max_topics)
-    for topic, value, stored_at in entries_from(flat):
+    for topic, value, stored_at in rows:
         store.put(topic, value, stored_at, expires=own.get(topic) if own else None)
     if not readonly:
         return store

@@ -6,7 +6,7 @@ from ctrie._machine cimport own_methods
 from ctrie._native cimport borrow
 from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root, rdcss_read_root
 from ctrie._tally cimport Tally, approximate_length, length, read, taken_over
-from subtrie._trie.branch cimport Branch, is_wanted, subscribers_of
+from subtrie._trie.branch cimport Branch, Place, is_wanted, subscribers_of
 from subtrie._trie.changeable cimport Changeable
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.frozen cimport frozen_root
@@ -26,6 +26,8 @@ cdef class SubscriptionTrie(Changeable):
     cdef tuple _both(self, object older)
     @cython.locals(root=Root, trie=SubscriptionTrie)
     cdef Root _present(self)
+    @cython.locals(place=Place, branch=Branch, wanted=bint)
+    cdef object _spelled_at(self, object filter, object subscriber)
     @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
     cdef tuple _audience_of(self, object filter)
     @cython.locals(filter_words=Traversal, t=a_traversal, hash=uint64_t, branch=Branch)

@@ -30,15 +30,12 @@ if not cython.compiled:
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import new_cache
     from subtrie._trie.match.deliveries import check_merge, merged
-    from subtrie._trie.match.plan import Plan, filter_path, hash_in_filter, plan_of, split_filter_in_place
+    from subtrie._trie.match.plan import Plan, filter_path, plan_of, split_filter_in_place
     from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.reverse_index import new_index
     from subtrie._trie.subscribers import Entry, Sole, living, subscriber_hash
-    from subtrie._trie.words import word_hash
 else:
     from cython import address
-
-    from subtrie._trie.match.plan import hash_in_filter, word_hash
 
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
@@ -49,8 +46,8 @@ from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, entries_later
+from subtrie._trie.match.plan import hash_in_filter, word_hash
 from subtrie._trie.match.reading import path_of
-from subtrie._trie.pickled_rows import columns_from, flattened
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
@@ -75,11 +72,11 @@ from subtrie._trie.queries.overlapping import has_wildcard, overlapping
 
 class SubscriptionTrie(Changeable):
     """SubscriptionTrie(dialect=..., *, index=False, cache=0, on_interest=None, on_group_interest=None, weak=False, \
-exact=False, storable=False)\n--\n
+exact=False)\n--\n
     A set of subscriptions. Any number of threads may change it and match topics with it, without locks.
 
     `SubscriptionTrie(dialect=AMQP, *, index=False, cache=0, on_interest=None, on_group_interest=None, weak=False,
-    exact=False, storable=False)` holds (filter, subscriber) pairs with options. Subscribers are any hashable objects,
+    exact=False)` holds (filter, subscriber) pairs with options. Subscribers are any hashable objects,
     and are compared like dict keys. Filters and topics follow the dialect; a text that it refuses raises `TopicError`.
 
     With `cache`, each thread remembers the answers to so many topics (rounded up to a power of two, at most 65,536). It
@@ -94,8 +91,9 @@ exact=False, storable=False)\n--\n
     and when it loses its last one (False), whatever groups they are in. Threads that change the trie call it, one at a
     time, after the change. For each filter, True and False alternate. Short-lived changes may be left out, but once no
     change is in progress, the last calls have told the state of the trie. If it raises, the error reaches a thread
-    whose change remains; if that thread's call makes several changes, the later ones are not made. If Ctrl-C prevents a
-    notice, the notice comes with the next one. Snapshots, forks and pickles have no `on_interest`.
+    whose change remains; if that thread's call makes several changes, the later ones are not made. A notice that Ctrl-C
+    or a lack of memory interrupts is given again with the next change, so the function may get it twice. Snapshots,
+    forks and pickles have no `on_interest`.
 
     `on_group_interest` is the same as a function of a filter, a group and a bool: the trie calls it when this group of
     the filter gets its first member (True) and when it loses its last one (False). The group is a name, or None for the
@@ -112,11 +110,6 @@ exact=False, storable=False)\n--\n
     With `exact=True`, a filter without a wildcard is stored by its whole text and found by one probe. As long as no
     other filter could match, a topic that equals such a filter is neither split nor validated again. This pays if most
     filters have no wildcard. `overlapping` with a wildcard then costs O(filters without one).
-
-    With `storable=True`, a subscription that could not be published (docs/published.md) is refused: `subscribe` and
-    `subscribe_many` raise TypeError for a subscriber or an option that has no form as text, such as a socket, and
-    ValueError for one that contains itself, or for a filter that cannot be encoded. So the client who asks for it gets
-    the error. Without it, a publisher sets such a subscription aside. It costs O(size of the values). Forks have it.
 
     Every operation is lock-free, and linearizable but for those whose docstrings say that they change one subscription
     after another (`subscribe_many` into a trie that holds some, `unsubscribe_many`, `unsubscribe_all`). `match` answers
@@ -155,7 +148,6 @@ exact=False, storable=False)\n--\n
         on_group_interest: Callable[[str, str | None, bool], object] | None = None,
         weak: bool = False,
         exact: bool = False,
-        storable: bool = False,
     ) -> None:
         require_dialect(dialect)
         if isinstance(cache, bool) or not isinstance(cache, int):
@@ -176,7 +168,6 @@ exact=False, storable=False)\n--\n
         self._notices = None if listener is None else Notices(listener, on_group_interest is not None)
         self._retries = AtomicReference(0)
         self._home = weakref.ref(self) if weak else None
-        self._storable = bool(storable)
         self._root = empty_root()
 
     # ------------------------------------------------------------------------------------------------------ to match
@@ -511,8 +502,8 @@ exact=False, storable=False)\n--\n
         return approximate_length(self._tally, False, lambda: subscription_count(freeze_root(self._root)))
 
     def approximate_filters(self) -> int:
-        """Return the number of filters, as `approximate_len` that of subscriptions. The first call after
-        `subscribe_many` or `unsubscribe_many` is O(n), too.
+        """Return the number of filters, as `approximate_len` that of subscriptions. The first call after an empty trie
+        was filled by `subscribe_many` is O(n), too.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", 1), t.subscribe("a.*", 2), t.approximate_filters()
@@ -685,13 +676,16 @@ exact=False, storable=False)\n--\n
             "index": self._index is not None,
             "cache": 0 if self._cache is None else self._cache.size,
             "exact": self._plan.exact,
-            "storable": self._storable,
         }
         frozen = self.snapshot()
         instant = (frozen.taken_at, frozen.snapshot_id) if frozen is self else None
-        rows = list(flattened(frozen.subscriptions()))
-        attributes = attributes_of(self, SubscriptionTrie)
-        return _restored, (type(self), self.dialect, settings, rows, instant), attributes
+        rows = list(frozen.subscriptions())
+        columns = (
+            [one.filter for one in rows],
+            [one.subscriber for one in rows],
+            [dict(one.options) or None for one in rows],
+        )
+        return _restored, (type(self), self.dialect, settings, columns, instant), attributes_of(self, SubscriptionTrie)
 
     # ------------------------------------------------------------------------------------------------------ internals
 
@@ -709,16 +703,17 @@ exact=False, storable=False)\n--\n
 
     def _spelled_at(self, filter: str, subscriber: Any) -> Iterable[Spelled]:
         """Return the subscriptions on one filter, of all subscribers or of one."""
-        _, words, hashes, group = self._place(filter, None)
-        branch = branch_at(freeze_root(self._root), words, hashes, self._plan.separator)
-        found = [] if branch is None or not is_wanted(branch) else [(branch, path_of(plain_words(words, hashes)))]
+        place = self._place(filter, None)
+        branch = branch_at(freeze_root(self._root), place.words, place.hashes, self._plan.separator)
+        wanted = branch is not None and is_wanted(branch)
+        found = [(branch, path_of(plain_words(place.words, place.hashes)))] if wanted else []
         if subscriber is None:
             listed = spelled(found, self.dialect)
         else:
             listed = spelled_for(found, self.dialect, subscriber, subscriber_hash(subscriber))
         if self.dialect.queue_groups:
             return listed
-        return [one for one in listed if one[1] == group]  # the filter of a group is a different filter
+        return [one for one in listed if one[1] == place.group]  # the filter of a group is a different filter
 
     def _audience_of(self, filter: str) -> tuple[Any, tuple[str, ...], str | None]:
         """Return the subscribers of a filter, its words, and the name of the group, if it names one."""
@@ -768,7 +763,6 @@ exact=False, storable=False)\n--\n
             set_attributes(other, attributes_of(self, SubscriptionTrie))
         other.dialect = self.dialect
         other._plan = self._plan
-        other._storable = self._storable
         other._cache = None if self._cache is None else new_cache(self._cache.size)
         other._home = None if self._home is None else weakref.ref(other)
         if root.readonly:
@@ -801,18 +795,14 @@ def _content(trie: SubscriptionTrie) -> dict[Any, Any]:
 
 
 def _restored(
-    kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], rows: list[Any], instant: Any
+    kind: type[SubscriptionTrie], dialect: Dialect, settings: dict[str, Any], columns: tuple[Any, ...], instant: Any
 ) -> SubscriptionTrie:
     """Unpickle: every filter and every option is validated again."""
     trie = kind.__new__(kind)
     SubscriptionTrie.__init__(trie, dialect, **settings)
-    filters, subscribers, options = columns_from(rows)
+    filters, subscribers, options = columns
     made = cython.cast(SubscriptionTrie, trie)  # `__init__` has taken it
-    if made._is_plain() and not made._storable:
-        made._change_columns((filters, subscribers, options), False)
-    else:
-        rows = [(filter, who, own or {}) for filter, who, own in zip(filters, subscribers, options, strict=True)]
-        SubscriptionTrie.subscribe_many(trie, rows)
+    made._change_many([*filters], [*subscribers], [*options], False, False)
     return trie if instant is None else _snapshot_of(trie, instant)
 
 

@@ -4,20 +4,13 @@ A level of the subscription trie is a hash trie of words. Two places of its firs
 one to the mark (`exact_layout.py`). No word hashes to them, so in any level the branches of the wildcards and of the
 mark share their places with no other branch.
 
-This is the interpreted twin; compiled modules hash in place (`words.h`).
+How words are hashed is in match/plan.py; compiled modules hash in place (`words.h`).
 """
 
 from __future__ import annotations
 
 from ctrie._machine import GROUPS
-from ctrie._nodes import mix
 
 MARKED = GROUPS - 3
 ONE_WORD = GROUPS - 2
 MANY_WORDS = GROUPS - 1
-
-
-def word_hash(word: str) -> int:
-    """Return the hash of a word that is not a wildcard. It is keyed, like that of str, against provoked collisions."""
-    h = mix(hash(word))
-    return h ^ GROUPS // 2 if h & (GROUPS - 1) >= MARKED else h

@@ -431,12 +431,12 @@ NOWHERE: list[Any] = [*(make() for make in HOPELESS), Raises(5), [Raises(5)], by
 
 
 class TestStorable:
-    """What a trie with ``storable=True`` takes is what a publisher publishes, whatever else is in the columns."""
+    """What `check_storable` takes is what a publisher publishes, whatever else is in the columns."""
 
     @pytest.mark.parametrize("seed", range(20))
     def test_sets_nothing_aside_and_refuses_what_would_be(self, tmp_path: Path, seed: int) -> None:
         chance = random.Random(seed)
-        checked, trie = SubscriptionTrie(MQTT, storable=True), SubscriptionTrie(MQTT)
+        checked, trie = SubscriptionTrie(MQTT), SubscriptionTrie(MQTT)
         refused = set()
         with snapshot.Publisher(trie, tmp_path) as publisher:
             for number in range(60):
@@ -447,6 +447,7 @@ class TestStorable:
                 row = (f"a/{number}", subscriber, {chance.choice(["m", "n"]): values[0]})
                 trie.subscribe_many([row])
                 try:
+                    snapshot.check_storable(*row[1:])
                     checked.subscribe_many([row])
                 except (TypeError, ValueError):
                     refused.add(row[0])
@@ -480,7 +481,7 @@ class TestStorable:
     def test_texts_of_subclasses_are_their_texts(
         self, tmp_path: Path, filter: str, subscriber: Any, options: dict[str, Any], full: bool
     ) -> None:
-        trie = SubscriptionTrie(NATS, storable=True)
+        trie = SubscriptionTrie(NATS)
         publisher = snapshot.Publisher(trie, tmp_path)
         if not full:
             publisher.publish()

@@ -44,10 +44,6 @@ WITHOUT_A_MUTANT: Final = {
     "subtrie/_trie/trie.py: self._name.compare_and_set(None, os.urandom(16).hex())",
     # No answer shows whether a factory runs twice; tests/ctrie/test_callbacks.py counts the calls.
     "ctrie/_ctrie.py: compare_and_set(self._creations, None, empty_root())",
-    # Whether to look for a notice that there was no memory for. A look too many changes nothing, and no schedule is one
-    # look short of it: memory runs out in tests/whole/test_no_memory.py.
-    "subtrie/_trie/interest.py: compare_and_set(self._left, True, False)",
-    "subtrie/_trie/interest.py: compare_and_set(self._left, False, True)",
     # How many topics a store takes before it counts them: it decides when to look, and no answer.
     "subtrie/_trie/topic_store.py: room.compare_and_set(left, left - 1)",
     "subtrie/_trie/topic_store.py: room.compare_and_set(counted, max(len(there), _FEWEST) if most is None else most - len(there))",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-import pickletools
 import random
 import threading
 from dataclasses import replace
-from time import time
 from types import MappingProxyType
 from typing import Any
 
@@ -248,34 +246,10 @@ class TestInstants:
         with pytest.raises(TypeError, match="read-only"):
             frozen.clear()
 
-    def test_pickles_have_few_objects_of_their_own(self) -> None:
-        # The pickle module keeps each in a table, which it makes larger, and frees, while no other thread runs.
-        store = TopicStore(MQTT, {f"a/{number}": number for number in range(10_000)})
-        kept = sum(opcode.name == "MEMOIZE" for opcode, _, _ in pickletools.genops(pickle.dumps(store)))
-        assert kept < 10_000 / 15
-
-    def test_older_pickles_are_read(self) -> None:
-        limits = (60, None, None)
-        now = time()
-        store = _restored(STORE, MQTT, ["a", (1,), now, "b/c", None, now - 1, "d", 1, now - 61], False, limits)
-        assert set(store.entries()) == {("a", (1,), now), ("b/c", None, now - 1)}
-        store.check()
-
-    @pytest.mark.parametrize(
-        "flat",
-        [
-            ["a"],
-            ["a", 1],
-            [None, "a"],
-            [None, "ab", None, 1.0, 1.0, 1, 1],
-            [None, "ab", (1,), 1.0, 1],
-            [None, "ab", (1, 1), 1.0, 1],
-            [None, "ab", (1, 1), 1.0, 1.0, 1],
-        ],
-    )
-    def test_pickles_that_are_none_are_refused(self, flat: list[Any]) -> None:
-        with pytest.raises(ValueError, match=r"where the texts in|zip\(\) argument"):
-            _restored(STORE, MQTT, flat, False, (None, None, None))
+    @pytest.mark.parametrize("row", [("a",), ("a", 1), ("a", 1, 1.0, 2)])
+    def test_pickles_that_are_none_are_refused(self, row: tuple[Any, ...]) -> None:
+        with pytest.raises(ValueError, match="to unpack"):
+            _restored(STORE, MQTT, [row], False, (None, None, None))
 
     def test_stores_of_other_dialects_are_other_stores(self) -> None:
         assert TopicStore(AMQP) != TopicStore(NATS)

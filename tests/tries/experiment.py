@@ -223,7 +223,6 @@ class _Notices:
         self._notices._told.clear()
         self._notices._told.update(told)
         self._notices._taken.clear()
-        self._notices._under_way = None
         self._listener.wanted, self._listener.broken = wanted, ""
 
     def trouble(self, filters: set[tuple[Any, ...]] | None) -> str:

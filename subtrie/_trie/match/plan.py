@@ -8,11 +8,12 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from ctrie._nodes import Rooted
+from ctrie._machine import GROUPS
+from ctrie._nodes import Rooted, mix
 from subtrie._trie.match.answer_cache import Cache
 from subtrie._trie.match.reading import Query, new_query
 from subtrie._trie.match.walk import MOST_WORDS, Traversal, Word
-from subtrie._trie.words import MANY_WORDS, ONE_WORD, word_hash
+from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 from subtrie.dialects import Dialect
 
 __all__ = [
@@ -115,6 +116,12 @@ def hash_in_filter(dialect: Dialect, word: str) -> int:
     if word == dialect.many_words:
         return MANY_WORDS
     return word_hash(word)
+
+
+def word_hash(word: str) -> int:
+    """Return the hash of a word that is not a wildcard. It is keyed, like that of str, against provoked collisions."""
+    h = mix(hash(word))
+    return h ^ GROUPS // 2 if h & (GROUPS - 1) >= MARKED else h
 
 
 def query_of(plan: Plan, topic: str) -> Query:

@@ -16,7 +16,7 @@ from subtrie._trie.words cimport MARKED
 @cython.locals(excepting=Excepting)
 cdef bint _leaves(object dialect, tuple texts, tuple given, Entry entry) except -1
 
-@cython.locals(level=INode, depth=Py_ssize_t, taken=Py_ssize_t, branch=Branch)
+@cython.locals(level=INode, depth=Py_ssize_t, followed=Py_ssize_t, branch=Branch)
 cpdef Branch branch_at(Root root, tuple words, tuple hashes, str separator)
 cdef object _audience(Branch branch)
 cdef str _text(object dialect, object group, tuple words)

@@ -94,10 +94,10 @@ def branch_at(root: Root, words: tuple[str, ...], hashes: tuple[int, ...], separ
         branch = branch_in(root, level, words[depth], hashes[depth], separator)
         if branch is None:
             return None
-        taken = words_followed(branch, words, depth, separator) if isinstance(branch, Chain) else 1
-        if taken < 0:
+        followed = words_followed(branch, words, depth, separator) if isinstance(branch, Chain) else 1
+        if followed < 0:
             return None
-        depth += taken
+        depth += followed
         if depth == len(words):
             return branch
         level = branch.next

@@ -144,7 +144,7 @@ cdef inline void end(Walk *w) noexcept:
     buffer_free(&w.found)
 
 
-cdef inline void fetch_children(Borrowed cn) noexcept nogil:
+cdef inline void prefetch_children(Borrowed cn) noexcept nogil:
     cdef Py_ssize_t i = 0, count = popcount(bitmap_of(cn))
     while i < count:
         prefetch(child_place(cn, i))

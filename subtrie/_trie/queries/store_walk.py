@@ -102,7 +102,7 @@ def end(w: Walk) -> None:
     """Free the memory, and release references that the caller did not get."""
 
 
-def fetch_children(cn: Any) -> None:
+def prefetch_children(cn: Any) -> None:
     """Prefetch the places of a C-node's children."""
 
 

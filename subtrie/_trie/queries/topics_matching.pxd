@@ -10,7 +10,7 @@ from ctrie._nodes cimport INode, LNode, Root, entombed_in, entries_of, hash_of, 
 from subtrie._trie.branch cimport Chain, next_of
 from subtrie._trie.match.walk cimport fetch_text_apart, item_of, size_of
 from subtrie._trie.queries.store_walk cimport (
-    GROUP, OneAim, Walk, Walking, aim_at, begin, end, fetch_children, followed_in, has_word, is_no_text, is_plain,
+    GROUP, OneAim, Walk, Walking, aim_at, begin, end, prefetch_children, followed_in, has_word, is_no_text, is_plain,
     is_reserved, is_word, last_depth, list_of_found, note_pair, set_aims, take_last, take_references, wait,
 )
 from cpython.exc cimport PyErr_CheckSignals

@@ -39,7 +39,6 @@ if not cython.compiled:
         aim_at,
         begin,
         end,
-        fetch_children,
         followed_in,
         has_word,
         is_no_text,
@@ -49,6 +48,7 @@ if not cython.compiled:
         last_depth,
         list_of_found,
         note_pair,
+        prefetch_children,
         set_aims,
         take_last,
         take_references,
@@ -152,7 +152,7 @@ def _visit_all(w: Walk, root: Root) -> bool:
     _read_mains(w, root)
     for i in range(w.count):
         if is_exactly(w.mains[i], CNode):
-            fetch_children(w.mains[i])
+            prefetch_children(w.mains[i])
     for i in range(w.count):
         main = w.mains[i]
         if is_exactly(main, CNode):

@@ -435,9 +435,9 @@ APPROACH: Final = (
     _of_subscriptions(
         "a change approaches along a branch of another word",
         BRANCH,
-        "        if taken <= 0 or self.depth + taken >= len(self.words):\n            return borrow(None)\n",
-        "        taken = abs(taken)\n"
-        "        if self.depth + taken >= len(self.words):\n            return borrow(None)\n",
+        "        if followed <= 0 or self.depth + followed >= len(self.words):\n            return borrow(None)\n",
+        "        followed = abs(followed)\n"
+        "        if self.depth + followed >= len(self.words):\n            return borrow(None)\n",
         shown_by=(
             "a chain above a level",
             ((("unsubscribe", ("a.b.c", "x")),), (("subscribe", ("a.c", "x")),), (("match", ("a.b.c",)),)),

@@ -16,7 +16,6 @@ from tests.tries.mutants.mutant import (
     MATCHING,
     NODES,
     PATHS,
-    TAKING,
     TEXT_NODE,
     Mutant,
 )
@@ -97,56 +96,6 @@ SUBSCRIPTIONS: Final = (
         shown_by=(
             "a wildcard beside words that meet",
             ((("has_match", ("a.y1",)),), (("subscribe", ("*.y1", "y")), ("unsubscribe", ("a.y1", "x")))),
-        ),
-    ),
-    _of_subscriptions(
-        "many taken out: a level is not looked at after the subscribers above it are gone",
-        TAKING,
-        "        elif not is_wanted(step.branch) and is_single(gcas_read(root, below)):\n",
-        "        elif False:\n",
-        shown_by=(
-            "a subscriber above a neighbour",
-            ((("unsubscribe_many", (("a", "x"),)),), (("unsubscribe", ("a.b", "x")),)),
-        ),
-    ),
-    _of_subscriptions(
-        "many taken out: the subscribers above a level are not looked at again",
-        TAKING,
-        "            if gcas_read(root, inode) is not main:\n",
-        "            if False:\n",
-        shown_by=(
-            "a subscriber above a neighbour",
-            ((("unsubscribe_many", (("a.b", "x"),)),), (("unsubscribe", ("a", "x")),)),
-        ),
-    ),
-    _of_subscriptions(
-        "many taken out: a tomb stays if another thread changes the C-node above",
-        TAKING,
-        "            t.unclear.extend(t.unburied[known:])\n",
-        "",
-        shown_by=(
-            "a neighbour below",
-            ((("unsubscribe_many", (("a.b", "x"),)),), (("subscribe", ("d", "x")),)),
-        ),
-    ),
-    _of_subscriptions(
-        "many taken out: a level of one branch is left as it is",
-        TAKING,
-        "    if bare and is_single(cn):\n",
-        "    if False:\n",
-        shown_by=(
-            "a neighbour below",
-            ((("unsubscribe_many", (("a.b", "x"),)),), (("match", ("a.c",)),)),
-        ),
-    ),
-    _of_subscriptions(
-        "many taken out: rows that another thread has overtaken are not done again",
-        TAKING,
-        "                f.left.extend(numbers_of(f, step.going, step.end))\n",
-        "                pass\n",
-        shown_by=(
-            "a neighbour below",
-            ((("unsubscribe_many", (("a.b", "x"),)),), (("subscribe", ("a.d", "x")),)),
         ),
     ),
     _of_subscriptions(
@@ -343,16 +292,16 @@ OBSERVERS: Final = (
     _of_subscriptions(
         "two threads tell the listener",
         INTEREST,
-        "        if not compare_and_set(self._place, doer, me):\n",
-        "        if not compare_and_set(self._place, load(self._place), me):\n",
+        "        return compare_and_set(self._deliverer, doer, me)\n",
+        "        return compare_and_set(self._deliverer, load(self._deliverer), me)\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
     _of_subscriptions(
         "whoever leaves takes the place from another",
         INTEREST,
-        "        compare_and_set(self._place, me, None)\n",
-        "        compare_and_set(self._place, load(self._place), None)\n",
+        "        compare_and_set(self._deliverer, me, None)\n",
+        "        compare_and_set(self._deliverer, load(self._deliverer), None)\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
@@ -367,8 +316,8 @@ OBSERVERS: Final = (
     _of_subscriptions(
         "whoever leaves the place does not look again",
         INTEREST,
-        "            while self.is_any_left() and self._take_place(me):\n",
-        "            if self.is_any_left() and self._take_place(me):\n",
+        "        while self.is_any_left():\n",
+        "        for _ in range(self.is_any_left()):\n",
         starts=_LISTENED_TO,
         shown_by=_TWO_COME,
     ),
