@@ -67,7 +67,8 @@ class AnyOf(Criterion):
     one field, whose name is then that of this criterion, or on several; then `name` is None.
 
     Raises:
-        ValueError: There are no alternatives, one has no criteria, or criteria are nested more than 100 deep.
+        ValueError: There are no alternatives, one has no criteria, the only one is a list of several (`any` takes such
+            a list), or criteria are nested more than 100 deep.
 
     >>> from subtrie.fields import Equals, Prefix
     >>> AnyOf(Equals("state", "open"), Prefix("state", "re")).holds("reopened")
@@ -84,6 +85,11 @@ class AnyOf(Criterion):
         ways = [(one,) if isinstance(one, Criterion) else tuple(one) for one in alternatives]
         if not ways or not all(ways):
             raise ValueError("AnyOf takes one alternative or more, each of one criterion or more")
+        if len(ways) == 1 and len(ways[0]) > 1 and type(alternatives[0]) is not tuple:
+            raise ValueError(
+                "AnyOf takes alternatives one by one: AnyOf(a, b) or AnyOf(*several). Of a single "
+                f"{type(alternatives[0]).__name__} all would have to hold; if that is meant, subscribe without AnyOf"
+            )
         for criterion in itertools.chain(*ways):
             _check_criterion(criterion)
             untrack_constant(criterion)

@@ -218,6 +218,7 @@ class Criterion:
         return (type(self).__name__, *self.arguments())
 
     def __eq__(self, other: object) -> bool:
+        check_stack()  # as in __hash__
         return self is other or (isinstance(other, Criterion) and self.identity() == other.identity())
 
     def __hash__(self) -> int:
@@ -385,8 +386,9 @@ class NotIn(Criterion):
 
 
 def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
-    if isinstance(values, str | bytes):
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"the values of field {short(name)} are several: give a list of them, not {short(values)}")
+    check_stack()  # a value may be compared with others by making such values
     listed = list(values)
     for value in listed:
         _check_value(value)
@@ -424,8 +426,9 @@ class Within(Criterion):
 
     def _bound(self, low: Any, high: Any, low_open: bool, high_open: bool) -> None:
         if low is not None and high is not None and not _is_up_to(low, high, low_open or high_open):
+            do_not = "" if _is_up_to(high, low, False) else ", which do not compare"
             raise ValueError(
-                f"nothing lies within {short(low)} and {short(high)}{', open' if low_open or high_open else ''}"
+                f"nothing lies within {short(low)} and {short(high)}{', open' if low_open or high_open else do_not}"
             )
         for bound in (low, high):
             if bound is not None and (not _is_equal_to_itself(bound) or _order_of_bound(bound) == NOWHERE):

@@ -29,6 +29,14 @@ class FieldDelivery(NamedTuple):
     options: Mapping[str, Any]
     group: None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.subscriber, dict(self.options))
+
+
+def _restored(kind: type[FieldDelivery], subscriber: Any, options: dict[str, Any]) -> FieldDelivery:
+    """Unpickle, or copy: a mapping proxy can do neither."""
+    return kind(subscriber, MappingProxyType(options))
+
 
 _DELIVERY, _HELD = FieldDelivery, Held  # for delivery.pxd, which knows no classes of Python
 

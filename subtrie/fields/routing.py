@@ -58,6 +58,14 @@ class Route(NamedTuple):
     def __hash__(self) -> int:
         return hash((self.filter, self.criteria, self.subscriber))  # options may hold what has no hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _route_of, (self.filter, self.criteria, self.subscriber, dict(self.options))
+
+
+def _route_of(filter: str, criteria: frozenset[Any], subscriber: Any, options: dict[str, Any]) -> Route:
+    """Unpickle, or copy: a mapping proxy can do neither."""
+    return Route(filter, criteria, subscriber, MappingProxyType(options))
+
 
 class RouteChange(NamedTuple):
     """A difference of two instants: `kind` is "added", "removed" or "updated" (other options)."""

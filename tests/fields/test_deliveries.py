@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import sys
 import sysconfig
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from subtrie.fields import Equals, FieldDelivery, FieldMatcher, Present, RoutingMatcher, delivery
+from subtrie.fields import Equals, FieldDelivery, FieldMatcher, Present, RoutingMatcher, Within, delivery
 
 IS_COMPILED = delivery.__file__.endswith(".so")
 IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -77,6 +80,29 @@ def test_all_deliveries_of_a_subscriber_are_to_one_object() -> None:
     fields.subscribe([Present("d")], other, qos=2)
     assert len({id(each) for each in fields.deliveries(dict.fromkeys("abcd", 0))}) == 3
     fields.check()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_answers_can_be_copied_and_pickled(copied: Callable[[Any], Any]) -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    fields.subscribe([Equals("a", 1), Within("b", 1, 2)], "ann", qos=1)
+    routes: RoutingMatcher[str] = RoutingMatcher()
+    before = fields.snapshot(), routes.snapshot()
+    fields.subscribe([Present("a")], "bob", tags=["x"])
+    routes.subscribe("t.*", [Equals("a", 1)], "ann", qos=1)
+    answers: list[Any] = [
+        *fields.deliveries({"a": 1, "b": 1}),
+        *fields,
+        *fields.hits({"a": 1}),
+        *fields.diff(before[0]),
+        *routes.deliveries("t.u", {"a": 1}),
+        *routes,
+        *routes.diff(before[1]),
+    ]
+    assert len(answers) == 10
+    for answer in answers:
+        assert copied(answer) == answer
+        assert type(copied(answer)) is type(answer)
 
 
 def test_held_weakly_they_are_to_those_that_are_alive() -> None:

@@ -27,6 +27,7 @@ from subtrie.baselines.locked import LockedTrie
 from subtrie.baselines.naive import NaiveMatcher
 from subtrie.fields import (
     Absent,
+    AnyOf,
     AtLeast,
     AtMost,
     Criterion,
@@ -35,12 +36,14 @@ from subtrie.fields import (
     FieldSubscription,
     GreaterThan,
     LessThan,
+    Not,
     NotIn,
     OneOf,
     Prefix,
     Present,
     RoutingMatcher,
     Within,
+    from_pattern,
 )
 from subtrie.fields.matcher import state_of
 
@@ -397,6 +400,36 @@ class TestBadInput:
         assert matcher.unsubscribe([Present("f")], 1)
         assert matcher.match_all({"f": 1}) == (None,)
         matcher.check()
+
+    def test_of_one_list_where_alternatives_were_meant(self) -> None:
+        one, other = Equals("state", "open"), Equals("state", "paid")
+        for wrong in ([one, other], {one, other}, iter([one, other])):
+            with pytest.raises(ValueError, match="AnyOf takes alternatives one by one"):
+                AnyOf(wrong)
+        assert AnyOf(*[one, other]) == AnyOf(other, one)
+        both = AnyOf([one, Present("a")], other)
+        assert pickle.loads(pickle.dumps(both)) == both
+        assert pickle.loads(pickle.dumps(AnyOf((one, other)))) == AnyOf(
+            (one, other)
+        )  # one alternative, as patterns have it
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: OneOf("n", 5), "the values of field 'n' are several: give a list of them, not 5"),  # type: ignore[arg-type]
+            (lambda: Not([Equals("a", 1)]), "a criterion must be Equals, .*, not list"),  # type: ignore[arg-type]
+            (lambda: Within("n", 5, "a"), "nothing lies within 5 and 'a', which do not compare"),
+            (lambda: from_pattern({"a": [{"prefx": "x"}]}), "field 'a': .* test 'prefx'; did you mean 'prefix'"),
+            (lambda: from_pattern({"a": [{"anything_but": "x"}]}), "did you mean 'anything-but'"),
+            (
+                lambda: from_pattern({"$and": [{"a": [1]}]}),
+                "'.and': .*; the only name with a meaning of its own is .or",
+            ),
+        ],
+    )
+    def test_is_told_what_is_wrong(self, make: Callable[[], Any], message: str) -> None:
+        with pytest.raises((TypeError, ValueError), match=message):
+            make()
 
     def test_unhashable_subscriber(self) -> None:
         matcher = FieldMatcher()

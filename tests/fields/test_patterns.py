@@ -199,7 +199,7 @@ def test_who_misspells_a_test_is_told_what_may_be_meant(pattern: dict[str, Any],
 
 
 def test_criteria_in_criteria_have_an_end() -> None:
-    for make in (Not, lambda inner: AnyOf(inner, Equals("b", 1)), lambda inner: AnyOf([inner, Equals("a", 1)])):
+    for make in (Not, lambda inner: AnyOf(inner, Equals("b", 1)), lambda inner: AnyOf((inner, Equals("a", 1)))):
         criterion: Criterion = Equals("a", 1)
         for _ in range(100):
             criterion = make(criterion)
