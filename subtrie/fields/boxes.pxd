@@ -10,7 +10,7 @@ from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR
 from subtrie.fields.criteria cimport BOUNDS, BOXES, Criterion, NUMBERS, Within, exact_double, order_of
 from subtrie.fields.tree cimport MOST, Tree, filled, first_at, with_key
 
-cdef object _RANGES, Elements
+cdef object Elements
 
 
 cdef class Box(Criterion):

@@ -36,10 +36,7 @@ if not cython.compiled:
     from subtrie.fields.criteria import BOXES, NUMBERS, Criterion, Within, order_of
     from subtrie.fields.tree import Tree, filled, first_at, with_key
 
-from subtrie.fields.criteria import AtLeast, AtMost, GreaterThan, LessThan
 from subtrie.fields.events import Elements
-
-_RANGES = frozenset([Within, LessThan, AtMost, GreaterThan, AtLeast])  # a user's subclass may hold for what it likes
 
 if not cython.compiled:  # the C bodies are in boxes.pxd
 
@@ -140,7 +137,7 @@ def box_among(criteria: Iterable[Any]) -> Box | None:
     with two ends comes before one with one."""
     best: dict[Any, Within] = {}
     for criterion in criteria:
-        if type(criterion) in _RANGES and has_bounds(criterion):
+        if type(criterion) is Within and has_bounds(criterion):  # a user's subclass may hold for what it likes
             best.setdefault(criterion.name, criterion)
     if len(best) < 2:
         return None

@@ -5,6 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.math cimport INFINITY, isinf, nextafter
 from ctrie._machine cimport check_stack, untrack_constant
+from subtrie.fields.comparing cimport EQUAL, as_value, compared, is_among, is_equal_to_itself, is_up_to
 
 cdef int VALUES, RANGES, ANY, NONE, LEADS, BOXES, TOPICS
 cdef int ORIGINAL, REVERSED, FOLDED, FOLDED_REVERSED, PIECES, ADDRESSES
@@ -16,9 +17,7 @@ cdef object _MISSING, Elements
 cpdef int order_of(object value) except -1
 cdef int _order_of_kin(object value, object kind) except -1
 cdef int _order_of_bound(object bound) except -1
-cdef bint _is_equal_to_itself(object value) except -1
 cpdef object check_hashable(object name, object value)
-cdef bint _is_up_to(object one, object other, bint strictly) except -1
 
 
 cpdef bint is_for_certain(dict message, object name) except -1
@@ -208,22 +207,6 @@ cdef inline int is_within_by_number(Within span, object value) noexcept:
     if span.noted != BOUNDS or not exact_double(<PyObject *>value, &number):
         return -1
     return span.lowest <= number <= span.highest
-
-
-cdef class LessThan(Within):
-    pass
-
-
-cdef class AtMost(Within):
-    pass
-
-
-cdef class GreaterThan(Within):
-    pass
-
-
-cdef class AtLeast(Within):
-    pass
 
 
 cdef class Prefix(Criterion):

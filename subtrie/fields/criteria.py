@@ -31,6 +31,7 @@ import cython
 
 if not cython.compiled:
     from ctrie._machine import check_stack, untrack_constant
+    from subtrie.fields.comparing import EQUAL, as_value, compared, is_among, is_equal_to_itself, is_up_to
 
 from collections.abc import Hashable, Iterable
 from datetime import date, datetime, timedelta, timezone
@@ -86,7 +87,7 @@ def order_of(value: Any) -> int:
         return TEXTS if kind is str else NUMBERS
     order: int = _ORDER_OF.get(kind, OTHER)
     if order == NUMBERS:
-        return NUMBERS if _is_equal_to_itself(value) else NOWHERE
+        return NUMBERS if is_equal_to_itself(value) else NOWHERE
     return order if order != OTHER else _order_of_kin(value, kind)
 
 
@@ -97,7 +98,7 @@ def _order_of_kin(value: Any, kind: type) -> int:
     if isinstance(value, str):
         return TEXTS
     if isinstance(value, Real | Decimal):
-        return NUMBERS if _is_equal_to_itself(value) else NOWHERE
+        return NUMBERS if is_equal_to_itself(value) else NOWHERE
     if isinstance(value, bytes):
         return BYTES
     return NOWHERE if isinstance(value, Number) else OTHER
@@ -111,18 +112,11 @@ def _order_of_bound(bound: Any) -> int:
     return _ORDER_OF.get(kind, OTHER)
 
 
-def _is_equal_to_itself(value: Any) -> bool:
-    try:
-        is_equal = bool(value == value)
-    except ArithmeticError:  # a signalling NaN
-        is_equal = False
-    return is_equal
-
-
-def _check_value(value: Any) -> None:
-    """Raise ValueError for a value that nothing is equal to."""
-    if not _is_equal_to_itself(value):
+def _checked_value(value: Any) -> Any:
+    """Return a value as messages are asked for it. ValueError for one that nothing is equal to."""
+    if not is_equal_to_itself(value):
         raise ValueError(f"nothing is equal to {short(value)}, not even itself")
+    return as_value(value)
 
 
 def check_hashable(name: object, value: Any) -> None:
@@ -132,15 +126,6 @@ def check_hashable(name: object, value: Any) -> None:
     except TypeError:
         kind = type(value).__name__
         raise TypeError(f"the value of field {short(name)} must be hashable, not {kind}") from None
-
-
-def _is_up_to(one: Any, other: Any, strictly: bool) -> bool:
-    """Return whether the two compare and the first is not the larger one, or `strictly` the smaller one."""
-    try:
-        is_below = bool(one < other) if strictly else bool(one <= other)
-    except (TypeError, ArithmeticError):  # of other kinds; of a decimal that is no number
-        is_below = False
-    return is_below
 
 
 class Criterion:
@@ -239,7 +224,7 @@ def is_for_certain(message: dict[Any, Any], name: Any) -> bool:
     """Return whether a message has a field, whatever belongs together: not only in some elements of lists."""
     value = message.get(name, _MISSING)
     if type(value) is Elements and value.places is not None:
-        return () in value.places
+        return None in value.places
     return value is not _MISSING
 
 
@@ -267,12 +252,11 @@ class Equals(Criterion):
 
     def __init__(self, name: str, value: Hashable) -> None:
         self.name = _checked_name(name)
-        _check_value(value)
+        self.value = _checked_value(value)
         self.place = VALUES
-        self.value = value
 
     def holds(self, value: Any) -> bool:
-        return bool(value == self.value)
+        return compared(as_value(value), self.value, EQUAL) != 0
 
     def values_filed(self) -> Any:
         return (self.value,)
@@ -348,7 +332,7 @@ class OneOf(Criterion):
         self.place = VALUES
 
     def holds(self, value: Any) -> bool:
-        return value in self.values
+        return is_among(as_value(value), self.values) != 0
 
     def values_filed(self) -> Any:
         return self.values
@@ -376,7 +360,7 @@ class NotIn(Criterion):
         self.place = ANY
 
     def holds(self, value: Any) -> bool:
-        return value not in self.values
+        return is_among(as_value(value), self.values) == 0
 
     def is_found_exactly(self) -> bool:
         return False
@@ -389,10 +373,10 @@ def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"the values of field {short(name)} are several: give a list of them, not {short(values)}")
     check_stack()  # a value may be compared with others by making such values
-    listed = list(values)
-    for value in listed:
-        _check_value(value)
+    listed = []
+    for value in values:
         check_hashable(name, value)
+        listed.append(_checked_value(value))
     return frozenset(listed)
 
 
@@ -425,13 +409,14 @@ class Within(Criterion):
         self._bound(low, high, bool(low_open), bool(high_open))
 
     def _bound(self, low: Any, high: Any, low_open: bool, high_open: bool) -> None:
-        if low is not None and high is not None and not _is_up_to(low, high, low_open or high_open):
-            do_not = "" if _is_up_to(high, low, False) else ", which do not compare"
+        low, high = as_value(low), as_value(high)
+        if low is not None and high is not None and not is_up_to(low, high, low_open or high_open):
+            do_not = "" if is_up_to(high, low, False) else ", which do not compare"
             raise ValueError(
                 f"nothing lies within {short(low)} and {short(high)}{', open' if low_open or high_open else do_not}"
             )
         for bound in (low, high):
-            if bound is not None and (not _is_equal_to_itself(bound) or _order_of_bound(bound) == NOWHERE):
+            if bound is not None and (not is_equal_to_itself(bound) or _order_of_bound(bound) == NOWHERE):
                 raise ValueError(f"nothing lies within {short(low)} and {short(high)}")
         self.low = low
         self.high = high
@@ -445,11 +430,12 @@ class Within(Criterion):
         known = is_within_by_number(self, value)
         if known >= 0:
             return known == 1
+        value = as_value(value)
         if self.order != OTHER and order_of(value) != self.order:
             return False
-        if self.low is not None and not _is_up_to(self.low, value, self.low_open):
+        if self.low is not None and not is_up_to(self.low, value, self.low_open):
             return False
-        return self.high is None or _is_up_to(value, self.high, self.high_open)
+        return self.high is None or is_up_to(value, self.high, self.high_open)
 
     def is_found_exactly(self) -> bool:
         return self.order != OTHER
@@ -461,6 +447,13 @@ class Within(Criterion):
         if self.low_open or self.high_open:
             return self.name, self.low, self.high, self.low_open, self.high_open
         return self.name, self.low, self.high
+
+    def __repr__(self) -> str:
+        if (self.low is None) == (self.high is None):
+            return Criterion.__repr__(self)
+        if self.low is None:
+            return f"{'LessThan' if self.high_open else 'AtMost'}({self.name!r}, {self.high!r})"
+        return f"{'GreaterThan' if self.low_open else 'AtLeast'}({self.name!r}, {self.low!r})"
 
     def identity(self) -> tuple[Any, ...]:
         # Bounds that are equal but of another order (a text, and one of a user's own type) ask for other values.
@@ -474,76 +467,40 @@ def _common_order(low: Any, high: Any) -> int:
     return order if high is None or _order_of_bound(high) == order else OTHER
 
 
-class LessThan(Within):
-    """LessThan(name, bound)\n--\n
-    The field has a value below `bound`. A `Within` with one bound, and equal to that.
+def LessThan(name: str, bound: Any) -> Within:
+    """The field has a value below `bound`: a `Within` with one bound.
 
     >>> LessThan("price", 10).holds(9), LessThan("price", 10).holds(10)
     (True, False)
     """
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bound: Any) -> None:
-        self.name = _checked_name(name)
-        self._bound(None, _given(name, bound), False, True)
-
-    def arguments(self) -> tuple[Any, ...]:
-        return self.name, self.high
+    return Within(name, None, _given(name, bound), False, True)
 
 
-class AtMost(Within):
-    """AtMost(name, bound)\n--\n
-    The field has a value up to `bound`. A `Within` with one bound, and equal to that.
+def AtMost(name: str, bound: Any) -> Within:
+    """The field has a value up to `bound`: a `Within` with one bound.
 
     >>> AtMost("price", 10).holds(10), AtMost("price", 10) == Within("price", high=10)
     (True, True)
     """
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bound: Any) -> None:
-        self.name = _checked_name(name)
-        self._bound(None, _given(name, bound), False, False)
-
-    def arguments(self) -> tuple[Any, ...]:
-        return self.name, self.high
+    return Within(name, None, _given(name, bound))
 
 
-class GreaterThan(Within):
-    """GreaterThan(name, bound)\n--\n
-    The field has a value above `bound`. A `Within` with one bound, and equal to that.
+def GreaterThan(name: str, bound: Any) -> Within:
+    """The field has a value above `bound`: a `Within` with one bound.
 
     >>> GreaterThan("price", 10).holds(10.5), GreaterThan("price", 10).holds(10)
     (True, False)
     """
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bound: Any) -> None:
-        self.name = _checked_name(name)
-        self._bound(_given(name, bound), None, True, False)
-
-    def arguments(self) -> tuple[Any, ...]:
-        return self.name, self.low
+    return Within(name, _given(name, bound), None, True)
 
 
-class AtLeast(Within):
-    """AtLeast(name, bound)\n--\n
-    The field has a value from `bound` on. A `Within` with one bound, and equal to that.
+def AtLeast(name: str, bound: Any) -> Within:
+    """The field has a value from `bound` on: a `Within` with one bound.
 
     >>> AtLeast("price", 10).holds(10), AtLeast("price", 10) == Within("price", low=10)
     (True, True)
     """
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bound: Any) -> None:
-        self.name = _checked_name(name)
-        self._bound(_given(name, bound), None, False, False)
-
-    def arguments(self) -> tuple[Any, ...]:
-        return self.name, self.low
+    return Within(name, _given(name, bound))
 
 
 def _given(name: str, bound: Any) -> Any:

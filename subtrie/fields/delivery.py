@@ -1,6 +1,6 @@
 """Deliveries by fields: one for each subscription, made when somebody subscribes.
 
-To make a delivery for each answer takes five times as long as to find it. Nothing of a delivery changes as long as its
+To make a delivery for each answer takes longer than to find it. Nothing of a delivery changes as long as its
 subscription has the same options, so all answers have the same one. Where subscribers are weakly held, the one that is
 kept has the reference instead of the subscriber, and each answer gets a delivery of its own.
 """
@@ -22,20 +22,23 @@ NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class FieldDelivery(NamedTuple):
-    """That a message goes to `subscriber`, with the options of the subscription that wanted it. `group` is always None:
-    subscriptions by fields have no groups."""
+    """That a message goes to `subscriber`, with the options of the subscription that wanted it, and its `criteria`, all
+    of which the message meets. `group` is always None: subscriptions by fields have no groups."""
 
     subscriber: Any
     options: Mapping[str, Any]
     group: None = None
+    criteria: tuple[Any, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.subscriber, dict(self.options))
+        return _restored, (type(self), self.subscriber, dict(self.options), self.criteria)
 
 
-def _restored(kind: type[FieldDelivery], subscriber: Any, options: dict[str, Any]) -> FieldDelivery:
+def _restored(
+    kind: type[FieldDelivery], subscriber: Any, options: dict[str, Any], criteria: tuple[Any, ...]
+) -> FieldDelivery:
     """Unpickle, or copy: a mapping proxy can do neither."""
-    return kind(subscriber, MappingProxyType(options))
+    return kind(subscriber, MappingProxyType(options), None, criteria)
 
 
 _DELIVERY, _HELD = FieldDelivery, Held  # for delivery.pxd, which knows no classes of Python
@@ -43,13 +46,13 @@ _DELIVERY, _HELD = FieldDelivery, Held  # for delivery.pxd, which knows no class
 
 if not cython.compiled:  # the C body, which fills a tuple without a call of Python, is in delivery.pxd
 
-    def drop_deliveries_here(kind: type[FieldDelivery]) -> None:
-        """Have the compiled twin drop deliveries by itself (delivery.pxd)."""
+    def deliveries_are(kind: type[FieldDelivery]) -> None:
+        """Say of which class deliveries are. For the compiled twin."""
 
-    def new_delivery(subscriber: Any, options: Mapping[str, Any], leads_nowhere: bool) -> FieldDelivery:
-        """Return a delivery. The collector need not look at it if `leads_nowhere`: if neither subscriber nor options
-        can be part of a cycle."""
-        return FieldDelivery(subscriber, options)
+    def new_delivery(subscriber: Any, options: Any, criteria: tuple[Any, ...], leads_nowhere: bool) -> FieldDelivery:
+        """Return a delivery. The collector need not look at it if `leads_nowhere`: if nothing in it can be part of a
+        cycle."""
+        return FieldDelivery(subscriber, options, None, criteria)
 
     def referred_by(reference: Any) -> Any:
         """Return what a reference refers to, None if it is gone."""
@@ -72,20 +75,22 @@ if not cython.compiled:  # the C body, which fills a tuple without a call of Pyt
         return True
 
 
-drop_deliveries_here(_DELIVERY)
+deliveries_are(_DELIVERY)
 
 
 def delivery_for(subscriber: Any, options: dict[str, Any] | None, view: Mapping[str, Any]) -> FieldDelivery:
-    """Return the delivery of a subscription, given its options and a view of them."""
+    """Return the delivery of a subscription, given its options and a view of them; its criteria are to come."""
     if type(subscriber) is tuple or type(subscriber) is frozenset:
         # The collector would do so, too, when it next meets the tuple, but not for the delivery.
         untrack_constant(subscriber)
-    return new_delivery(subscriber, view, not is_tracked(subscriber) and (options is None or not is_tracked(options)))
+    leads_nowhere = not is_tracked(subscriber) and (options is None or not is_tracked(options))
+    return new_delivery(subscriber, view, (), leads_nowhere)
 
 
-def with_subscriber(delivery: FieldDelivery, subscriber: Any) -> FieldDelivery:
-    """Return a delivery to another object, which equals the one it goes to."""
-    return new_delivery(subscriber, delivery[1], not is_tracked(delivery) and not is_tracked(subscriber))
+def completed(delivery: FieldDelivery, subscriber: Any, criteria: tuple[Any, ...]) -> FieldDelivery:
+    """Return a delivery with these criteria, to an object which equals the one it goes to."""
+    leads_nowhere = not is_tracked(delivery) and not is_tracked(subscriber) and not is_tracked(criteria)
+    return new_delivery(subscriber, delivery[1], criteria, leads_nowhere)
 
 
 def living(found: tuple[Any, ...], delivers: bool) -> tuple[Any, ...]:
@@ -99,7 +104,7 @@ def living(found: tuple[Any, ...], delivers: bool) -> tuple[Any, ...]:
             gone += 1
             put(several, i, None)  # nobody refers weakly to None
         elif delivers:
-            put(several, i, new_delivery(subscriber, part_of(several[i], 1), False))
+            put(several, i, new_delivery(subscriber, part_of(several[i], 1), part_of(several[i], 3), False))
         else:
             put(several, i, subscriber)
     return tuple([one for one in several if one is not None]) if gone else tuple(several)

@@ -22,23 +22,14 @@ import cython
 if not cython.compiled:
     from subtrie.fields.criteria import Criterion, Equals
 
-from subtrie.fields.criteria import (
-    Absent,
-    AtLeast,
-    AtMost,
-    GreaterThan,
-    LessThan,
-    Prefix,
-    Present,
-    Within,
-)
+from subtrie.fields.criteria import Absent, Prefix, Present, Within
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 KNOWN = 1024  # for each thread
 LONGEST = 200  # characters of a text that is kept
 PLAIN = frozenset((str, int, float, bool, type(None)))
 
-_OF_VALUES = (Equals, Present, Absent, Within, LessThan, AtMost, GreaterThan, AtLeast)
+_OF_VALUES = (Equals, Present, Absent, Within)
 _OF_TEXTS = (Prefix, Suffix, EqualsIgnoringCase, Wildcard, InNetwork)
 _OURS = frozenset(_OF_VALUES + _OF_TEXTS)  # a user's subclass may have more in it than its arguments
 

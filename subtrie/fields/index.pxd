@@ -21,7 +21,7 @@ cdef Py_ssize_t _RANGE_COST, _ANY_COST, _ABSENT_COST
 
 cdef class Filed(Keyed):
     cdef readonly uint64_t needs
-    cdef readonly bint is_repeated
+    cdef readonly bint is_joint, is_repeated
     cdef readonly uint32_t pieces
     cdef readonly object rest
     cdef readonly object access

@@ -77,10 +77,12 @@ _NO_VIEWS = (None,) * 6  # a field for each view; none for the original values
 class Filed(Keyed):
     """An entry that is filed under one criterion, its access. `rest` is what remains to be asked where it is found:
     None, one criterion, or several in a tuple. `needs` are the bits of it (needs.py), `pieces` those of a text that one
-    piece has found. An entry `is_repeated` if one message may find it at several places."""
+    piece has found. An entry `is_repeated` if one message may find it at several places, and `is_joint` if values that
+    meet it may have to belong together (together.py)."""
 
-    __slots__ = ("access", "is_repeated", "needs", "pieces", "rest")
+    __slots__ = ("access", "is_joint", "is_repeated", "needs", "pieces", "rest")
     access: Any  # several in a tuple, if one of them holds for certain where all is met that the entry asks
+    is_joint: bool
     is_repeated: bool
     needs: int
     pieces: int

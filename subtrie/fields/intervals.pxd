@@ -1,11 +1,12 @@
 # C types for intervals.py, and the C bodies of what a search of a tree asks.
 cimport cython
-from cpython.object cimport Py_GE, Py_GT, Py_LE, Py_LT, PyObject
+from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
 
 from ctrie._native cimport Borrowed, PyTuple_GET_ITEM_PTR, Py_None, borrow
 from subtrie._trie.match.walk cimport lowest_bit
+from subtrie.fields.comparing cimport LESS, UP_TO, compared, compared_there
 from subtrie.fields.criteria cimport BOUNDS, HEADS, NOTHING_NOTED, Within, exact_double, head_of
 from subtrie.fields.maps cimport crowd_size
 from subtrie.fields.tree cimport MOST, Tree, below_at, filled, first_at, is_leaf, with_key
@@ -52,7 +53,6 @@ cdef extern from *:
     """
     uint32_t pairs_around(const double *lows, const double *highs, double number) noexcept
     void prefetch "__builtin_prefetch" (const void *place) noexcept
-    int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
 
 
 cdef inline void note_numbers(Ranges node) noexcept:
@@ -153,12 +153,12 @@ cdef inline bint lasts_at(Borrowed node, Py_ssize_t i, const Point *point) excep
 
 cdef inline bint begins_by(Borrowed span, PyObject *value) except -1:
     cdef PyObject *low = <PyObject *>(<Within>span).low
-    return low == Py_None or RichCompareBool(low, value, Py_LT if (<Within>span).low_open else Py_LE)
+    return low == Py_None or compared_there(low, value, LESS if (<Within>span).low_open else UP_TO)
 
 
 cdef inline bint lasts_to(Borrowed span, PyObject *value) except -1:
     cdef PyObject *high = <PyObject *>(<Within>span).high
-    return high == Py_None or RichCompareBool(high, value, Py_GT if (<Within>span).high_open else Py_GE)
+    return high == Py_None or compared_there(value, high, LESS if (<Within>span).high_open else UP_TO)
 
 
 @cython.locals(child=Ranges, span=Within)

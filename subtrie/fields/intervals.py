@@ -27,6 +27,7 @@ import cython
 if not cython.compiled:
     from ctrie._slot import borrow
     from subtrie._trie.match.walk import lowest_bit
+    from subtrie.fields.comparing import LESS, UP_TO, compared
     from subtrie.fields.criteria import Within
     from subtrie.fields.maps import crowd_size
     from subtrie.fields.tree import Tree, below_at, filled, first_at, is_leaf, with_key
@@ -98,15 +99,11 @@ if not cython.compiled:  # the C bodies are in intervals.pxd
 
     def _begins_at(node: Ranges, i: int, point: Any) -> bool:
         span = first_at(node, i)
-        if span.low is None:
-            return True
-        return bool(span.low < point) if span.low_open else bool(span.low <= point)
+        return span.low is None or compared(span.low, point, LESS if span.low_open else UP_TO)
 
     def _lasts_at(node: Ranges, i: int, point: Any) -> bool:
         span = _reach_at(node, i)
-        if span.high is None:
-            return True
-        return bool(point < span.high) if span.high_open else bool(point <= span.high)
+        return span.high is None or compared(point, span.high, LESS if span.high_open else UP_TO)
 
 
 def _reach_at(node: Ranges, i: int) -> Within:
@@ -132,9 +129,9 @@ def _by_low(a: Within, b: Within) -> int:
     """Compare where two ranges begin: below 0 if a begins first."""
     if a.low is None or b.low is None:
         return (a.low is not None) - (b.low is not None)
-    if a.low < b.low:
+    if compared(a.low, b.low, LESS):
         return -1
-    return 1 if b.low < a.low else a.low_open - b.low_open
+    return 1 if compared(b.low, a.low, LESS) else a.low_open - b.low_open
 
 
 def _by_high(a: Within, b: Within) -> int:
@@ -144,9 +141,9 @@ def _by_high(a: Within, b: Within) -> int:
         return known
     if a.high is None or b.high is None:
         return (a.high is None) - (b.high is None)
-    if a.high < b.high:
+    if compared(a.high, b.high, LESS):
         return -1
-    return 1 if b.high < a.high else b.high_open - a.high_open
+    return 1 if compared(b.high, a.high, LESS) else b.high_open - a.high_open
 
 
 def _compare(a: Within, b: Within) -> int:

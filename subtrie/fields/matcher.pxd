@@ -13,9 +13,9 @@ from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.delivery cimport delivery_for
 from subtrie.fields.index cimport Filed
 from subtrie.fields.maps cimport untrack_entry
-from subtrie.fields.search cimport answers_for, enter_search, entries_for
+from subtrie.fields.search cimport answers_for, clues_for, enter_search
 from subtrie.fields.state cimport (
-    NOTHING, NO_ROWS, CriterionRow, State, Subscribed, asks_the_same, criteria_of, distinct, find_in, new_draft, with_rows
+    NOTHING, NO_ROWS, CriterionRow, State, Subscribed, asks_the_same, distinct, find_in, new_draft, with_rows
 )
 from subtrie.fields.turns cimport Turn, begin_turn, others_may_run
 

@@ -27,14 +27,13 @@ if not cython.compiled:
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.delivery import delivery_for
     from subtrie.fields.maps import untrack_entry
-    from subtrie.fields.search import answers_for, enter_search, entries_for
+    from subtrie.fields.search import answers_for, clues_for, enter_search
     from subtrie.fields.state import (
         NO_ROWS,
         NOTHING,
         State,
         Subscribed,
         asks_the_same,
-        criteria_of,
         distinct,
         find_in,
         new_draft,
@@ -51,7 +50,6 @@ from subtrie._trie.options import with_view
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie.fields.combined import listed, values_named, ways_to_meet
 from subtrie.fields.delivery import NO_OPTIONS, FieldDelivery
-from subtrie.fields.overlapping import sharing
 from subtrie.fields.short import short
 from subtrie.fields.state import (
     check_state,
@@ -59,6 +57,7 @@ from subtrie.fields.state import (
     subscriptions_in,
     with_many,
     with_nothing,
+    with_replacement,
     with_subscription,
     without_owner,
     without_subscription,
@@ -112,8 +111,8 @@ class FieldMatcher:
     Every operation is linearizable and lock-free. A read takes effect when it loads the state, a change when its
     compare-and-set succeeds. A snapshot is O(1).
 
-    To change: `subscribe`, `unsubscribe`, `subscribe_many`, `unsubscribe_all`, `clear`
-    To match: `match_all`, `match_any`, `match_many`, `deliveries`, `deliveries_many`, `hits`, `overlapping`
+    To change: `subscribe`, `unsubscribe`, `replace`, `subscribe_many`, `unsubscribe_all`, `clear`
+    To match: `match_all`, `match_any`, `match_many`, `deliveries`, `deliveries_many`, `hits`
     To list: `subscriptions`, iteration, `in`, `len`
     For an instant: `snapshot`, `fork`, `diff`
     For tests: `check`
@@ -197,6 +196,26 @@ class FieldMatcher:
         asked = self._checked(criteria)
         taken: bool = self._change(without_subscription, (asked, subscriber, subscriber_hash(subscriber)))
         return taken
+
+    def replace(self, old: Iterable[Criterion], new: Iterable[Criterion], subscriber: Any) -> bool:
+        """Let a subscription ask for `new` instead of `old`, with the options that it has, in one change: no message
+        finds both or none. Tell whether there was one with the old criteria; nothing changes otherwise.
+
+        If the subscriber has one with the new criteria, too, the two become one, with the options of the replaced one.
+        Errors and cost as `unsubscribe` and `subscribe`.
+
+        >>> from subtrie.fields import AtLeast
+        >>> matcher = FieldMatcher()
+        >>> matcher.subscribe([AtLeast("total", 100)], "ann"), matcher.replace(
+        ...     [AtLeast("total", 100)], [AtLeast("total", 50)], "ann")
+        (True, True)
+        >>> matcher.match_all({"total": 70})
+        ('ann',)
+        """
+        self._writable()
+        before, after = self._checked(old), self._checked(new)
+        found: bool = self._change(with_replacement, (before, after, subscriber, subscriber_hash(subscriber)))
+        return found
 
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
         """Subscribe every (criteria, subscriber) or (criteria, subscriber, options) given, all at one instant; return
@@ -329,26 +348,6 @@ class FieldMatcher:
             raise TypeError("deliveries_many() takes several messages; deliveries() takes one")
         return _answers_to_many(state_of(self), messages, True)
 
-    def overlapping(self, criteria: Iterable[Criterion]) -> Iterator[FieldSubscription]:
-        """Iterate over the subscriptions that some message could meet that also meets all of `criteria`, at one instant
-        fixed by the call.
-
-        What no message can meet together is left out where that can be told: other values, ranges apart, absence and
-        presence. Criteria of a user's own types are taken to share messages unless Python's comparisons deny it.
-        Raises as `subscribe`. O(n), less what is filed under other values of a field than those that `criteria` names
-        (a rare one makes it a fraction of that).
-
-        >>> from subtrie.fields import Equals, Within
-        >>> matcher = FieldMatcher()
-        >>> matcher.subscribe([Within("a", 1, 3)], "ann"), matcher.subscribe([Equals("a", 7)], "bob")
-        (True, True)
-        >>> [found.subscriber for found in matcher.overlapping([Within("a", 3, 6)])]
-        ['ann']
-        """
-        asked = self._checked(criteria)
-        state: State = load(self._slot)
-        return _shown(sharing(state.index, asked))
-
     def _with_rows(self) -> State:
         """Return the present state, with rows; made now if there are none."""
         known: State = NO_ROWS
@@ -480,6 +479,10 @@ class FieldMatcher:
         kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
         if not options:
             return delivery_for(kept, None, NO_OPTIONS)
+        for name in options:
+            if name[:3].lower() == "but":  # or almost: who misspells it believes that something is left out
+                wrong = f"{name}={short(options[name])}"
+                raise ValueError(f"{wrong}: a matcher by fields has no exclusions; subscribe other criteria instead")
         known, view = with_view(options)
         return delivery_for(kept, known, view)
 
@@ -553,7 +556,7 @@ def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:
     """Return, of a state with rows, how many criteria of each subscription hold, without those that have none."""
     assert state.clues is not None, "hits are counted on a state with rows"
     counts: dict[Subscribed, int] = {}
-    for clue in entries_for(state.clues, message):
+    for clue in clues_for(state, message):
         row = find_keyed(state.rows, clue.key, clue.hash)
         for subscribed in iter_keyed(row.value):
             counts[subscribed] = counts.get(subscribed, 0) + 1
@@ -568,7 +571,7 @@ def _shown(entries: Iterable[Any]) -> Iterator[FieldSubscription]:
             subscriber = subscriber()
             if subscriber is None:
                 continue
-        yield FieldSubscription(frozenset(criteria_of(entry)), subscriber, entry.delivery.options)
+        yield FieldSubscription(frozenset(entry.asked), subscriber, entry.delivery.options)
 
 
 def _content(state: State) -> dict[Any, Any]:

@@ -25,21 +25,10 @@ if not cython.compiled:
     from subtrie.fields.topics import Topic
 
 from subtrie.fields.combined import Not
-from subtrie.fields.criteria import (
-    AtLeast,
-    AtMost,
-    Equals,
-    GreaterThan,
-    LessThan,
-    NotIn,
-    OneOf,
-    Prefix,
-    Present,
-    Within,
-)
+from subtrie.fields.criteria import Equals, NotIn, OneOf, Prefix, Present, Within
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix
 
-_OF_VALUES = (Equals, OneOf, NotIn, Present, Within, LessThan, AtMost, GreaterThan, AtLeast, Not)
+_OF_VALUES = (Equals, OneOf, NotIn, Present, Within, Not)
 _OF_TEXTS = (Prefix, Suffix, Wildcard, EqualsIgnoringCase, InNetwork)
 _NEED_THEIR_FIELD = frozenset(_OF_VALUES + _OF_TEXTS)  # a user's subclass may hold for what it likes
 

@@ -31,7 +31,6 @@ else:
 
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import SUBSCRIPTED
-from subtrie._trie.exclusions import BUT
 from subtrie.dialects import AMQP, Dialect
 from subtrie.fields.combined import listed
 from subtrie.fields.criteria import Criterion
@@ -152,6 +151,16 @@ class RoutingMatcher:
         """Remove a subscription; tell whether it was there. Errors and cost as `subscribe`."""
         return self._fields.unsubscribe(self._asked(filter, criteria), subscriber)
 
+    def replace(self, filter: str, old: Iterable[Criterion], new: Iterable[Criterion], subscriber: Any) -> bool:
+        """Let a subscription on a filter ask for `new` instead of `old`, in one change: :meth:`FieldMatcher.replace`.
+
+        >>> from subtrie.fields import Present
+        >>> matcher = RoutingMatcher()
+        >>> matcher.subscribe("a.*", [Present("f")], 1), matcher.replace("a.*", [Present("f")], [], 1)
+        (True, True)
+        """
+        return self._fields.replace(self._asked(filter, old), self._asked(filter, new), subscriber)
+
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
         """Subscribe every (filter, criteria, subscriber) or (filter, criteria, subscriber, options) given, all at one
         instant; return how many were not there. All are looked at before anything is changed.
@@ -208,21 +217,6 @@ class RoutingMatcher:
     def deliveries_many(self, messages: Iterable[tuple[str, Message]]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each (topic, message), all of one instant."""
         return self._answers_to_many(messages, True)
-
-    def overlapping(self, filter: str, criteria: Iterable[Criterion] = ()) -> Iterator[Route]:
-        """Iterate over the subscriptions that could want a message that this filter and these criteria want, at one
-        instant fixed by the call. As :meth:`FieldMatcher.overlapping`.
-
-        >>> from subtrie.fields import Absent, Present
-        >>> matcher = RoutingMatcher()
-        >>> matcher.subscribe("a.*", [Present("f")], 1), matcher.subscribe("b", [], 2)
-        (True, True)
-        >>> sorted(route.subscriber for route in matcher.overlapping("#"))
-        [1, 2]
-        >>> list(matcher.overlapping("a.b", [Absent("f")]))
-        []
-        """
-        return map(_route, self._fields.overlapping(self._asked(filter, criteria)))
 
     # ------------------------------------------------------------------------------------------------------- to list
 
@@ -319,10 +313,6 @@ class RoutingMatcher:
         if not options:
             return
         self.dialect.check_options(options)
-        if BUT in options:
-            raise ValueError(
-                f"but={short(options[BUT])}: a RoutingMatcher has no exclusions; subscribe other criteria instead"
-            )
         if self.dialect.queue_groups and options.get("queue") is not None:
             raise ValueError(
                 f"queue={short(options['queue'])}: a RoutingMatcher has no queue groups, since a group's turn would go "

@@ -16,6 +16,7 @@ This is the text of both twins. What it works with is in views.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import cython
@@ -31,14 +32,18 @@ if not cython.compiled:
     from subtrie._trie.match.walk import address, as_node, item_of, lowest_bit, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import is_around, prefetch_boxes
+    from subtrie.fields.comparing import as_value, has_hash
     from subtrie.fields.criteria import PIECES, TEXTS, order_of, plain
     from subtrie.fields.delivery import living
+    from subtrie.fields.events import flat_as_asked
     from subtrie.fields.index import Index
     from subtrie.fields.intervals import entries_around, point_at, prefetch_node
     from subtrie.fields.maps import Cell
-    from subtrie.fields.state import State, Subscribed, criteria_of, has_owners_of_several, index_of
+    from subtrie.fields.names import leads_on
+    from subtrie.fields.state import State, Subscribed, clues_of, has_owners_of_several, index_of, names_of
     from subtrie.fields.texts import LONGEST_PIECE, pieces_of, viewed
-    from subtrie.fields.topics import hash_of_all, stand_there
+    from subtrie.fields.together import Together, hold_together, new_together
+    from subtrie.fields.topics import Topic, hash_of_all, stand_there
     from subtrie.fields.tree import below_at, count_at, is_leaf, key_at
     from subtrie.fields.views import (
         AHEAD,
@@ -66,10 +71,12 @@ if not cython.compiled:
         hash_at,
         is_equal,
         is_first_of_name,
+        is_joint,
         is_met,
         is_new,
         is_repeated,
         keep,
+        keep_crowds,
         may_refer,
         name_at,
         name_hash_at,
@@ -78,6 +85,7 @@ if not cython.compiled:
         note,
         note_bits,
         note_bits_of_values,
+        note_crowd,
         note_node,
         note_piece,
         note_plain,
@@ -119,11 +127,12 @@ else:
     from cython import address
 
 from subtrie.dialects import Dialect
-from subtrie.fields.events import Elements, flattened, hold_together
+from subtrie.fields.events import Elements
 
 if not cython.compiled:  # in search.pxd
     NO_WORDS = None
     FEW = 16  # entries noted, whose subscribers are asked for before it is known who wants the message
+    MANY = 1_000_000  # entries noted, from which on it is time to see whether they are all different
 
 # ------------------------------------------------------------------------------------------------------------- answers
 
@@ -137,15 +146,15 @@ def enter_search() -> int:
     return 0
 
 
-def entries_for(index: Index, message: dict[Any, Any]) -> list[Any]:
-    """Return the entries of which all holds for a message, each once. The message's values are hashed, and compared
-    with those filed by `==`: users' code may run and raise."""
+def clues_for(state: State, message: dict[Any, Any]) -> list[Any]:
+    """Return, of a state with rows, the clues of the criteria that hold for a message, each once. The message's values
+    are hashed, and compared with those filed by `==`: users' code may run and raise."""
     if not cython.compiled:
         search = Search()
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, NO_WORDS, False)
     try:
-        _search(address(search), borrow(index), message)
+        _search(address(search), clues_of(state), names_of(state), message)
         items = search.noted.items
         return [borrowed(as_node(items[i])) for i in range(search.noted.count)]
     finally:
@@ -178,9 +187,9 @@ def _answers(state: State, message: dict[Any, Any], words: Any, delivers: bool) 
     enter_search()  # nothing may raise from here to `try`: `leave` would be left out
     begin(address(search), message, words, delivers)
     try:
-        _search(address(search), index_of(state), message)
+        _search(address(search), index_of(state), names_of(state), message)
         if not delivers and search.noted.count > 1 and has_owners_of_several(state):
-            _keep_first(address(search), True)
+            keep(address(search), _distinct(search.noted.items, 0, search.noted.count, True))
         found = answers_noted(address(search))
         if may_refer(address(search)) and is_held(borrowed(key_in(as_node(search.noted.items[0])))):
             return living(found, delivers)
@@ -190,59 +199,57 @@ def _answers(state: State, message: dict[Any, Any], words: Any, delivers: bool) 
         leave()
 
 
-def _keep_first(search: Any, of_subscriber: bool) -> int:
-    """Keep the first of equal entries, or of entries of one subscriber. All subscriptions of a subscriber have one
-    object for it."""
+def _distinct(items: Any, first: int, last: int, of_subscriber: bool) -> int:
+    """Put the first of equal things, or of entries of one subscriber, in the places from the first one on, and return
+    where they end. All subscriptions of a subscriber have one object for it."""
     if not cython.compiled:
         seen = Seen()
-    items = search.noted.items
-    kept = 0
-    see(address(seen), search.noted.count)
-    for i in range(search.noted.count):
+    kept = first
+    see(address(seen), last - first)
+    for i in range(first, last):
         if is_new(address(seen), key_in(as_node(items[i])) if of_subscriber else as_node(items[i])):
             items[kept] = items[i]
             kept += 1
     unsee(address(seen))
-    keep(search, kept)
-    return 0
+    return kept
 
 
 # ------------------------------------------------------------------------------------------------- what may hold
 
 
-def _search(search: Any, index: Any, message: dict[Any, Any]) -> int:
+def _search(search: Any, index: Any, names: Any, message: dict[Any, Any]) -> int:
     """Note what holds. The message is the caller's. If it has other values than plain ones, it is copied, and the copy
-    holds what is noted. If some have no hash, as lists and objects, it is looked at as its flat form (events.py)."""
-    if note_plain(search):
+    holds what is noted. If some lead to fields that somebody asks for, as lists and objects do, it is looked at as its
+    flat form, as far as these names lead (events.py)."""
+    if note_plain(search, names):
         return _search_noted(search, index, message)
     own = message.copy()
     start_over(search, own)
-    if not _note_values(search, own, False):
-        own = flattened(own)
+    if not _note_values(search, own, names):
+        own = flat_as_asked(own, borrowed(names), False, True)
         start_over(search, own)
-        _note_values(search, own, True)
+        _note_values(search, own, names)
     return _search_noted(search, index, own)
 
 
-def _note_values(search: Any, message: dict[Any, Any], is_flat: bool) -> bool:
-    """Note the values of a message that nobody else has; False if one has no hash."""
+def _note_values(search: Any, message: dict[Any, Any], names: Any) -> bool:
+    """Note the values of a message that nobody else has, which become ones that compare; False if one of them is a list
+    or an object in which somebody asks for something."""
     for name, value in message.items():
         if type(value) is Elements:
             search.repeated = True
             search.together |= value.places is not None
             for element in value:
                 note_value(search, borrow(name), mix(hash(name)), element, mix(hash(element)))
-        else:
-            has_hash, value_hash = True, 0
-            try:
-                value_hash = mix(hash(value))
-            except TypeError:
-                if is_flat:
-                    raise
-                has_hash = False
-            if not has_hash:
+            continue
+        if not has_hash(value):
+            if isinstance(value, list | Mapping) and leads_on(borrowed(names), name):
                 return False
-            note_value(search, borrow(name), mix(hash(name)), value, value_hash)
+            continue
+        own = as_value(value)
+        if own is not value:
+            message[name] = own  # a name that is there, so the dict keeps its size
+        note_value(search, borrow(name), mix(hash(name)), own, mix(hash(own)))
     return True
 
 
@@ -252,12 +259,9 @@ def _search_noted(search: Any, index: Any, message: dict[Any, Any]) -> int:
         words = words_of(search)
         for i in range(min(count_of(words), MOST_PLACES)):
             note_bits(search, bit_of_word(hash_of(words, i)))
-    _search_in(search, index, 0)
-    _keep_met(search)
-    if search.repeated:
-        _keep_first(search, False)
-    if search.together:
-        _keep_together(search, message)
+    _search_in(search, index)
+    _search_in_crowds(search)
+    _keep_met(search, message)
     return 0
 
 
@@ -273,14 +277,31 @@ def _note_topic(search: Any, topics: Any) -> int:
     return 0
 
 
-def _search_in(search: Any, index: Any, first: int) -> int:
-    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place. Notes
-    of ways begin at `first`."""
+def _search_in_crowds(search: Any) -> int:
+    """Search the crowded places noted, and those noted there, which stand for one criterion more; each of them once,
+    however many values of the message have led to it."""
+    first = 0
+    while first < search.crowds.count:
+        if search.repeated:
+            keep_crowds(search, _distinct(search.crowds.items, first, search.crowds.count, False))
+        last = search.crowds.count
+        for i in range(first, last):
+            _search_in(search, as_node(search.crowds.items[i]))
+        first = last
+    return 0
+
+
+def _search_in(search: Any, index: Any) -> int:
+    """Note what is filed in an index under what the message has: of all that is filed, or of one crowded place."""
     if topics_of(index) is not borrow(None) and has_topic(search):
         _note_topic(search, topics_of(index))
     fields = fields_of(index)
+    most = MANY
     if fields is not borrow(None):
         for i in range(values_known(search)):
+            if search.noted.count > most:  # the same ones for each value of a list, perhaps
+                keep(search, _distinct(search.noted.items, 0, search.noted.count, False))
+                most = max(MANY, 2 * search.noted.count)
             cell = _find_cell(fields, name_at(search, i), name_hash_at(search, i))
             if cell is not borrow(None):
                 field = value_of(cell)
@@ -289,7 +310,7 @@ def _search_in(search: Any, index: Any, first: int) -> int:
                 _note_beside_values(search, field, borrowed(value_at(search, i)))
                 if boxes_of(field) is not borrow(None) and is_first_of_name(search, i):
                     _note_in_boxes(search, boxes_of(field), whole_value(search, i))
-    _note_at_ends(search, first)
+    _note_at_ends(search)
     if absent_of(index) is not borrow(None):
         _note_absent(search, absent_of(index))
     if whole_of(index) is not borrow(None):
@@ -297,14 +318,14 @@ def _search_in(search: Any, index: Any, first: int) -> int:
     return 0
 
 
-def _note_at_ends(search: Any, first: int) -> int:
+def _note_at_ends(search: Any) -> int:
     """Follow the ways noted to their ends, and note what is filed there. They go side by side, level by level: so the
     nodes of a level are fetched together, and a search waits for memory once a level and not once a node."""
     last = search.nodes.count
-    if last == first:
+    if last == 0:
         return 0
-    _follow(search, first, last)
-    at = first
+    _follow(search, last)
+    at = 0
     while at < last:
         cell = node_at(search, at)
         if is_exactly(cell, Cell) and hash_in(cell) == hash_at(search, at):
@@ -312,7 +333,7 @@ def _note_at_ends(search: Any, first: int) -> int:
             for i in range(few_in(cell)):
                 prefetch(few_at(cell, i))
         at += WAY
-    at = first
+    at = 0
     while at < last:
         cell = node_at(search, at)
         if is_exactly(cell, Cell) and hash_in(cell) == hash_at(search, at):
@@ -320,7 +341,7 @@ def _note_at_ends(search: Any, first: int) -> int:
                 prefetch(rest_of(few_at(cell, i)))
                 prefetch_to_count(answer_of(search, few_at(cell, i)))
         at += WAY
-    at = first
+    at = 0
     while at < last:
         ends = node_at(search, at)
         if is_exactly(ends, tuple):
@@ -329,17 +350,17 @@ def _note_at_ends(search: Any, first: int) -> int:
         elif ends is not borrow(None):
             _note_at(search, ends, at)
         at += WAY
-    forget_nodes(search, first)
+    forget_nodes(search, 0)
     return 0
 
 
-def _follow(search: Any, first: int, last: int) -> int:
+def _follow(search: Any, last: int) -> int:
     """Follow ways to a cell, several in a tuple, or None."""
     shift = 0
-    is_on_the_way = first < last
+    is_on_the_way = last > 0
     while is_on_the_way:
         is_on_the_way = False
-        at = first
+        at = 0
         while at < last:
             node = node_at(search, at)
             if is_exactly(node, CNode):
@@ -453,7 +474,7 @@ def _note_beside_values(search: Any, field: Any, value: Any) -> int:
 def _note_around(search: Any, tree: Any, point: Any) -> int:
     """Note what is filed under each range around a value, which is of the ranges' order. It goes breadth first, so that
     nodes side by side are fetched together."""
-    first = search.nodes.count  # what stands before is of a search that has met this place
+    first = search.nodes.count  # what stands before are ways
     at = first
     node = tree
     while True:
@@ -532,7 +553,8 @@ def _note_below(search: Any, cell: Any) -> int:
 def _note_all(search: Any, filed: Any) -> int:
     """Note the entries of a set of one or more."""
     if is_exactly(filed, Index):
-        return _search_in(search, filed, search.nodes.count)  # a level for each criterion of a subscription, at most
+        note_crowd(search, filed)
+        return 0
     if is_exactly(filed, SetNode):
         filed = set_array_of(filed)
     if not is_exactly(filed, tuple):
@@ -548,9 +570,12 @@ def _note_all(search: Any, filed: Any) -> int:
 # ------------------------------------------------------------------------------------------------------ what does hold
 
 
-def _keep_met(search: Any) -> int:
+def _keep_met(search: Any, message: dict[Any, Any]) -> int:
     """Keep of the entries noted those of which all holds."""
+    together: Together | None = None
     _keep_possible(search)
+    if search.repeated:
+        keep(search, _distinct(search.noted.items, 0, search.noted.count, False))
     items = search.noted.items
     count = search.noted.count
     kept = 0
@@ -563,7 +588,13 @@ def _keep_met(search: Any) -> int:
         if i + ahead < count:
             prefetch(rest_of(as_node(items[i + ahead])))
         entry = as_node(items[i])
-        if _all_hold(search, rest_of(entry)):
+        if search.together and is_joint(entry):
+            if together is None:
+                together = new_together(message)
+            holds = _holds_together(search, together, borrowed(entry))
+        else:
+            holds = _all_hold(search, rest_of(entry))
+        if holds:
             if count > FEW:
                 prefetch_to_count(answer_of(search, entry))
             items[kept] = items[i]
@@ -589,18 +620,16 @@ def _keep_possible(search: Any) -> int:
     return 0
 
 
-def _keep_together(search: Any, message: dict[Any, Any]) -> int:
-    """Keep the entries whose criteria are met by values that belong together (events.py)."""
-    items = search.noted.items
-    kept = 0
-    for i in range(search.noted.count):
-        entry = borrowed(as_node(items[i]))
-        criteria = criteria_of(entry) if isinstance(entry, Subscribed) else (entry.key,)  # a clue has one
-        if hold_together(criteria, message):
-            items[kept] = items[i]
-            kept += 1
-    keep(search, kept)
-    return 0
+def _holds_together(search: Any, together: Together, entry: Any) -> bool:
+    """Return whether values that belong together meet all that an entry asks for (together.py)."""
+    criteria = entry.asked if isinstance(entry, Subscribed) else (entry.key,)  # a clue has one
+    of_fields: list[Any] = []
+    for criterion in criteria:
+        if type(criterion) is not Topic:
+            of_fields.append(criterion)
+        elif not is_met(search, borrow(criterion)):
+            return False
+    return hold_together(together, of_fields)
 
 
 def _all_hold(search: Any, rest: Any) -> bool:

@@ -10,12 +10,14 @@ from subtrie._trie.keyed cimport Keyed, SetNode, find_keyed, set_size, with_keye
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Box, box_among
 from subtrie.fields.combined cimport AnyOf
-from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS
-from subtrie.fields.delivery cimport with_subscriber
+from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS, NONE
+from subtrie.fields.delivery cimport completed
 from subtrie.fields.equals cimport is_like, one_of_equals
-from subtrie.fields.index cimport Filed, Index, crowd_under, first_in, first_under, kind_of_cost, new_index, refiled
+from subtrie.fields.index cimport Filed, Index, crowd_under, first_under, kind_of_cost, new_index, refiled
 from subtrie.fields.maps cimport untrack_entry
+from subtrie.fields.names cimport may_meet_in_a_list, with_names
 from subtrie.fields.needs cimport needs_of, pieces_needed
+from subtrie.fields.topics cimport Topic
 
 cdef int _BITS
 cdef uint32_t _MASK
@@ -40,6 +42,7 @@ cdef class State:
     cdef readonly object owners
     cdef readonly Index index
     cdef readonly Py_ssize_t count
+    cdef readonly object names
     cdef readonly object rows
     cdef readonly Index clues
 
@@ -51,6 +54,14 @@ cdef inline Borrowed index_of(State state) noexcept:
     return <PyObject *>state.index
 
 
+cdef inline Borrowed clues_of(State state) noexcept:
+    return <PyObject *>state.clues
+
+
+cdef inline Borrowed names_of(State state) noexcept:
+    return <PyObject *>state.names
+
+
 cdef inline Borrowed owners_of(State state) noexcept:
     return <PyObject *>state.owners
 
@@ -58,23 +69,25 @@ cdef inline Borrowed owners_of(State state) noexcept:
 cdef bint has_owners_of_several(State state) except -1
 
 @cython.locals(state=State)
-cdef State _new_state(object owners, Index index, Py_ssize_t count, object rows, Index clues)
+cdef State _new_state(object owners, Index index, Py_ssize_t count, object names, object rows, Index clues)
 @cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed, known=Subscribed)
 cpdef tuple with_subscription(
     State state, frozenset criteria, object delivery, uint64_t owner_hash, Subscribed draft=*
 )
 @cython.locals(draft=Subscribed)
 cpdef Subscribed new_draft()
-cdef object _delivery_like(Subscribed known, object delivery)
 @cython.locals(owner=Owner, old=Subscribed)
 cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(owner=Owner, changed=State, subscribed=Subscribed)
 cpdef tuple without_owner(State state, object subscriber, uint64_t owner_hash)
 @cython.locals(there=Owner, wanted=Owner, before=object, after=object)
 cdef State _with_owner_of(State state, State other, object subscriber, uint64_t owner_hash)
+@cython.locals(known=Subscribed)
+cpdef tuple with_replacement(State state, frozenset old, frozenset new, object subscriber, uint64_t owner_hash)
 cpdef tuple with_nothing(State state)
-@cython.locals(one=Subscribed, index=Index, count=Py_ssize_t)
+@cython.locals(one=Subscribed, index=Index, added=Py_ssize_t, clues=Index)
 cdef State _refiled(State state, object owners, Subscribed old, Subscribed new)
+cdef State _with_owners(State state, object owners)
 @cython.locals(lead=Criterion)
 cdef Index _refiled_under(Index index, object access, Filed old, Filed new)
 @cython.locals(one=Subscribed, hash_=uint64_t, row=CriterionRow, clue=Filed, criterion=Criterion)
@@ -88,23 +101,18 @@ cdef Filed _new_clue(Criterion criterion, uint64_t hash)
 @cython.locals(old=Subscribed, new=Subscribed)
 cpdef State with_rows(State state, State known)
 cdef uint64_t _hash_of(frozenset criteria, uint64_t owner_hash) except? 0
-cpdef tuple criteria_of(Subscribed subscribed)
-@cython.locals(told=list)
-cdef tuple _told(object access, object rest)
-@cython.locals(found=list)
-cdef tuple _unboxed(list criteria)
-@cython.locals(told=tuple)
-cdef tuple _untold(frozenset criteria, object access, object rest)
-@cython.locals(found=tuple)
-cdef bint _is_among(Criterion criterion, tuple several) except -1
+@cython.locals(criterion=Criterion)
+cdef tuple _of_fields(tuple criteria)
 cdef bint asks(Subscribed subscribed, frozenset criteria) except -1
 cpdef bint asks_the_same(Subscribed one, Subscribed other) except -1
 @cython.locals(shift=int, node=SetNode, flag=uint32_t, subscribed=Subscribed)
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
 @cython.locals(owner=Owner)
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
-@cython.locals(found=Criterion)
+@cython.locals(found=Criterion, kept=list, criterion=Criterion)
 cdef int _file(Subscribed new, Index index, frozenset criteria) except -1
+@cython.locals(found=Criterion)
+cdef bint _is_joint(object criteria, object access) except -1
 @cython.locals(criterion=Criterion, box=Box)
 cdef object _access(Index index, frozenset criteria)
 @cython.locals(rarest=tuple, leads=tuple, least=Py_ssize_t, cost=Py_ssize_t, criterion=Criterion)
@@ -115,6 +123,8 @@ cdef tuple _rarest_of_each(Index index, AnyOf any_of, Py_ssize_t most)
 cdef object _unrepeated(tuple leads)
 cpdef object access_of_clue(Criterion criterion)
 @cython.locals(criterion=Criterion, box=Box, found=Box)
-cdef object _rest(frozenset criteria, object access)
+cdef object _rest(tuple criteria, object access)
+@cython.locals(box=Box)
+cdef bint _is_in_box(Criterion criterion, object access) except -1
 @cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Subscribed)
 cdef tuple distinct(State state, list found)

@@ -5,6 +5,7 @@
       owners:  subscriber -> its subscriptions                  (a set of Owners with sets of Subscribed)
       index:   each subscription under its rarest criterion     (index.py)
       count:   the number of subscriptions
+      names:   the names of the fields that are asked for       (names.py)
       rows:    criterion -> the subscriptions that name it      (a set of Rows; only once somebody has counted hits)
       clues:   each criterion of `rows`, in an index
 
@@ -13,9 +14,6 @@ one that the fewest messages meet, as far as that can be told: a value before a 
 range, since a wide range costs every message that lies in it. Of several values, it is the one under which the fewest
 others are filed when the subscription comes. Counting hits needs every criterion of every subscription. So `rows` and
 `clues` are made when hits are first asked for, and kept from then on.
-
-Most subscriptions keep no list of their criteria: these are the access, and what is to be asked besides
-(`criteria_of`).
 
 A state shares with the one before it all but the paths to what has changed. All subscriptions of a subscriber refer to
 one object for it, the first that was given. So two subscriptions of a state have the same subscriber if they refer to
@@ -37,24 +35,26 @@ if not cython.compiled:
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import Box, box_among
     from subtrie.fields.combined import AnyOf
-    from subtrie.fields.criteria import LEADS, Criterion, Equals, Key
-    from subtrie.fields.delivery import with_subscriber
+    from subtrie.fields.criteria import LEADS, NONE, Criterion, Equals, Key
+    from subtrie.fields.delivery import completed
     from subtrie.fields.equals import is_like, one_of_equals
     from subtrie.fields.index import (
         Filed,
         Index,
         crowd_under,
-        first_in,
         first_under,
         kind_of_cost,
         new_index,
         refiled,
     )
     from subtrie.fields.maps import untrack_entry
+    from subtrie.fields.names import may_meet_in_a_list, with_names
     from subtrie.fields.needs import needs_of, pieces_needed
+    from subtrie.fields.topics import Topic
 
 from subtrie._trie.keyed import changed_keyed, check_set, check_shape, iter_keyed
 from subtrie.fields.index import all_in_index, check_index, places_of
+from subtrie.fields.names import check_names
 
 _BITS = 4  # of a hash, read by each node of a set (keyed.py)
 _MASK = 15
@@ -63,12 +63,11 @@ _KIND = 1 << 40  # more than are filed anywhere
 
 
 class Subscribed(Filed):
-    """A subscription: an entry for its criteria. Its access is one of them, or of the criteria that they imply. `asked`
-    are its criteria, if access and rest do not tell them. `delivery` (delivery.py) has its options, and its subscriber,
-    the key, once more."""
+    """A subscription: an entry for its criteria, which `asked` are. Its access is one of them, or of those that they
+    imply. `delivery` (delivery.py) has its options and criteria, and its subscriber, the key, once more."""
 
     __slots__ = ("asked", "delivery")
-    asked: tuple[Criterion, ...] | None
+    asked: tuple[Criterion, ...]
     delivery: Any
 
 
@@ -90,16 +89,19 @@ class CriterionRow(Keyed):
 class State:
     """See above. Never changed once made."""
 
-    __slots__ = ("clues", "count", "index", "owners", "rows")
+    __slots__ = ("clues", "count", "index", "names", "owners", "rows")
     owners: Any
     index: Index
     count: int
+    names: Any
     rows: Any
     clues: Index | None
 
 
 if not cython.compiled:  # borrowed; the compiled ones (state.pxd) count no reference
     index_of = attrgetter("index")
+    clues_of = attrgetter("clues")
+    names_of = attrgetter("names")
     owners_of = attrgetter("owners")
 
 
@@ -108,18 +110,19 @@ def has_owners_of_several(state: State) -> bool:
     return state.count != set_size(cython.cast(object, owners_of(state)))
 
 
-def _new_state(owners: Any, index: Index, count: int, rows: Any, clues: Index | None) -> State:
+def _new_state(owners: Any, index: Index, count: int, names: Any, rows: Any, clues: Index | None) -> State:
     state: State = State.__new__(State)
     state.owners = owners
     state.index = index
     state.count = count
+    state.names = names
     state.rows = rows
     state.clues = clues
     untrack_constant(state)
     return state
 
 
-NOTHING: State = _new_state(None, new_index(None, None), 0, None, None)
+NOTHING: State = _new_state(None, new_index(None, None), 0, None, None, None)
 
 
 # ------------------------------------------------------------------------------------------------------------- changes
@@ -139,12 +142,9 @@ def with_subscription(
     old = find_subscribed(among, criteria, hash_)
     if old is not None and old.delivery[1] is delivery[1]:
         return state, False
-    if owner is not None:
-        delivery = _delivery_like(first_in(among), delivery)
     new: Subscribed = Subscribed.__new__(Subscribed)
-    new.key = delivery[0]
+    new.key = delivery[0] if owner is None else owner.key
     new.hash = hash_
-    new.delivery = delivery
     known = draft if old is None else old
     if known is None:
         _file(new, state.index, criteria)
@@ -152,8 +152,9 @@ def with_subscription(
         if known.access is None:
             _file(known, state.index, criteria)
         new.access, new.rest, new.asked = known.access, known.rest, known.asked
-        new.needs, new.pieces = known.needs, known.pieces
+        new.needs, new.pieces, new.is_joint = known.needs, known.pieces, known.is_joint
     new.is_repeated = type(new.access) is tuple
+    new.delivery = completed(delivery, new.key, _of_fields(new.asked))
     untrack_entry(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
     return _refiled(state, owners, old, new), old is None
@@ -164,14 +165,6 @@ def new_draft() -> Subscribed:
     draft: Subscribed = Subscribed.__new__(Subscribed)
     draft.access = None
     return draft
-
-
-def _delivery_like(known: Subscribed, delivery: Any) -> Any:
-    """Return a delivery to the subscriber of a subscription that is known: the same one, if they have the same
-    options."""
-    if known.delivery[1] is delivery[1]:
-        return known.delivery
-    return delivery if known.key is delivery[0] else with_subscriber(delivery, known.key)
 
 
 def without_subscription(
@@ -201,7 +194,21 @@ def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[St
     for subscribed in iter_keyed(owner.value):
         changed = _refiled(changed, changed.owners, subscribed, None)
     owners = without_keyed(state.owners, owner)
-    return _new_state(owners, changed.index, changed.count, changed.rows, changed.clues), set_size(owner.value)
+    return _with_owners(changed, owners), set_size(owner.value)
+
+
+def with_replacement(
+    state: State, old: frozenset[Criterion], new: frozenset[Criterion], subscriber: object, owner_hash: int
+) -> tuple[State, bool]:
+    """Return the state where a subscription asks for other criteria, with the options that it had, and whether it was
+    there."""
+    known = find_in(state, old, subscriber, owner_hash)
+    if known is None:
+        return state, False
+    if old == new:
+        return state, True
+    left, _ = without_subscription(state, old, subscriber, owner_hash)
+    return with_subscription(left, new, known.delivery, owner_hash)[0], True
 
 
 def with_many(state: State, several: list[tuple[Any, ...]], made: list[Any]) -> tuple[State, int]:
@@ -271,18 +278,23 @@ def with_nothing(state: State) -> tuple[State, None]:
     """Return the state without any subscription. If rows were kept, they still are."""
     if state.count == 0:
         return state, None
-    return _new_state(None, NOTHING.index, 0, None, None if state.clues is None else NOTHING.index), None
+    return _new_state(None, NOTHING.index, 0, None, None, None if state.clues is None else NOTHING.index), None
 
 
 def _refiled(state: State, owners: Any, old: Subscribed | None, new: Subscribed | None) -> State:
     """Return the state with these owners and with `new` filed in the place of `old`; one of them may be None."""
     one: Subscribed = new if old is None else old  # type: ignore[assignment]
     index = _refiled_under(state.index, one.access, old, new)
-    count = state.count + (new is not None) - (old is not None)
-    if state.clues is None:
-        return _new_state(owners, index, count, None, None)
-    rows, clues = _with_rows(state.rows, state.clues, old, new)
-    return _new_state(owners, index, count, rows, clues)
+    added = (new is not None) - (old is not None)
+    names = with_names(state.names, one.asked, added) if added else state.names
+    rows, clues = state.rows, state.clues
+    if clues is not None:
+        rows, clues = _with_rows(rows, clues, old, new)
+    return _new_state(owners, index, state.count + added, names, rows, clues)
+
+
+def _with_owners(state: State, owners: Any) -> State:
+    return _new_state(owners, state.index, state.count, state.names, state.rows, state.clues)
 
 
 def _refiled_under(index: Index, access: Any, old: Filed | None, new: Filed | None) -> Index:
@@ -296,7 +308,7 @@ def _refiled_under(index: Index, access: Any, old: Filed | None, new: Filed | No
 
 def _with_rows(rows: Any, clues: Index, old: Subscribed | None, new: Subscribed | None) -> tuple[Any, Index]:
     one: Subscribed = new if old is None else old  # type: ignore[assignment]
-    for criterion in criteria_of(one):
+    for criterion in one.asked:
         hash_ = mix(hash(criterion))
         row: CriterionRow | None = find_keyed(rows, criterion, hash_)
         if row is None:
@@ -340,6 +352,7 @@ def _new_clue(criterion: Criterion, hash: int) -> Filed:
     clue.needs = clue.pieces = 0  # it is filed under the field that it needs
     clue.access = access_of_clue(criterion)
     clue.is_repeated = type(clue.access) is tuple
+    clue.is_joint = _is_joint((criterion,), clue.access)
     untrack_entry(clue)
     return clue
 
@@ -365,10 +378,10 @@ def with_rows(state: State, known: State) -> State:
             rows, clues = _with_rows(rows, clues, old, None)
         if new is not None:
             rows, clues = _with_rows(rows, clues, None, new)
-    return _new_state(state.owners, state.index, state.count, rows, clues)
+    return _new_state(state.owners, state.index, state.count, state.names, rows, clues)
 
 
-NO_ROWS: State = _new_state(None, NOTHING.index, 0, None, NOTHING.index)
+NO_ROWS: State = _new_state(None, NOTHING.index, 0, None, None, NOTHING.index)
 
 
 # ------------------------------------------------------------------------------------------------------- subscriptions
@@ -378,67 +391,24 @@ def _hash_of(criteria: frozenset[Criterion], owner_hash: int) -> int:
     return mix(owner_hash ^ mix(hash(criteria)))
 
 
-def criteria_of(subscribed: Subscribed) -> tuple[Criterion, ...]:
-    """Return the criteria of a subscription, in no particular order."""
-    return _told(subscribed.access, subscribed.rest) if subscribed.asked is None else subscribed.asked
-
-
-def _told(access: Any, rest: Any) -> tuple[Criterion, ...]:
-    """Return the criteria that an access and what remains to be asked tell. Of several accesses one holds, so they tell
-    none."""
-    told: list[Criterion] = []
-    if type(access) is not tuple:
-        told.append(access)
-    if type(rest) is tuple:
-        told += rest
-    elif rest is not None:
-        told.append(rest)
-    for criterion in told:
-        if isinstance(criterion, Box):
-            return _unboxed(told)
-    return tuple(told)
-
-
-def _unboxed(criteria: list[Criterion]) -> tuple[Criterion, ...]:
-    found: list[Criterion] = []
+def _of_fields(criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+    """Return the criteria that a subscriber knows: without the one on the words of a topic."""
     for criterion in criteria:
-        if isinstance(criterion, Box):
-            found += (criterion.one, criterion.other)
-        else:
-            found.append(criterion)
-    return tuple(found)
-
-
-def _untold(criteria: frozenset[Criterion], access: Any, rest: Any) -> tuple[Criterion, ...] | None:
-    """Return criteria if access and rest do not tell them all, and nothing else; None if they do."""
-    told = _told(access, rest)
-    if len(told) != len(criteria):
-        return tuple(criteria)
-    for criterion in criteria:  # all of these differ, so none of those is told twice if all are there
-        if not _is_among(criterion, told):
-            return tuple(criteria)
-    return None
-
-
-def _is_among(criterion: Criterion, several: tuple[Criterion, ...]) -> bool:
-    """Return whether a criterion itself, not only its equal, is one of several."""
-    for one in several:  # noqa: SIM110 - a generator takes longer
-        if one is criterion:
-            return True
-    return False
+        if isinstance(criterion, Topic):
+            kept = tuple([one for one in criteria if one is not criterion])
+            untrack_constant(kept)
+            return kept
+    return criteria
 
 
 def asks(subscribed: Subscribed, criteria: frozenset[Criterion]) -> bool:
     """Return whether these are the criteria of a subscription."""
-    found = criteria_of(subscribed)
-    return len(found) == len(criteria) and criteria.issuperset(found)
+    return len(subscribed.asked) == len(criteria) and criteria.issuperset(subscribed.asked)
 
 
 def asks_the_same(one: Subscribed, other: Subscribed) -> bool:
     """Return whether two subscriptions have the same criteria."""
-    if one.access is other.access and one.rest is other.rest and one.asked is other.asked:
-        return True
-    return asks(one, frozenset(criteria_of(other)))
+    return one.asked is other.asked or asks(one, frozenset(other.asked))
 
 
 def find_subscribed(among: Any, criteria: frozenset[Criterion], hash: int) -> Subscribed | None:
@@ -467,24 +437,45 @@ def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, ow
 
 
 def _file(new: Subscribed, index: Index, criteria: frozenset[Criterion]) -> int:
-    """Say where a new subscription is filed, and what is asked besides. If these tell the criteria, equal ones that are
-    known take their places: one that is filed there, and what equals.py keeps."""
-    access = _access(index, criteria)
-    rest = _rest(criteria, access)
-    asked = _untold(criteria, access, rest)
-    if asked is None:
-        if type(access) is Equals:
-            found = first_under(index, access)
-            if found is not None and is_like(found, access):
-                access = found
-        if type(rest) is tuple:
-            rest = tuple([one_of_equals(criterion) for criterion in rest])
-            untrack_constant(rest)
-        elif rest is not None:
-            rest = one_of_equals(rest)
-    new.access, new.rest, new.asked = access, rest, asked
-    new.needs, new.pieces = needs_of(rest), pieces_needed(access, rest)
+    """Say where a new subscription is filed, and what is asked besides. Equal criteria that are known take the places
+    of its own: one that is filed there, and what equals.py keeps."""
+    access = filed = _access(index, criteria)
+    if type(access) is Equals:
+        found = first_under(index, access)
+        if found is not None and is_like(found, access):
+            filed = found
+    kept: list[Criterion] = []
+    for criterion in criteria:
+        if criterion is access:
+            kept.append(filed)
+        else:
+            kept.append(criterion if _is_in_box(criterion, access) else one_of_equals(criterion))
+    new.asked = tuple(kept)
+    untrack_constant(new.asked)
+    new.access, new.rest = filed, _rest(new.asked, filed)
+    if type(new.rest) is tuple:
+        untrack_constant(new.rest)
+    new.needs, new.pieces = needs_of(new.rest), pieces_needed(filed, new.rest)
+    new.is_joint = _is_joint(criteria, filed)
     return 0
+
+
+def _is_in_box(criterion: Criterion, access: Any) -> bool:
+    """Return whether an access is a box of this very criterion and another one."""
+    if not isinstance(access, Box):
+        return False
+    box: Box = access
+    return criterion is box.one or criterion is box.other
+
+
+def _is_joint(criteria: Any, access: Any) -> bool:
+    """Return whether an entry for these has to be looked at as a whole where an event has lists. What is found by the
+    absence of a field is, since the index cannot tell in which elements the field has to be absent."""
+    if type(access) is not tuple:
+        found: Criterion = access
+        if found.place == NONE:
+            return True
+    return may_meet_in_a_list(criteria)
 
 
 def _access(index: Index, criteria: frozenset[Criterion]) -> Any:
@@ -562,7 +553,7 @@ def _unrepeated(leads: tuple[Criterion, ...]) -> Any:
     return kept[0] if len(kept) == 1 else tuple(kept)
 
 
-def _rest(criteria: frozenset[Criterion], access: Criterion) -> Any:
+def _rest(criteria: tuple[Criterion, ...], access: Criterion) -> Any:
     """Return what remains to be asked where the access is found, the cheapest first; see `Filed`."""
     found: Box | None = access if isinstance(access, Box) else None
     rest = list(criteria)
@@ -645,8 +636,10 @@ def check_state(state: State) -> None:
             assert entry.delivery[0] is owner.key, f"a delivery to another object than {owner.key!r}"
             assert entry.needs == needs_of(entry.rest), f"the bits of {entry.rest!r} are wrong"
             assert entry.pieces == pieces_needed(entry.access, entry.rest), f"the pieces of {entry.rest!r} are wrong"
-            asked = frozenset(criteria_of(entry))
+            asked = frozenset(entry.asked)
+            assert entry.is_joint == _is_joint(asked, entry.access), f"is_joint of {asked!r} is wrong"
             assert find_in(state, asked, entry.key, owner.hash) is entry, f"{entry.key!r} is not found"
+    check_names(state.names, [criterion for entry in subscribed for criterion in entry.asked])
     check_index(state.index)
     _check_filed(state.index, [(entry.access, entry) for entry in subscribed])
     if state.clues is not None:
@@ -670,7 +663,7 @@ def _check_rows(state: State, subscribed: list[Any]) -> None:
     check_index(state.clues)  # type: ignore[arg-type]
     rows: dict[Any, set[int]] = {}
     for entry in subscribed:
-        for criterion in criteria_of(entry):
+        for criterion in entry.asked:
             rows.setdefault(criterion, set()).add(id(entry))
     kept = list(iter_keyed(state.rows))
     assert {r.key: {id(e) for e in iter_keyed(r.value)} for r in kept} == rows, "wrong rows"

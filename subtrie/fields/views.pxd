@@ -1,6 +1,6 @@
 # The C bodies of views.py.
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from cpython.object cimport Py_EQ, PyObject
+from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
@@ -9,9 +9,11 @@ from ctrie._native cimport Borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_start
 from subtrie._trie.keyed cimport key_in
+from subtrie.fields.comparing cimport EQUAL, compared_there
 from subtrie.fields.criteria cimport Criterion, is_for_certain
 from subtrie.fields.index cimport Field, Filed, Index
 from subtrie.fields.maps cimport Cell
+from subtrie.fields.names cimport leads_on
 from subtrie.fields.needs cimport bit_of_field, bit_of_piece, bit_of_value
 from subtrie.fields.state cimport Subscribed
 from subtrie.fields.topics cimport Topic, topic_holds
@@ -28,6 +30,8 @@ cdef extern from *:
     /* Whether to hash or to free a value calls nothing of users. */
     #define FIELDS_IS_PLAIN(o) \
         (PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || (o) == Py_None)
+    /* Whether something may be in it that an event has deeper. */
+    #define FIELDS_IS_NESTED(o) (PyList_CheckExact(o) || PyDict_CheckExact(o))
     /* Whether it may be a reference: the class of one was made by Python, as are those of users. */
     #define FIELDS_MAY_REFER(o) PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE)
     /* What is looked at in an object, with its head, may lie in two lines of a cache. */
@@ -40,11 +44,11 @@ cdef extern from *:
     """
     const bint FIELDS_MAY_CHANGE
     bint is_plain "FIELDS_IS_PLAIN" (PyObject *value) noexcept
+    bint is_nested "FIELDS_IS_NESTED" (PyObject *value) noexcept
     bint is_text "PyUnicode_CheckExact" (PyObject *name) noexcept
     bint FIELDS_MAY_REFER(PyObject *subscriber) noexcept
     void prefetch "FIELDS_PREFETCH" (PyObject *thing) noexcept
     int FIELDS_MET_BY(PyObject *criterion, PyObject *message) except -1
-    int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) except -1
     int DictContains "PyDict_Contains" (PyObject *dict, PyObject *key) except -1
     bint DictNext "PyDict_Next" (PyObject *dict, Py_ssize_t *at, PyObject **key, PyObject **value) noexcept
     Py_hash_t hash_of_plain "PyObject_Hash" (PyObject *value) noexcept
@@ -62,9 +66,11 @@ cdef struct Search:
     PyObject *message   # a dict
     PyObject *copy      # a copy of the caller's message, counted; NULL: none was made yet
     bint is_callers     # whether the message is the caller's, who may change it: what is noted of it is counted
+    bint is_partial     # whether only a part of it is noted
     Words *words        # those of its topic; NULL: it has none
     buffer noted        # entries
     buffer nodes        # those to be looked at: of trees, and on ways
+    buffer crowds       # crowded places, which are to be searched
     buffer values       # those of the message: the name, its hash, a value, its hash
     uint32_t pieces     # the bits of the pieces of its texts, if any are taken to pieces
     uint64_t has        # the bits of its fields (needs.py), and of its values
@@ -85,7 +91,7 @@ cdef inline void begin(Search *search, dict message, Words *words, bint delivers
     search.words = words
     search.message = <PyObject *>message
     search.copy = NULL
-    search.is_callers = False
+    search.is_callers = search.is_partial = False
     search.pieces = 0
     search.has = 0
     search.has_all = True
@@ -93,6 +99,7 @@ cdef inline void begin(Search *search, dict message, Words *words, bint delivers
     search.repeated = search.together = False
     buffer_start(&search.noted)
     buffer_start(&search.nodes)
+    buffer_start(&search.crowds)
     buffer_start(&search.values)
 
 
@@ -109,6 +116,7 @@ cdef inline void end(Search *search) noexcept:
         XDECREF(search.copy)
     buffer_free(&search.noted)
     buffer_free(&search.nodes)
+    buffer_free(&search.crowds)
     buffer_free(&search.values)
 
 
@@ -122,7 +130,7 @@ cdef inline void start_over(Search *search, dict message) noexcept:
     search.values.count = 0
 
 
-cdef inline bint note_plain(Search *search) except -1:
+cdef inline bint note_plain(Search *search, Borrowed names) except -1:
     cdef Py_ssize_t at = 0
     cdef PyObject *name
     cdef PyObject *value
@@ -132,8 +140,13 @@ cdef inline bint note_plain(Search *search) except -1:
     search.is_callers = True
     search.has_all = False
     while DictNext(search.message, &at, &name, &value):
-        if not is_text(name) or not is_plain(value):
+        if not is_text(name):
             return False
+        if not is_plain(value):
+            if not is_nested(value) or leads_on(<object>names, <object>name):
+                return False
+            search.is_partial = True    # nobody asks for anything in it
+            continue
         hash = mix(<uint64_t>hash_of_plain(name))
         search.has |= bit_of_field(hash)
         if not buffer_push_pair(&search.values, <uint64_t>name, hash):
@@ -152,12 +165,13 @@ cdef inline int own_message(Search *search) except -1:
     cdef PyObject *value
     if not search.is_callers or search.copy != NULL:
         return 0
-    copy = (<dict>search.message).copy()
-    while i < known and DictNext(<PyObject *>copy, &at, &name, &value):
-        if name != name_at(search, i) or value != value_at(search, i):
-            break
-        i += 1
-    if i < known or len(copy) > known:  # users' code has been called since, and has changed the caller's
+    if not search.is_partial:
+        copy = (<dict>search.message).copy()
+        while i < known and DictNext(<PyObject *>copy, &at, &name, &value):
+            if name != name_at(search, i) or value != value_at(search, i):
+                break
+            i += 1
+    if search.is_partial or i < known or len(copy) > known:  # users' code has been called since, and has changed it
         copy = {}
         for i in range(known):
             copy[<object>name_at(search, i)] = <object>value_at(search, i)
@@ -283,6 +297,16 @@ cdef inline void keep(Search *search, Py_ssize_t count) noexcept:
     search.noted.count = count
 
 
+cdef inline int note_crowd(Search *search, Borrowed crowd) except -1:
+    if not buffer_push(&search.crowds, <uint64_t>crowd):
+        raise MemoryError()
+    return 0
+
+
+cdef inline void keep_crowds(Search *search, Py_ssize_t count) noexcept:
+    search.crowds.count = count
+
+
 cdef inline Borrowed answer_of(Search *search, Borrowed entry) noexcept:
     return <PyObject *>(<Subscribed>entry).delivery if search.delivers else key_in(entry)
 
@@ -313,8 +337,6 @@ cdef inline bint is_met(Search *search, Borrowed criterion) except -1:
     if is_exactly(criterion, Topic):
         return topic_holds(<Topic>criterion, search.words)
     own_message(search)
-    if search.together:
-        return (<Criterion>criterion).may_be_met_by(<dict>search.message)
     return FIELDS_MET_BY(criterion, search.message)
 
 
@@ -351,7 +373,7 @@ cdef inline void unsee(Seen *seen) noexcept:
 # -------------------------------------------------------------------------------------------------------------- views
 
 cdef inline bint is_equal(Borrowed one, Borrowed other) except -1:
-    return RichCompareBool(one, other, Py_EQ)
+    return compared_there(one, other, EQUAL)
 
 
 cdef inline int few_in(Borrowed cell) noexcept:
@@ -372,6 +394,10 @@ cdef inline uint64_t needs_in(Borrowed entry) noexcept:
 
 cdef inline bint is_repeated(Borrowed entry) noexcept:
     return (<Filed>entry).is_repeated
+
+
+cdef inline bint is_joint(Borrowed entry) noexcept:
+    return (<Filed>entry).is_joint
 
 
 cdef inline Borrowed rest_of(Borrowed entry) noexcept:

@@ -11,6 +11,7 @@ from typing import Any
 
 from subtrie._trie.match.walk import Buffer
 from subtrie.fields.boxes import bracket_of
+from subtrie.fields.comparing import EQUAL, compared
 from subtrie.fields.criteria import is_for_certain
 from subtrie.fields.needs import bit_of_field, bit_of_piece, bit_of_value
 from subtrie.fields.topics import Topic, topic_holds
@@ -29,13 +30,16 @@ class Search:
     users: it holds what it has noted, and makes a copy when a criterion is first asked, if one is. Such values are
     hashed where that is needed."""
 
-    __slots__ = ("delivers", "has", "message", "nodes", "noted", "pieces", "repeated", "together", "values", "words")
+    __slots__ = (
+        "crowds", "delivers", "has", "message", "nodes", "noted", "pieces", "repeated", "together", "values", "words"
+    )  # fmt: skip
     words: Words | None  # those of its topic, if it has one
     message: dict[Any, Any]
     has: int
     pieces: int  # the bits of the pieces of its texts, if any are taken to pieces
     noted: Buffer
     nodes: Buffer
+    crowds: Buffer  # crowded places, which are to be searched
     values: list[tuple[Any, int, Any, int]]  # those of the message: the name, its hash, a value, its hash
     repeated: bool  # whether an entry may be noted several times
     delivers: bool  # whether deliveries are asked for, and not subscribers
@@ -52,7 +56,8 @@ class Seen:
 def begin(search: Search, message: dict[Any, Any], words: Any, delivers: bool) -> None:
     """Begin a search for a message, with the words of its topic, if it has one."""
     search.words, search.delivers = words, delivers
-    search.message, search.has, search.pieces, search.noted, search.nodes = message, 0, 0, Buffer(), Buffer()
+    search.message, search.has, search.pieces = message, 0, 0
+    search.noted, search.nodes, search.crowds = Buffer(), Buffer(), Buffer()
     search.repeated = search.together = False
     search.values = []
 
@@ -63,8 +68,9 @@ def start_over(search: Search, message: dict[Any, Any]) -> None:
     search.values.clear()
 
 
-def note_plain(search: Search) -> bool:
-    """Note names and values of the caller's message, if all of these are plain. For the compiled twin."""
+def note_plain(search: Search, names: Any) -> bool:
+    """Note names and values of the caller's message, if all of these are plain, or lists and objects in which nobody
+    asks for anything. For the compiled twin."""
     return False
 
 
@@ -192,6 +198,16 @@ def keep(search: Search, count: int) -> None:
     del search.noted.items[count:]
 
 
+def note_crowd(search: Search, crowd: Any) -> None:
+    """Note a crowded place. Raises MemoryError."""
+    search.crowds.items.append(crowd)
+
+
+def keep_crowds(search: Search, count: int) -> None:
+    """Forget all but the first crowded places noted."""
+    del search.crowds.items[count:]
+
+
 def answer_of(search: Search, entry: Any) -> Any:
     """Return what is asked for of an entry: its subscriber, or its delivery."""
     return entry.delivery if search.delivers else entry.key
@@ -213,10 +229,10 @@ def has_field(search: Search, name: Any) -> bool:
 
 
 def is_met(search: Search, criterion: Any) -> bool:
-    """Return whether the message satisfies a criterion, as far as can be told of that one alone."""
+    """Return whether the message satisfies a criterion."""
     if type(criterion) is Topic:
         return topic_holds(criterion, search.words)
-    return bool(criterion.may_be_met_by(search.message) if search.together else criterion.met_by(search.message))
+    return bool(criterion.met_by(search.message))
 
 
 def see(seen: Seen, most: int) -> None:
@@ -258,7 +274,7 @@ def spot_on(spot: Any, value: Any, other: Any) -> bool:
 
 def is_equal(one: Any, other: Any) -> bool:
     """Return whether two objects are equal; users' code may run."""
-    return bool(one == other)
+    return compared(one, other, EQUAL)
 
 
 def few_in(cell: Any) -> int:
@@ -275,6 +291,7 @@ value_of = attrgetter("value")
 needs_in = attrgetter("needs")
 rest_of = attrgetter("rest")
 is_repeated = attrgetter("is_repeated")
+is_joint = attrgetter("is_joint")
 boxes_of = attrgetter("boxes")
 views_of = attrgetter("views")
 fields_of = attrgetter("fields")

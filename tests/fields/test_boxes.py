@@ -76,7 +76,6 @@ def test_any_ranges_on_two_fields(seed: int) -> None:
         matcher.subscribe(criteria, number)
         subscriptions[number] = criteria
     matcher.check()
-    assert set(matcher.overlapping(next(iter(subscriptions.values()))))  # itself, at least
     for _ in range(40):
         message = {name: some_value(rng, scale) for name in "abc" if rng.random() < 0.8}
         if rng.random() < 0.5:

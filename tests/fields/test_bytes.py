@@ -1,4 +1,4 @@
-"""What a subscription takes: the bytes beside its criteria and subscriber, and that its criteria are told without a list."""
+"""What a subscription takes: the bytes beside its criteria and subscriber, and that it tells its criteria as they were given."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ from subtrie.fields import (
     from_pattern,
     matcher,
 )
-from subtrie.fields.matcher import state_of
-from subtrie.fields.state import criteria_of, subscriptions_in
 
 MOST = 400  # bytes, with two criteria
 
@@ -157,15 +155,3 @@ def test_what_is_kept_is_bounded() -> None:
         )
     assert 0 < len(known) <= equals.KNOWN
     assert all(len(part) <= equals.LONGEST for likeness in known for part in likeness if isinstance(part, str))
-
-
-def test_most_subscriptions_keep_no_list_of_their_criteria() -> None:
-    criteria, subscribers = made()
-    fields: Any = FieldMatcher()
-    fields.subscribe_many(zip(criteria[:100], subscribers, strict=False))
-    fields.subscribe([Within("a", 1, 2), Within("b", 1, 2), Present("c")], "box")
-    fields.subscribe([Wildcard("a", "x*y"), Present("b")], "pattern")
-    kept = {found.key: found.asked for found in subscriptions_in(state_of(fields))}
-    assert {subscriber for subscriber, asked in kept.items() if asked is not None} == {"pattern"}
-    for found in subscriptions_in(state_of(fields)):
-        assert len(criteria_of(found)) == (3 if found.key == "box" else 2)

@@ -13,7 +13,22 @@ from typing import Any
 
 import pytest
 
-from subtrie.fields import Equals, FieldDelivery, FieldMatcher, Present, RoutingMatcher, Within, delivery
+from subtrie.fields import (
+    Absent,
+    AnyOf,
+    Criterion,
+    Equals,
+    FieldDelivery,
+    FieldMatcher,
+    Not,
+    OneOf,
+    Prefix,
+    Present,
+    RoutingMatcher,
+    Wildcard,
+    Within,
+    delivery,
+)
 
 IS_COMPILED = delivery.__file__.endswith(".so")
 IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -40,8 +55,8 @@ def test_a_delivery_is_as_one_that_a_program_makes() -> None:
     fields.subscribe([Present("a")], "ann", qos=1)
     (found,) = fields.deliveries({"a": 1})
     assert type(found) is FieldDelivery
-    assert found == FieldDelivery("ann", {"qos": 1})
-    assert found._replace(options={}) == ("ann", {}, None)
+    assert found == FieldDelivery("ann", {"qos": 1}, None, (Present("a"),))
+    assert found._replace(options={}) == ("ann", {}, None, (Present("a"),))
     with pytest.raises(TypeError, match="unhashable"):
         hash(found)
 
@@ -77,9 +92,73 @@ def test_all_deliveries_of_a_subscriber_are_to_one_object() -> None:
     assert len(found) == 3
     assert all(each.subscriber is one for each in found)
     assert sorted(len(each.options) for each in found) == [0, 1, 1]
-    fields.subscribe([Present("d")], other, qos=2)
-    assert len({id(each) for each in fields.deliveries(dict.fromkeys("abcd", 0))}) == 3
     fields.check()
+
+
+def test_a_delivery_says_which_criteria_were_met() -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    routes: RoutingMatcher[str] = RoutingMatcher()
+    asked: list[list[Criterion]] = [
+        [Present("a")],
+        [Equals("a", 1), Within("b", 1, 2), Within("c", 1, 2)],
+        [AnyOf(Equals("a", 1), Prefix("a", "x")), Absent("d")],
+        [Wildcard("e", "x*y")],
+        [Not(Equals("a", 2)), OneOf("a", [1, 2])],
+    ]
+    for criteria in asked:
+        fields.subscribe(criteria, "ann")
+        for pattern in ("t.*", "t.u", "#"):
+            routes.subscribe(pattern, criteria, "ann")
+    routes.subscribe("t.#", [], "bob")
+    message = {"a": 1, "b": 2, "c": 1, "e": "xy"}
+    wanted = sorted([sorted(map(repr, criteria)) for criteria in asked])
+    assert sorted(sorted(map(repr, each.criteria)) for each in fields.deliveries(message)) == wanted
+    found = [each.criteria for each in routes.deliveries("t.u", message)]
+    assert found.count(()) == 1
+    assert sorted(sorted(map(repr, each)) for each in found if each) == sorted(wanted * 3)
+    fields.subscribe(asked[1], "ann", qos=1)
+    assert {each.options.get("qos"): set(each.criteria) for each in fields.deliveries(message)}[1] == set(asked[1])
+
+
+def test_replaced_criteria() -> None:
+    fields: FieldMatcher[str] = FieldMatcher()
+    old, new = [Equals("a", 1), Present("b")], [Equals("a", 2)]
+    assert not fields.replace(old, new, "ann")
+    fields.subscribe(old, "ann", qos=1)
+    fields.subscribe(old, "bob")
+    before = fields.snapshot()
+    assert fields.replace(old, new, "ann")
+    assert [(each.subscriber, dict(each.options), each.criteria) for each in fields.deliveries({"a": 2})] == [
+        ("ann", {"qos": 1}, (Equals("a", 2),))
+    ]
+    assert fields.match_all({"a": 1, "b": 1}) == ("bob",)
+    assert set(before.match_all({"a": 1, "b": 1})) == {"ann", "bob"}
+    with pytest.raises(TypeError, match="read-only"):
+        before.replace(old, new, "bob")
+    assert fields.replace(new, list(new), "ann")
+    fields.subscribe(old, "ann", qos=2)
+    assert fields.replace(new, old, "ann")  # two become one, with the options of the replaced one
+    assert [dict(each.options) for each in fields.subscriptions("ann")] == [{"qos": 1}]
+    with pytest.raises(ValueError, match="1 to 64 criteria"):
+        fields.replace(old, [], "ann")
+    assert len(fields) == 2
+    fields.check()
+
+
+def test_a_replaced_subscription_of_a_route_held_weakly() -> None:
+    class Client:
+        pass
+
+    client = Client()
+    routes: RoutingMatcher[Client] = RoutingMatcher(weak=True)
+    routes.subscribe("a.*", [Present("b")], client, qos=1)
+    assert routes.replace("a.*", [Present("b")], [], client)
+    (found,) = routes.deliveries("a.x", {})
+    assert (found.subscriber, dict(found.options), found.criteria) == (client, {"qos": 1}, ())
+    routes.check()
+    del client, found
+    gc.collect()
+    assert routes.match("a.x", {}) == ()
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
@@ -190,7 +269,7 @@ def test_deliveries_of_any_kind_and_size_are_dropped() -> None:
         Narrow(Owned(gone[3]), {}),
     ]
     made.append(made[0]._replace(subscriber=Owned(gone[4])))
-    assert [len(one) for one in made] == [3, 1, 4, 3, 3]
+    assert [len(one) for one in made] == [4, 1, 4, 4, 4]
     before = sys.getrefcount(Narrow)
     made.clear()
     gc.collect()

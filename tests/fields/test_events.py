@@ -458,11 +458,18 @@ def test_lists_in_lists_beyond_any_depth() -> None:
 
 
 def test_an_event_that_holds_itself_is_refused() -> None:
-    event: dict[str, Any] = {}
-    event["a"] = event
-    for ask in (flattened, FieldMatcher().match_all):
+    event: dict[str, Any] = {"a": []}
+    event["a"].append(event["a"])
+    matcher = FieldMatcher()
+    assert matcher.match_all(event) == ()  # nobody asks for what is there
+    matcher.subscribe([Equals("a", 1)], "ann")
+    for ask in (flattened, matcher.match_all):
         with pytest.raises(ValueError, match=f"nested more than {MOST_NESTED:} deep; does it hold itself"):
             ask(event)
+    event["a"] = event
+    assert matcher.match_all(event) == ()  # it is an object, and nobody asks for what is below
+    with pytest.raises(ValueError, match=f"nested more than {MOST_NESTED:} deep; does it hold itself"):
+        flattened(event)
 
 
 def test_many_lists_side_by_side_are_no_product() -> None:

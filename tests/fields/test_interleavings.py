@@ -20,7 +20,6 @@ from subtrie.fields.matcher import state_of
 from subtrie.fields.search import answers_for
 from subtrie.fields.state import (
     check_state,
-    criteria_of,
     find_in,
     new_draft,
     subscriptions_in,
@@ -78,12 +77,9 @@ def test_what_users_code_raises_changes_nothing() -> None:
 
     matcher = FieldMatcher()
     matcher.subscribe([Equals("f", Unequal())], "one")
-    for change in (
-        lambda: matcher.subscribe([Equals("f", Unequal()), Within("g", 1)], "two"),
-        lambda: matcher.match_all({"f": Unequal()}),
-    ):
-        with pytest.raises(ZeroDivisionError):
-            change()
+    with pytest.raises(ZeroDivisionError):
+        matcher.subscribe([Equals("f", Unequal()), Within("g", 1)], "two")
+    assert matcher.match_all({"f": Unequal()}) == ()  # a comparison that raises does not hold
     assert len(matcher) == 1
     matcher.check()
 
@@ -146,7 +142,7 @@ def _parts_of_many(many: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _content_of(state: Any) -> dict[Any, Any]:
-    return {(each.key, frozenset(criteria_of(each))): each.delivery[1] for each in subscriptions_in(state)}
+    return {(each.key, frozenset(each.asked)): each.delivery[1] for each in subscriptions_in(state)}
 
 
 @pytest.mark.parametrize("seed", range(60))

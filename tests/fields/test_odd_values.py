@@ -5,10 +5,16 @@ test_every_door.py asks for odd values by patterns.
 
 from __future__ import annotations
 
+import decimal
+import itertools
 import random
 import re
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from enum import Enum, StrEnum
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
 import pytest
@@ -25,7 +31,12 @@ from subtrie.fields import (
     GreaterThan,
     InNetwork,
     LessThan,
+    Not,
+    NotIn,
+    OneOf,
     Prefix,
+    Present,
+    RoutingMatcher,
     Suffix,
     Wildcard,
     Within,
@@ -176,3 +187,150 @@ def test_patterns_that_have_pieces_in_common(seed: int) -> None:
             and (number % 2 == 0 or other in beside)
         ]
         assert sorted(matcher.match_all({"a": texts if len(texts) > 1 else texts[0], "b": beside})) == wanted
+
+
+# ------------------------------------------------------------------------------------------------ what does not compare
+
+
+class Narrow:
+    """As a NumPy integer: a number that compares with ints and floats only, and raises otherwise."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        ratio: tuple[int, int] = Fraction(self.value).as_integer_ratio()
+        return ratio
+
+    def _with(self, other: object) -> Any:
+        if not isinstance(other, int | float | Narrow):
+            raise TypeError("argument must be an integer")
+        return other.value if isinstance(other, Narrow) else other
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == self._with(other))
+
+    def __lt__(self, other: object) -> bool:
+        return bool(self.value < self._with(other))
+
+    def __le__(self, other: object) -> bool:
+        return bool(self.value <= self._with(other))
+
+    def __gt__(self, other: object) -> bool:
+        return bool(self.value > self._with(other))
+
+    def __ge__(self, other: object) -> bool:
+        return bool(self.value >= self._with(other))
+
+
+class NarrowWhole(Narrow):
+    """One that is registered as a whole number."""
+
+
+class NarrowReal(Narrow):
+    """One that is registered as a real number."""
+
+
+Integral.register(NarrowWhole)
+Real.register(NarrowReal)
+
+
+class Unanswered:
+    """As pandas' NA: a comparison gives what is neither true nor false."""
+
+    def __hash__(self) -> int:
+        return hash(5)
+
+    def _compared(self, other: object) -> Any:
+        return self
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+RULES: list[Criterion] = [
+    *(
+        make("f", bound)
+        for make in (Equals, AtLeast, GreaterThan, AtMost, LessThan)
+        for bound in (Decimal("5"), 5, 5.5)
+    ),
+    *(Within("f", low, high) for low, high in itertools.combinations((Decimal("1.5"), 2, 4.5, Fraction(11, 2), 8), 2)),
+    *(OneOf("f", [5, Decimal("7.5")]), NotIn("f", [Decimal(5)]), NotIn("f", [5, 8.5]), AtLeast("f", date(2020, 1, 1))),
+    *(AtLeast("f", "a"), Prefix("f", "a"), Present("f"), Within("f", 2, NarrowReal(8)), AtLeast("f", NarrowWhole(3))),
+]
+RULES += [Not(rule) for rule in RULES]
+
+
+def every_verdict(value: Any) -> list[tuple[int, ...]]:
+    """What everything that asks says of a value of a field, as the numbers of the rules that it meets."""
+    fields: FieldMatcher[int] = FieldMatcher()
+    routes: RoutingMatcher[int] = RoutingMatcher()
+    crowd: FieldMatcher[int] = FieldMatcher()
+    for number, rule in enumerate(RULES):
+        fields.subscribe([rule], number)
+        routes.subscribe("#", [rule], number)
+        for other in range(40):
+            crowd.subscribe([Equals("g", 1), rule], 100 * number + other)
+    found = [
+        fields.match_all({"f": value}),
+        fields.match_all({"f": [value]}),
+        [each.subscriber for each in fields.deliveries({"f": value})],
+        [each.subscriber for each in fields.hits({"f": value})],
+        routes.match("a.b", {"f": value}),
+        {number // 100 for number in crowd.match_all({"f": value, "g": 1})},
+        [number for number, rule in enumerate(RULES) if rule.holds(value)],
+    ]
+    return [tuple(sorted(one)) for one in found]
+
+
+@pytest.mark.parametrize("number", [5, 5.5, 8, 2**60, 0.1, Fraction(1, 3)])
+@pytest.mark.parametrize("kind", [NarrowWhole, NarrowReal])
+def test_a_number_of_another_library_compares_as_pythons_own(kind: Any, number: Any) -> None:
+    if kind is NarrowWhole:
+        number = int(number)
+    plain, narrow = every_verdict(number), every_verdict(kind(number))
+    assert len({*plain, *narrow}) == 1
+
+
+@pytest.mark.parametrize("value", [Unanswered(), object(), 1j, b"a"], ids=lambda value: type(value).__name__)
+def test_what_does_not_compare_meets_no_bound_and_every_other_answer_is_given(value: Any) -> None:
+    (found,) = set(every_verdict(value))
+    half = len(RULES) // 2
+    assert RULES.index(Present("f")) in found
+    assert {number % half for number in found} == set(range(half))  # of a rule and Not of it, one is met
+    assert not [number for number in found if isinstance(RULES[number], Within)]
+
+
+def test_numbers_compare_under_a_trap_of_decimals() -> None:
+    rng = random.Random(5)
+    numbers: list[Any] = [rng.choice([Decimal, float, int, Fraction])(rng.randrange(20)) for _ in range(60)]
+    with decimal.localcontext() as context:
+        context.traps[decimal.FloatOperation] = True
+        fields: FieldMatcher[int] = FieldMatcher()
+        for i, bound in enumerate(numbers):
+            fields.subscribe([AtLeast("f", bound)], i)
+            fields.subscribe([Within("f", min(bound, 5, key=int), max(bound, 5, key=int))], 100 + i)
+        fields.check()
+        for value in numbers:
+            wanted = {i for i, bound in enumerate(numbers) if int(bound) <= int(value)}
+            assert {number for number in fields.match_all({"f": value}) if number < 100} == wanted
+            assert {i for i in range(60) if AtLeast("f", numbers[i]).holds(value)} == wanted
+
+
+def test_the_numbers_of_numpy_and_the_na_of_pandas() -> None:
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    for kind in (numpy.int64, numpy.uint8, numpy.float32, numpy.float64, numpy.longdouble):
+        assert set(every_verdict(kind(5))) == set(every_verdict(5))
+    assert len(set(every_verdict(pandas.NA))) == 1
+    assert Equals("f", numpy.int64(5)).value.__class__ is int

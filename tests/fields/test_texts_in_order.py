@@ -30,7 +30,7 @@ def some_text(rng: random.Random, kind: str) -> Any:
 
 def some_range(rng: random.Random, kind: str) -> Any:
     one, other = sorted([some_text(rng, kind), some_text(rng, kind)])
-    make = rng.choice([Within, Within, AtLeast, AtMost, LessThan, GreaterThan, Prefix, Suffix])
+    make: Any = rng.choice([Within, Within, AtLeast, AtMost, LessThan, GreaterThan, Prefix, Suffix])
     if make is Within:
         return Within("f", one, other + other[:1], rng.random() < 0.2, rng.random() < 0.2)
     if make is Suffix and kind == "bytes":

@@ -1,0 +1,33 @@
+# C types for events.py.
+cimport cython
+
+from subtrie.fields.comparing cimport as_value, has_hash
+from subtrie.fields.names cimport MOST_STEPS, leads_on
+
+cdef Py_ssize_t MOST_LISTS, MOST_NESTED
+cdef frozenset _PLAIN
+
+
+cdef class Place:
+    cdef readonly object of
+    cdef readonly Place above, top
+    cdef readonly int depth
+
+
+@cython.final
+cdef class Step:
+    cdef object name
+    cdef dict below
+
+
+@cython.locals(
+    flat=dict, several=dict, stack=list, outer=Step, place=Place, is_listed=bint, is_object=bint, is_deeper=bint, step=Step,
+    is_list=bint, here=Place, is_apart=bint, items=list,
+)
+cpdef dict flat_as_asked(object message, object names, bint is_whole, bint together)
+@cython.locals(found=tuple)
+cdef object _put(dict flat, dict several, object name, object value, Place place, bint is_listed)
+@cython.locals(is_asked=bint)
+cdef Step _step_to(object names, bint is_whole, Step outer, object key)
+@cython.locals(step=Step)
+cdef Step _new_step(object name)
