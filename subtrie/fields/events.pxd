@@ -2,9 +2,8 @@
 cimport cython
 
 from subtrie.fields.comparing cimport as_value, has_hash
-from subtrie.fields.names cimport MOST_STEPS, leads_on
+from subtrie.fields.names cimport leads_on
 
-cdef Py_ssize_t MOST_LISTS, MOST_NESTED
 cdef frozenset _PLAIN
 
 

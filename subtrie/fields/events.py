@@ -20,8 +20,9 @@ import cython
 
 if not cython.compiled:
     from subtrie.fields.comparing import as_value, has_hash
-    from subtrie.fields.names import MOST_STEPS, leads_on
+    from subtrie.fields.names import leads_on
 
+from subtrie.fields.names import MOST_STEPS
 
 MOST_LISTS = 100  # of lists in lists, those whose elements are kept apart
 MOST_NESTED = 2_000  # no reader of JSON nests deeper

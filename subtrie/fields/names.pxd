@@ -6,8 +6,6 @@ from ctrie._nodes cimport mix
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.maps cimport Cell, find_in_map, new_cell, with_cell, without_cell
 
-cdef Py_ssize_t MOST_STEPS
-
 
 @cython.locals(criterion=Criterion)
 cpdef object with_names(object names, object criteria, Py_ssize_t by)

@@ -10,7 +10,8 @@ cdef object Elements
 
 @cython.final
 cdef class Field:
-    cdef tuple elements, places
+    cdef object elements    # of a class below tuple
+    cdef tuple places
     cdef dict values, rows, by_value
     cdef set is_split
 
