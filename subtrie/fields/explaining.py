@@ -60,7 +60,10 @@ def _words(criterion: Any, is_pattern: bool) -> str:
     """Return a criterion as its author says it: as a JSON pattern if it was read from one."""
     if not is_pattern:
         return short(criterion)
-    text = as_json(to_pattern([criterion]))
+    try:
+        text = as_json(to_pattern([criterion]))
+    except ValueError:  # of a part of a pattern that no pattern says by itself
+        return short(criterion)
     return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
 
 

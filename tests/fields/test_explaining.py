@@ -134,6 +134,14 @@ def test_alternatives_are_explained_one_by_one() -> None:
     )
 
 
+def test_a_part_that_no_pattern_says_by_itself_is_said_as_a_criterion() -> None:
+    (criterion,) = from_pattern({"a": [1, {"anything-but": {"exactly": ["x", "y"]}}]})
+    told = explain([criterion], {"a": "x"})
+    assert told.startswith(
+        "not met\n  fails: one of these\n    fails: {\"a\": [1]}: the field is 'x'\n    fails: Not(AnyOf(Equals('a', 'x')"
+    )
+
+
 def test_what_does_not_belong_together_is_said() -> None:
     asked = [Equals("i.id", 1), Absent("i.n")]
     assert "belong together" in explain(asked, {"i": [{"id": 1, "n": 1}, {"id": 2}]})
