@@ -10,6 +10,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `to_reader`         the same as a stream of record batches, of bounded memory
 `to_pandas`         the same as a ``pandas.DataFrame``
 `to_spark`          the same as a Spark ``DataFrame``
+`fields_to_arrow`   subscriptions by fields as a ``pyarrow.Table``, one row each
 `diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
 `diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
@@ -36,6 +37,7 @@ from __future__ import annotations
 from snapshot.arrow import diff_to_arrow, diff_to_spark, to_arrow, to_pandas, to_reader, to_spark
 from snapshot.build import from_arrow, from_spark
 from snapshot.environment import WorkersError
+from snapshot.fields import fields_to_arrow
 from snapshot.matching import explain, match_spark
 from snapshot.parquet import load, write
 from snapshot.published import (
@@ -77,6 +79,7 @@ __all__ = [
     "diff_to_arrow",
     "diff_to_spark",
     "explain",
+    "fields_to_arrow",
     "follow",
     "from_arrow",
     "from_spark",

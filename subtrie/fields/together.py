@@ -265,7 +265,7 @@ def _rows_with_values(criterion: Criterion, field: Field) -> list[tuple[Place, l
             if place is not None:
                 top = place if place.top is None else place.top
                 rows = field.by_value.setdefault(value, [])
-                if not rows or rows[-1][0] is not top:
+                if not rows or rows[len(rows) - 1][0] is not top:
                     rows.append((top, field.values[top]))
     if len(named) == 1:
         for value in named:

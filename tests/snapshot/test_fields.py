@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from snapshot.fields import fields_to_arrow
+from snapshot import fields_to_arrow
 from subtrie.fields import Equals, FieldMatcher, Prefix, Within, from_pattern
 
 pytestmark = pytest.mark.once
