@@ -29,10 +29,12 @@ FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 
 # Modules that cannot be imported here: the portable slot needs the `atomics` package, which has no build for
-# free-threaded interpreters; what stands in for a compiled header needs interpreted modules around it.
+# free-threaded interpreters, and neither has pyroaring; what stands in for a compiled header needs interpreted modules
+# around it.
 STAND_INS = ("fields/views.py", "match/steps.py", "match/walk.py", "queries/store_walk.py")
 collect_ignore_glob = [
     *([] if find_spec("atomics") and find_spec("cffi") else ["*/_portable.py"]),
+    *([] if find_spec("pyroaring") else [f"*/baselines/{name}.py" for name in ("bitmap", "inverted", "optimised")]),
     *([] if INTERPRETED else [f"*/{name}" for name in STAND_INS]),
 ]
 

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = SMALL
+# distutils: extra_compile_args = FAST
 """`SubscriptionTrie`: a set of subscriptions, matched with topics, for many threads at once."""
 
 from __future__ import annotations

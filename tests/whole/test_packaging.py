@@ -56,10 +56,12 @@ COMPILED_MODULES: dict[str, str] = SETUP.compiled_sources()
 
 
 def library_modules() -> list[str]:
-    """Return the names of all modules, without command lines, bodies that serve other twins and builds, and what stands
-    in for the seam."""
+    """Return the names of all modules, without command lines, bodies that serve other twins and builds, what stands in
+    for the seam, and what needs a package that has no build for every interpreter."""
     compiled = ctrie.twin == "compiled"
-    elsewhere = ("_portable", "fields/views", "match/steps", "walk") if compiled else ("_portable",)
+    elsewhere = ("_portable", *(("fields/views", "match/steps", "walk") if compiled else ()))
+    if not importlib.util.find_spec("pyroaring"):
+        elsewhere += ("baselines/bitmap", "baselines/inverted", "baselines/optimised")
     return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in sources(".py", *([".pyx"] if compiled else []))
