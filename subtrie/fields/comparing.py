@@ -26,12 +26,14 @@ _OPERATORS = (operator.lt, operator.le, operator.eq)  # by the numbers that C ha
 
 def answer(question: Callable[..., Any], *asked: Any) -> bool:
     """Return whether the answer to a question is yes; False if there is none."""
+    holds = False
     try:
-        return bool(question(*asked))
+        holds = bool(question(*asked))
     except (MemoryError, RecursionError):
         raise
     except Exception:  # noqa: BLE001 (users' code may raise anything)
-        return False
+        holds = False
+    return holds
 
 
 if not cython.compiled:  # the C bodies are in comparing.pxd
@@ -96,13 +98,17 @@ def number_of(value: Any) -> Any:
     """Return a number of another library as one of Python's own, and anything else as it is."""
     if type(value) in _KNOWN or not isinstance(value, Real) or isinstance(value, int | float | Fraction):
         return value
+    number: Any = value
     try:
         if isinstance(value, Rational):
-            return int(value) if isinstance(value, Integral) else Fraction(value)
-        near = float(value)
-        return near if near == value or value != value else Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
+            number = int(value) if isinstance(value, Integral) else Fraction(value)
+        else:
+            near = float(value)
+            is_near = near == value or value != value
+            number = near if is_near else Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 (users' own types may do as they like)
-        return value
+        number = value
+    return number
 
 
 if not cython.compiled:  # the compiled one looks at plain values itself

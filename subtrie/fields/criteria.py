@@ -112,9 +112,20 @@ def _order_of_bound(bound: Any) -> int:
     return _ORDER_OF.get(kind, OTHER)
 
 
+def _is_named(value: Any) -> bool:
+    """Return whether a value that a subscriber names is equal to itself. What its comparison raises reaches the
+    subscriber, but for that of a signalling NaN, to which nothing is equal."""
+    is_equal = False
+    try:
+        is_equal = bool(value == value)
+    except ArithmeticError:
+        is_equal = False
+    return is_equal
+
+
 def _checked_value(value: Any) -> Any:
     """Return a value as messages are asked for it. ValueError for one that nothing is equal to."""
-    if not is_equal_to_itself(value):
+    if not _is_named(value):
         raise ValueError(f"nothing is equal to {short(value)}, not even itself")
     return as_value(value)
 
@@ -416,7 +427,7 @@ class Within(Criterion):
                 f"nothing lies within {short(low)} and {short(high)}{', open' if low_open or high_open else do_not}"
             )
         for bound in (low, high):
-            if bound is not None and (not is_equal_to_itself(bound) or _order_of_bound(bound) == NOWHERE):
+            if bound is not None and (not _is_named(bound) or _order_of_bound(bound) == NOWHERE):
                 raise ValueError(f"nothing lies within {short(low)} and {short(high)}")
         self.low = low
         self.high = high

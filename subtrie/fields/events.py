@@ -114,15 +114,15 @@ def flat_as_asked(message: Any, names: Any, is_whole: bool, together: bool) -> d
             if step is None:
                 continue
             if type(value) not in _PLAIN:
-                if isinstance(value, list | Mapping):
-                    is_list = isinstance(value, list)
+                is_list = isinstance(value, list)
+                if is_list or isinstance(value, Mapping):
                     if len(stack) >= MOST_NESTED:
                         raise ValueError(
                             f"field {step.name[:40]!r}...: nested more than {MOST_NESTED} deep; does it hold itself?"
                         )
                     here = place if of is None else Place(of, place)
                     is_apart = is_list and together and len(value) > 1 and (here is None or here.depth < MOST_LISTS)
-                    items: list[Any] = list(value) if isinstance(value, list) else list(value.items())
+                    items: list[Any] = list(value) if is_list else list(value.items())
                     mark = object() if is_apart else None
                     stack.append((iter(items), step, here, is_listed or is_list, not is_list, mark))
                     is_deeper = True
