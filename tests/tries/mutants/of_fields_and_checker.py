@@ -165,12 +165,6 @@ CHECKER: Final = (
         "return (state,)",
     ),
     _of_checker(
-        "a set of a known order has any length",
-        "specs.collections",
-        "return (state,) if result is UNSEEN or result == self._sizes[state] else ()",
-        "return (state,)",
-    ),
-    _of_checker(
         "a register of a known order lets a failed compare-and-set pass",
         "specs.registers",
         "return (state,) if result in (False, UNSEEN) and here != args[0] else ()",
