@@ -11,6 +11,7 @@ interpreter allocates between any two lines, so a change may be made although it
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
 import importlib.util
@@ -33,7 +34,8 @@ import ctrie
 from tests.public_calls import COLLIDING, THINGS, Case, all_cases, shown, uncovered
 from tests.scripts import run_script
 
-SOURCE = Path(__file__).parent.parent / "failing_allocations.c"
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "tests" / "failing_allocations.c"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 EVERY = os.environ.get("STRESS_ALLOCATIONS", "0") != "0"
 MOST = 4_000 if ctrie.twin == "compiled" else 20_000  # allocations of one call
@@ -171,6 +173,26 @@ CASES = list(all_cases())
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled_hook(tmp_path_factory.mktemp("hook"))
+
+
+def returns_within_except(tree: ast.AST) -> Iterator[int]:
+    """The lines of these returns, without what only the interpreted twin runs."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "not cython.compiled":
+            continue
+        if isinstance(node, ast.ExceptHandler):
+            yield from (each.lineno for each in ast.walk(node) if isinstance(each, ast.Return))
+        yield from returns_within_except(node)
+
+
+def test_nothing_compiled_returns_from_within_an_except_clause() -> None:
+    """Without memory an exception has no traceback, and Cython's code for such a return gives one back."""
+    assert list(returns_within_except(ast.parse("try:\n    f()\nexcept E:\n    return"))) == [4]
+    sources = [path for room in ("ctrie", "subtrie") for path in (ROOT / room).rglob("*.py")]
+    compiled = {path: text for path in sources if "\nimport cython\n" in (text := path.read_text("utf-8"))}
+    assert len(compiled) > 20
+    found = [f"{path}:{line}" for path, text in compiled.items() for line in returns_within_except(ast.parse(text))]
+    assert found == []
 
 
 def test_every_public_method_has_a_case() -> None:
