@@ -43,4 +43,4 @@ def run(module: str) -> None:
 
 
 if __name__ == "__main__":
-    run("stress.cli")
+    run(f"{__package__}.cli")  # under the name that was asked for: subtrie.stress, too

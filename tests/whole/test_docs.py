@@ -409,7 +409,7 @@ def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     commands = [
         each for session in SESSION.findall(page) for each in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
     ]
-    assert len(commands) > 5
+    assert len(commands) > 2
     here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
     for each in commands:
         first, *lines = each.split("\n")
