@@ -81,6 +81,10 @@ def is_up_to(one: Any, other: Any, strictly: bool) -> bool:
 
 def is_equal_to_itself(value: Any) -> bool:
     """Return whether a value is equal to itself, as NaN is not."""
+    if type(value) is int:
+        return True
+    if type(value) is float:  # asked by no function that threads share, which would be counted
+        return bool(value == value)
     return answer(operator.eq, value, value)
 
 
