@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import json
 import pydoc
@@ -17,7 +18,9 @@ import ctrie
 import subtrie
 from tests.scripts import run_script
 
-MODULES = ("ctrie", "subtrie", "subtrie.fields", "subtrie.baselines.bitmap", "stress", "snapshot")
+COMPILED = ("ctrie", "subtrie", "subtrie.fields")
+BITMAPS = ("subtrie.baselines.bitmap",) if importlib.util.find_spec("pyroaring") else ()
+MODULES = (*COMPILED, *BITMAPS, "stress", "snapshot")
 OURS = ("ctrie", "subtrie", "stress", "snapshot")
 
 
@@ -72,7 +75,7 @@ def all_parameters() -> dict[str, list[str]]:
     """Those of the public names of compiled modules."""
     return {
         f"{module}.{name}": parameters(thing)
-        for module in MODULES[:4]
+        for module in COMPILED
         for name, thing in public_names(module)
         if not is_made_as_pythons_own(thing)
     }
