@@ -31,6 +31,7 @@ NO_EXTENSIONS, EXPLORED = (
     os.environ.get(f"CTRIE_{name}", "") not in ("", "0") for name in ("NO_EXTENSIONS", "EXPLORED")
 )
 SANITIZERS = os.environ.get("CTRIE_SANITIZE", "")
+C_FOLDER = Path("build", "explored-c" if EXPLORED else "c", str(sysconfig.get_config_var("SOABI")))
 ROOMS = ("ctrie", "subtrie")
 
 DIRECTIVES = {
@@ -116,13 +117,17 @@ def extensions() -> list[Extension]:
 
 
 def translated(wanted: list[Extension], **options: Any) -> list[Extension]:
-    """Return the extensions with their sources in C. All are translated anew after a change of this file."""
+    """Return the extensions with their sources in C. All are translated anew after a change of this file.
+
+    Each interpreter has a folder of its own: what one translates again must not look new to another, whose Cython was
+    installed at another time.
+    """
     try:
         from Cython.Build import cythonize
         from Cython.Compiler.Errors import CompileError
     except ImportError:
         sys.exit(FAILED.format(reason="Cython is not installed"))
-    folder, here = Path("build", "explored-c" if EXPLORED else "c"), Path(__file__).stat().st_mtime
+    folder, here = C_FOLDER, Path(__file__).stat().st_mtime
     written = [path for each in wanted if (path := folder / Path(each.sources[0]).with_suffix(".c")).exists()]
     try:
         made: list[Extension] = cythonize(

@@ -105,7 +105,6 @@ def copied(folder: Path) -> Path:
         if (ROOT / name).exists() and not name.startswith(("docs/images", "docs/benchmarks/")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    shutil.copytree(ROOT / "build" / "c", folder / "build" / "c")  # what Cython writes is the same for each interpreter
     site = BUILDS / "site"
     if not site.exists():
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--target", str(site)]

@@ -65,7 +65,7 @@ def processors() -> int:
 
 
 def copied(name: str) -> Path:
-    """A copy of the tree without extensions, with what Cython has written, which is the same for each interpreter."""
+    """A copy of the tree without extensions."""
     copy = Path("build", name)
     shutil.rmtree(copy, ignore_errors=True)
     for each in map(Path, TREE):
@@ -74,7 +74,6 @@ def copied(name: str) -> Path:
         else:
             copy.mkdir(parents=True, exist_ok=True)
             shutil.copy2(each, copy)
-    shutil.copytree(Path("build", "c"), copy / "build" / "c")
     return copy
 
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -49,8 +50,10 @@ def load_setup() -> ModuleType:
 
 
 SETUP = load_setup()
+# Of this interpreter alone: at the same time another may be building its own.
+LIBRARY = f"lib.*-{sys.implementation.cache_tag}{'t' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''}"
 BUILT: list[Path] = [
-    path.relative_to(ROOT) for path in [*(ROOT / "build").glob("lib.*"), ROOT / "build" / "c"] if path.exists()
+    path.relative_to(ROOT) for path in [*(ROOT / "build").glob(LIBRARY), ROOT / SETUP.C_FOLDER] if path.exists()
 ]
 COMPILED_MODULES: dict[str, str] = SETUP.compiled_sources()
 
@@ -246,7 +249,7 @@ class TestBuild:
 
     @pytest.mark.compiled
     def test_what_is_compiled_no_more_goes_into_no_wheel(self, tree: Path) -> None:
-        library = next((tree / "build").glob("lib.*"))
+        library = next((tree / "build").glob(LIBRARY))
         outdated = library / "ctrie" / f"_gone{EXTENSION_SUFFIXES[0]}"
         outdated.touch()
         done = self.build(tree, "build_ext", CC="false")
@@ -263,7 +266,7 @@ class TestBuild:
         (tree / "ctrie" / "_row.pyx").touch()
         done = self.build(tree)
         assert done.returncode == 0, done.stderr
-        assert re.findall(r" -c (\S+)", done.stdout) == ["build/c/ctrie/_row.c"]
+        assert re.findall(r" -c (\S+)", done.stdout) == [str(SETUP.C_FOLDER / "ctrie" / "_row.c")]
 
     @pytest.mark.once
     @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
@@ -293,6 +296,7 @@ class TestBuild:
 
 IN_A_SUBINTERPRETER = """
 import sys
+import sysconfig
 import ctrie
 
 interpreters = __import__("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
