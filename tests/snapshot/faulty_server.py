@@ -1,8 +1,9 @@
 """An S3 server of this machine, behind a proxy that answers wrongly, late or not at all, and repeats and delays requests.
 
 `python -m tests.snapshot.faulty_server` prints the port of the server and that of the proxy; then each line of standard
-input sets the faults: a number, which seeds them, and how likely they are. It runs in a process of its own, since those
-that are killed meanwhile are forked.
+input sets the faults: a number, which seeds them, how likely they are, and which there are, if not all. The answer says
+how many faults and requests there were. It runs in a process of its own, since those that are killed meanwhile are
+forked.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 BUCKET = "bucket"
+AUTHORIZATION = "AWS4-HMAC-SHA256 Credential=k/x/us-east-1/s3/aws4_request"
 
 FAULTS = ("refused", "busy", "unheard", "done and unheard", "done and failed", "conflict", "twice", "late", "slow")
 """What happens to a request: it is refused (500), or put off (503); it is lost, or its answer is; it is carried out and
@@ -28,14 +30,30 @@ class Faults:
     """Which requests fail, and how often each fault came."""
 
     def __init__(self) -> None:
-        self.chance, self.share, self.seen = random.Random(0), 0.0, Counter[str]()
+        self.chance, self.share, self.kinds, self.seen = random.Random(0), 0.0, FAULTS, Counter[str]()
         self.lock = threading.Lock()
 
     def draw(self) -> str | None:
         with self.lock:
-            fault = self.chance.choice(FAULTS) if self.chance.random() < self.share else None
+            fault = self.chance.choice(self.kinds) if self.chance.random() < self.share else None
             self.seen[str(fault)] += 1
             return fault
+
+    def set(self, line: str) -> str:
+        """Set them, and return how many there were until now, and how many requests."""
+        seed, share, *kinds = line.strip().split(",")
+        with self.lock:
+            self.chance, self.share, self.kinds = random.Random(int(seed)), float(share), tuple(kinds) or FAULTS
+            return f"{self.seen.total() - self.seen['None']} {self.seen.total()}"
+
+
+class Request(NamedTuple):
+    """A request as it came. It may be carried out when its connection has gone on to another one."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -53,6 +71,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if len(body) < length:  # who sent it was killed
             self.close_connection = True
             return
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+        request = Request(self.command, self.path, headers, body)
         fault = self.faults.draw()
         if fault in ("refused", "busy"):
             self.answer(500 if fault == "refused" else 503, [], b"")
@@ -62,25 +82,24 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             self.answer(409, [], b"<Error><Code>ConditionalRequestConflict</Code></Error>")
         elif fault == "late":
             self.answer(500, [], b"")
-            threading.Timer(self.faults.chance.uniform(0.01, 0.3), self.carried_out, (body,)).start()
+            threading.Timer(self.faults.chance.uniform(0.01, 0.3), self.carry_out, (request,)).start()
         else:
             if fault == "slow":
                 time.sleep(self.faults.chance.uniform(0, 0.2))
             if fault == "twice":
-                self.carried_out(body)
-            status, headers, content = self.carried_out(body)
+                self.carry_out(request)
+            status, answered, content = self.carry_out(request)
             if fault == "done and unheard":
                 self.close_connection = True
             elif fault == "done and failed":
                 self.answer(500, [], b"")
             else:
-                self.answer(status, headers, content)
+                self.answer(status, answered, content)
 
-    def carried_out(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
-        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+    def carry_out(self, request: Request) -> tuple[int, list[tuple[str, str]], bytes]:
         with self.puts:
             connection = http.client.HTTPConnection("127.0.0.1", self.server_port, timeout=30)
-            connection.request(self.command, self.path, body, headers)
+            connection.request(*request[:2], request.body, request.headers)
             answer = connection.getresponse()
             content = answer.read()
             connection.close()
@@ -118,18 +137,13 @@ def main() -> None:
     server.start()
     Proxy.server_port, Proxy.faults = server.get_host_and_port()[1], Faults()
     connection = http.client.HTTPConnection("127.0.0.1", Proxy.server_port)
-    connection.request(
-        "PUT", f"/{BUCKET}", b"", {"Authorization": "AWS4-HMAC-SHA256 Credential=k/x/us-east-1/s3/aws4_request"}
-    )
+    connection.request("PUT", f"/{BUCKET}", b"", {"Authorization": AUTHORIZATION})
     assert connection.getresponse().status == 200
     proxy = Server(("127.0.0.1", 0), Proxy)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     print(Proxy.server_port, proxy.server_address[1], flush=True)
     for line in sys.stdin:
-        seed, share = line.split()
-        with Proxy.faults.lock:
-            Proxy.faults.chance, Proxy.faults.share = random.Random(int(seed)), float(share)
-        print(sum(count for fault, count in Proxy.faults.seen.items() if fault != "None"), flush=True)
+        print(Proxy.faults.set(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -21,7 +22,7 @@ from snapshot.published import open_directory
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie, TopicStore
 from tests.snapshot.crashing_publisher import content, step_of
-from tests.snapshot.faulty_server import BUCKET
+from tests.snapshot.faulty_server import AUTHORIZATION, BUCKET
 from tests.snapshot.support import ROOT, held_by
 from tests.threads import run_together
 
@@ -51,13 +52,19 @@ class Server:
         storage = self.faulty if faulty else self.good
         return f"s3://{BUCKET}/{name}?" + "&".join(f"{key}={value}" for key, value in storage.items())
 
-    def fail(self, seed: int, share: float) -> int:
+    def fail(self, seed: int, share: float, *kinds: str) -> int:
         """Fail so many of the requests. Returns how many have failed until now."""
+        return self._set(seed, share, *kinds)[0]
+
+    def requests(self) -> int:
+        """How many requests came through the faults, of which there are none from now on."""
+        return self._set(0, 0)[1]
+
+    def _set(self, *line: object) -> list[int]:
         assert self.program.stdin is not None
         assert self.program.stdout is not None
-        self.program.stdin.write(f"{seed} {share}\n")
-        self.program.stdin.flush()
-        return int(self.program.stdout.readline())
+        print(*line, sep=",", file=self.program.stdin, flush=True)
+        return list(map(int, self.program.stdout.readline().split()))
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +187,24 @@ class TestWithoutFaults:
 
 
 class TestWithFaults:
+    def test_what_is_late_is_the_request_that_came(self, server: Server, where: str) -> None:
+        """Also if its connection has gone on to another request."""
+        place = http.client.HTTPConnection("127.0.0.1", int(server.faulty["endpoint"].rpartition(":")[2]))
+        names = [f"{where.removeprefix(f's3://{BUCKET}')}/{number}" for number in range(40)]
+        server.fail(1, 1, "late")
+        try:
+            with contextlib.closing(place) as connection:
+                for name in names:
+                    connection.request("PUT", f"/{BUCKET}{name}", name.encode() * 20, {"Authorization": AUTHORIZATION})
+                    assert connection.getresponse().read() == b""
+        finally:
+            server.fail(0, 0)
+        store = ObjectStore(where, server.good)
+        deadline = time.monotonic() + 60
+        while len(store.names("")) < len(names):
+            assert time.monotonic() < deadline
+        assert [store.read(name.rpartition("/")[2]) for name in names] == [name.encode() * 20 for name in names]
+
     @pytest.mark.parametrize("seed", range(3))
     def test_of_two_at_once_one_creates(self, server: Server, where: str, seed: int) -> None:
         won: list[int] = []
