@@ -145,7 +145,8 @@ class _Copy:
         elif name == "COMPARE_OP":
             before += self._look(sites.Operation(code, line, False), 2, 1)
         elif _IS_DIVIDED and name in ("UNPACK_SEQUENCE", "UNPACK_EX", "MATCH_KEYS", "MATCH_CLASS"):
-            self._divide(each, before, line)
+            depth = {"MATCH_KEYS": 2, "MATCH_CLASS": 3}.get(name, 1)
+            before += self._look(sites.Divided(code, line, name == "MATCH_CLASS"), depth)
         elif name in _WHOLE:
             before += self._look(sites.Whole(code, line), 1)
         elif name == "CONTAINS_OP":  # what is in there is compared
@@ -177,21 +178,6 @@ class _Copy:
             before += self._tell(sites.Returns(code, line))
         elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
             each.after += self._look(sites.Made(code, line), 1)
-
-    def _divide(self, each: Instruction, before: list[Instruction], line: int) -> None:
-        """An instruction that reads several things: the site reads them, one by one."""
-        code, name, arg = self._code, each.name, each.arg
-        if name == "UNPACK_EX":
-            before += self._exchange(sites.Items(code, line, None))
-        elif name == "UNPACK_SEQUENCE":
-            before += self._exchange(sites.Items(code, line, arg))
-        elif name == "MATCH_KEYS":
-            before += self._look(sites.MatchKeys(code, line), 2, 1)[:-1]
-            each.op = OP["NOP"]
-        else:
-            before += self._look(sites.MatchClass(code, line, arg), 3, 2, 1)[:-1]
-            before += [Instruction(OP["SWAP"], 4), *(Instruction(OP["POP_TOP"]) for _ in range(3))]
-            each.op = OP["NOP"]
 
     def _is_named(self, code: Instruction | None) -> bool:
         """Whether the function of a code has a name, and may have attributes: comprehensions are functions, too."""

@@ -445,6 +445,17 @@ class PlainState(accesses.Accesses):
         if self._counts():
             self._step_of_c(self._keys_of(operand, False), False)
 
+    def read_in_parts(self, site: Any, operand: Any, attributes: bool) -> None:
+        """Several items or attributes are about to be read by one instruction, while other threads may run."""
+        before = getattr(self._seam.scheduler, "step", 0)
+        if attributes:
+            self.read_attributes(site, operand)
+        else:
+            self.read_whole(site, operand)
+        if self._counts() and self._is_disturbed(before):
+            told = "an instruction that reads several things, which another thread disturbs,"
+            self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
+
     def read_deep(self, _: Any, operands: Iterable[Any]) -> None:
         """Containers or the like are about to be read with all that they hold."""
         if self._counts():

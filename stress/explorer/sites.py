@@ -20,18 +20,16 @@ __all__ = [
     "Call",
     "CallWithAll",
     "Deep",
+    "Divided",
     "Ends",
     "Enter",
     "Escapes",
     "EveryAttribute",
     "Finds",
-    "Items",
     "LoadAttribute",
     "LoadGlobal",
     "LoadItem",
     "Made",
-    "MatchClass",
-    "MatchKeys",
     "MayEscape",
     "Next",
     "Operation",
@@ -54,9 +52,6 @@ _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERAT
 """Iterators that end by themselves: a loop over one waits for nobody."""
 _SLICE: Final = slice(None)
 _OF_KEYS: Final = frozenset({int, str, bool, tuple, slice, type(None)})
-_MISSING: Final = object()
-_MATCHES_ITSELF: Final = 1 << 22
-"""The flag of a class, such as `int`, whose only pattern without a name is for the object itself."""
 _state: Any = None
 _sites: list[Site] = []
 
@@ -281,110 +276,21 @@ class Next(Site):
             _state.take_next(self, kind, iterator)
 
 
-class Items(Site):
-    """Takes the items of its operand one by one; answers them. `most` are needed, or all (None)."""
+class Divided(Site):
+    """Reads several things of its operand, one after another: items of a container, or `attributes`."""
 
-    __slots__ = ("_most",)
+    __slots__ = ("_attributes",)
 
-    def __init__(self, code: CodeType, line: int, most: int | None) -> None:
+    def __init__(self, code: CodeType, line: int, attributes: bool) -> None:
         super().__init__(code, line)
-        self._most = most
+        self._attributes = attributes
 
-    def __getitem__(self, operand: Any) -> Any:
-        if _state is None:
-            return operand
-        of = type(operand)
-        kind = self.known[of]
-        if kind is not Kind.CONTAINER or type(of.__iter__) is FunctionType:
+    def __getitem__(self, operand: Any) -> None:
+        if _state is not None:
+            of = type(operand)
+            kind = self.known[of]
             if kind is not QUIET:
-                _state.read_whole(self, operand)
-            return operand
-        taken: list[Any] = []
-        iterator = iter(operand)
-        while self._most is None or len(taken) <= self._most:
-            _state.take_next(self, Kind.ITERATOR, iterator)
-            for item in iterator:
-                taken.append(item)
-                break
-            else:
-                break
-        return tuple(taken)
-
-
-class MatchKeys(Site):
-    """Looks keys up in a mapping one by one; its operands are both. Answers the values, or None if a key is missing."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, code: CodeType, line: int) -> None:
-        super().__init__(code, line)
-        self._call = Call(code, line)
-
-    def __getitem__(self, operands: tuple[Any, tuple[Any, ...]]) -> tuple[Any, ...] | None:
-        subject, keys = operands
-        found: dict[Any, Any] = {}
-        for key in keys:
-            if key in found:
-                raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
-            get = subject.get
-            self._call[get, key, _MISSING]
-            found[key] = _called(get, key, _MISSING)
-            if found[key] is _MISSING:
-                return None
-        return tuple(found.values())
-
-
-class MatchClass(Site):
-    """Reads the attributes that a pattern names one by one; its operands are the subject, the class and the names.
-    Answers the values, or None if it does not fit. `places` of the patterns come without a name.
-    """
-
-    __slots__ = ("_loads", "_places")
-
-    def __init__(self, code: CodeType, line: int, places: int) -> None:
-        super().__init__(code, line)
-        self._places = places
-        self._loads: dict[str, LoadAttribute] = {}
-
-    def __getitem__(self, operands: tuple[Any, Any, tuple[str, ...]]) -> tuple[Any, ...] | None:
-        subject, of, names = operands
-        if not isinstance(of, type):
-            raise TypeError("called match pattern must be a class")
-        if not _called(isinstance, subject, of):
-            return None
-        placed = _names_of_places(of, self._places)
-        found: dict[str, Any] = {}
-        for name in (*(placed or ()), *names):
-            if name in found:
-                raise TypeError(f"{of.__name__}() got multiple sub-patterns for attribute {name!r}")
-            if name not in self._loads:
-                self._loads[name] = LoadAttribute(self.code, self.line, name)
-            try:
-                found[name] = _called(getattr, self._loads[name][subject], name)
-            except AttributeError:
-                return None
-        return (subject, *found.values()) if placed is None else tuple(found.values())
-
-
-def _names_of_places(of: type, places: int) -> tuple[str, ...] | None:
-    """The names of attributes for patterns without a name; None if there is one, for the subject itself."""
-    names = getattr(of, "__match_args__", ())
-    if type(names) is not tuple:
-        raise TypeError(f"{of.__name__}.__match_args__ must be a tuple (got {type(names).__name__})")
-    is_itself = not hasattr(of, "__match_args__") and bool(of.__flags__ & _MATCHES_ITSELF)
-    allowed = 1 if is_itself else len(names)
-    if allowed < places:
-        patterns = "sub-pattern" if allowed == 1 else "sub-patterns"
-        raise TypeError(f"{of.__name__}() accepts {allowed} positional {patterns} ({places} given)")
-    for each in names[:places]:
-        if not isinstance(each, str):
-            raise TypeError(f"__match_args__ elements must be strings (got {type(each).__name__})")
-    return None if is_itself and places else names[:places]
-
-
-def _called(function: Any, *given: Any) -> Any:
-    """What an instruction calls whose parts are made here."""
-    return function(*given)
+                _state.read_in_parts(self, operand, self._attributes)
 
 
 class EveryAttribute(Site):

@@ -42,8 +42,7 @@ def treat(name: str, way: str | None) -> None:
             steps, and no other thread sees what it changes. None: as if nothing had been said.
 
     Raises:
-        ValueError: there is no such module or class, or no such way, or code that is not Python is to be explored,
-            or any on Python 3.12 and later, where some code of libraries would run without steps.
+        ValueError: there is no such module or class, or no such way, or code that is not Python is to be explored.
 
     >>> import stress
     >>> stress.treat("json", "one step")
@@ -74,8 +73,6 @@ def _found(name: str, way: str) -> _Said:
             raise ValueError(f"{name} is not Python code, and cannot be explored")
         if within and not _has_class(module, within):
             break
-        if way == EXPLORE and sys.version_info >= (3, 12):  # a loop of json's generators had no steps on 3.13
-            raise ValueError(f"{name} cannot be explored on this Python: from 3.12 on, some of its code has no steps")
         folders = [] if within else list(getattr(spec, "submodule_search_locations", None) or ())
         place = os.path.join(os.path.abspath(folders[0]), "") if folders else os.path.abspath(found) if found else ""
         return _Said(module, ".".join(within), place, way)
