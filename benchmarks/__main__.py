@@ -12,15 +12,15 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.status import Status
 
-from benchmarks import plots, results, runner, tables
+from benchmarks import results, runner, tables
 from benchmarks.answers import write_answers
 from benchmarks.machine import busy, describe, gil
 from benchmarks.model import Benchmark, check
 from benchmarks.readme import write_figures
-from benchmarks.report import write_report
+from benchmarks.report import write_list, write_pages
 from benchmarks.suite import all_benchmarks
 
-FOLDER = Path("docs/benchmarks")
+FOLDER, PAGES = Path("docs/benchmarks"), Path("build/benchmarks")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(benchmarks, arguments)
     console = Console()
     if options.pages:
-        _write_pages(options.output)
+        _write_answers(options.output)
+        write_pages(options.output, PAGES)
+        console.print(f"A page for each result is in {PAGES}.")
         return 0
     if options.list:
         for benchmark in benchmarks.values():
@@ -44,8 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
             _run_all(chosen, Path(folder), console, quick=True)
     else:
         _run_all(chosen, options.output, console, quick=False)
-        _write_pages(options.output)
-        console.print(f"Results, plots and tables are in {options.output}.")
+        _write_answers(options.output)
+        console.print(f"The results are in {options.output}. Pages with pictures: python -m benchmarks --pages")
     return 0
 
 
@@ -55,7 +57,11 @@ def _options(benchmarks: dict[str, Benchmark], arguments: list[str] | None) -> a
     parser.add_argument("--list", action="store_true", help="say which there are, and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing kept: only see that all works")
     parser.add_argument("--busy", action="store_true", help="measure although the machine has other work, and say so")
-    parser.add_argument("--pages", action="store_true", help="measure nothing; make the pages of the results anew")
+    parser.add_argument(
+        "--pages",
+        action="store_true",
+        help="measure nothing; make answers, pages and pictures",
+    )
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder for the results (%(default)s)")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in benchmarks]
@@ -64,8 +70,8 @@ def _options(benchmarks: dict[str, Benchmark], arguments: list[str] | None) -> a
     return options
 
 
-def _write_pages(folder: Path) -> None:
-    write_report(folder)
+def _write_answers(folder: Path) -> None:
+    write_list(folder)
     if folder == FOLDER:
         runs = results.load_all(folder)
         write_answers(runs, folder)
@@ -83,7 +89,6 @@ def _run_all(chosen: list[Benchmark], folder: Path, console: Console, quick: boo
             console.print("Left out: what it measures is not installed. Earlier results are kept.")
             continue
         run = results.finished(benchmark, machine, measured, time.monotonic() - began)
-        plots.draw(run, folder)
         results.save(run, folder)
         console.print(tables.table(run), highlight=False, markup=False, soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""The pages of all results, a page for each benchmark, rebuilt from the raw results of all runs."""
+"""The list of all results, which is kept, and a page with a picture for each, which is made when somebody wants it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.machine import busy, cores_of
+from benchmarks.plots import draw
 from benchmarks.results import Run, load_all
 from benchmarks.tables import table
 
@@ -17,31 +18,39 @@ orphan: true
 
 # All results
 
-Made by `python -m benchmarks` (`make bench`); these pages, too. Each figure is the median of several repeats, with
-the smallest and the largest beside it. The contenders of a table were measured in turn, in one process: compare within
-a table. The raw results, with the machine and the versions, are in the JSON files beside these pages.
+Made by `python -m benchmarks` (`make bench`); this page, too. The raw results have every repeat, the machine and the
+versions. `python -m benchmarks --pages` makes a page of each, with a table and a picture, in `build/benchmarks`.
 [How to read them](../benchmarks.md#how-to-read-the-tables).
 
-| results | question | measured | on a busy machine |
+| question | measured | raw results | on a busy machine |
 | --- | --- | --- | --- |
 """
 
 
-def write_report(folder: Path) -> None:
-    """Write a page for each benchmark of a folder, and a list of them."""
+def write_list(folder: Path) -> None:
+    """Write the list of the results of a folder."""
     lines = []
+    for _, runs in groupby(load_all(folder), key=lambda run: run.benchmark):
+        same = list(runs)
+        taken = ", ".join(dict.fromkeys(run.taken for run in same))
+        raw = ", ".join(f"[{run.stem}]({run.stem}.json)" for run in same)
+        disturbed = ", ".join(run.tag for run in same if busy(run.machine))
+        lines.append(f"| {same[0].title} | {taken} | {raw} | {disturbed} |\n")
+    (folder / "index.md").write_text(INTRODUCTION + "".join(lines))
+
+
+def write_pages(folder: Path, pages: Path) -> None:
+    """Write a page and its pictures for each benchmark of a folder into another one."""
     for name, runs in groupby(load_all(folder), key=lambda run: run.benchmark):
         same = list(runs)
-        (folder / f"{name}.md").write_text("\n".join(_page(same)))
-        taken = ", ".join(dict.fromkeys(run.taken for run in same))
-        disturbed = ", ".join(run.tag for run in same if busy(run.machine))
-        lines.append(f"| [{name}]({name}.md) | {same[0].title} | {taken} | {disturbed} |\n")
-    (folder / "index.md").write_text(INTRODUCTION + "".join(lines))
+        for run in same:
+            draw(run, pages)
+        (pages / f"{name}.md").write_text("\n".join(_page(same)))
 
 
 def _page(runs: list[Run]) -> Iterator[str]:
     """Yield the lines of a benchmark: its results on each interpreter that it ran on."""
-    yield f"---\norphan: true\n---\n\n# {runs[0].title}\n"
+    yield f"# {runs[0].title}\n"
     if runs[0].note:
         yield f"{runs[0].note}\n"
     for run in runs:
@@ -50,7 +59,7 @@ def _page(runs: list[Run]) -> Iterator[str]:
         yield (
             f"## {run.benchmark}: Python {machine['python']}, {threads}\n\n"
             f"{machine['cpu']}, {cores_of(machine)}, load {machine['load_before']} before, {run.taken},"
-            f" {machine['twin']} twin; raw: [{run.stem}.json]({run.stem}.json)\n"
+            f" {machine['twin']} twin\n"
         )
         if remark := busy(machine):
             yield f"**{remark}**\n"

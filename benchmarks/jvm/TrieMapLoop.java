@@ -8,7 +8,7 @@ import scala.collection.concurrent.TrieMap;
 /**
  * One loop over scala.collection.concurrent.TrieMap, as `benchmarks.suite.maps` runs it over Python's maps.
  *
- * Arguments: operation (get, miss, set, insert, delete, mixed), keys in the map, operations of each thread in a round,
+ * Arguments: operation (get, insert, mixed), keys in the map, operations of each thread in a round,
  * threads, rounds, warm-up rounds before them. Prints the seconds of the rounds together, each from the start of the
  * first thread to the end of the last one.
  */
@@ -34,7 +34,7 @@ public class TrieMapLoop {
 
     static double round(TrieMap<String, Integer> map, String operation, int size, int uses, int threads)
             throws Exception {
-        boolean fresh = !operation.equals("get") && !operation.equals("set") && !operation.equals("mixed");
+        boolean fresh = operation.equals("insert");
         CyclicBarrier together = new CyclicBarrier(threads);
         long[] starts = new long[threads];
         long[] ends = new long[threads];
@@ -44,12 +44,11 @@ public class TrieMapLoop {
             Thread thread = new Thread(() -> {
                 try {
                     String[] keys = keys(fresh ? "new" + number + "key" : "key", fresh ? uses : size, uses, 2 + number);
-                    if (operation.equals("delete")) for (String key : keys) map.put(key, 0);
                     together.await();
                     starts[number] = System.nanoTime();
                     work(map, operation, keys);
                     ends[number] = System.nanoTime();
-                    if (operation.equals("insert")) for (String key : keys) map.remove(key);
+                    if (fresh) for (String key : keys) map.remove(key);
                 } catch (Exception failure) {
                     throw new AssertionError(failure);
                 }
@@ -71,8 +70,7 @@ public class TrieMapLoop {
         int found = 0;
         for (int i = 0; i < keys.length; i++) {
             boolean write = operation.equals("mixed") && i % 2 == 1;
-            if (operation.equals("set") || operation.equals("insert") || write) map.put(keys[i], 0);
-            else if (operation.equals("delete")) map.remove(keys[i]);
+            if (operation.equals("insert") || write) map.put(keys[i], 0);
             else if (map.get(keys[i]).isDefined()) found++;
         }
         sink = found;

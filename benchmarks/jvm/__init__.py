@@ -28,7 +28,7 @@ def seconds(operation: str, size: int, uses: int, threads: int, rounds: int, war
     """Run a loop, warmed up, and return the time from the first thread's start to the last one's end.
 
     Args:
-        operation: get, miss, set, insert, delete or mixed.
+        operation: get, insert or mixed.
         size: keys in the map.
         uses: operations of each thread in a round.
         warm_up: operations before them.

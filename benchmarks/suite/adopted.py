@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import cycle, islice
 
-from benchmarks.brokers.amqtt import AS_IT_COMES, ON_A_TRIE, clients, missing
 from benchmarks.matchers import translated
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.workloads import growing_filters
 from subtrie import MQTT, SubscriptionTrie
+from tests.brokers.amqtt import AS_IT_COMES, ON_A_TRIE, clients, missing
 
 MESSAGES = {10: 5_000, 1_000: 2_000, 10_000: 400}
 """The number of messages in a repeat, by the number of subscriptions."""

@@ -1,4 +1,4 @@
-"""Churn: what it costs to subscribe and to unsubscribe, in tries of different shapes."""
+"""Churn: what it costs to subscribe, in tries of different shapes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _shapes(quick: bool) -> Iterator[Shape]:
     yield Shape(f"{count:,} subscribers on one filter", fans[:count], fans[count:], "one.filter")
 
 
-def _groups(operation: str, quick: bool) -> Iterator[Group]:
+def _groups(quick: bool) -> Iterator[Group]:
     group: Group = []
     for shape in _shapes(quick):
         for entrant in present([TRIE, LOCKED, PAHO]):
@@ -48,9 +48,8 @@ def _groups(operation: str, quick: bool) -> Iterator[Group]:
             for filter, number in standing:
                 matcher.subscribe(filter, number)
             _verify(entrant, matcher, shape, changing)
-            measure = _subscribe if operation == "subscribe" else _unsubscribe
             series = f"{entrant.name}: {shape.name}"
-            group.append(Contender(series, partial(measure, matcher, changing), len(changing)))
+            group.append(Contender(series, partial(_subscribe, matcher, changing), len(changing)))
     yield group
 
 
@@ -78,18 +77,12 @@ def _subscribe(matcher: Any, changing: Sequence[Subscription]) -> float:
     return seconds
 
 
-def _unsubscribe(matcher: Any, changing: Sequence[Subscription]) -> float:
-    _call_all(matcher.subscribe, changing)
-    return timed(partial(_call_all, matcher.unsubscribe, changing))
-
-
 BENCHMARKS = [
     Benchmark(
-        name=operation,
-        title=f"Cost of {operation}, by what is there already",
-        operation=operation,
-        groups=partial(_groups, operation),
+        name="subscribe",
+        title="Cost of subscribe, by what is there already",
+        operation="subscribe",
+        groups=_groups,
         baseline="SubscriptionTrie: 1,000 filters",
     )
-    for operation in ("subscribe", "unsubscribe")
 ]

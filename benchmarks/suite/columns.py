@@ -1,9 +1,8 @@
-"""Sets as columns: rows per second out of a trie and back by each method, the memory, and the slowdown of others."""
+"""Sets as columns: rows per second out of a trie and back, by each method."""
 
 from __future__ import annotations
 
 import gc
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,14 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import snapshot
-from benchmarks.child import in_child, resident_bytes
-from benchmarks.model import Benchmark, Contender, Group, OneRun, check
+from benchmarks.model import Benchmark, Contender, Group, check
 from benchmarks.suite.spark_match import session
 from benchmarks.workloads import growing_filters
 from subtrie import SubscriptionTrie
 
-LARGE, MEMORY = 1_000_000, 5_000_000
-MATCHING_SECONDS = 1.0
+LARGE = 1_000_000
 
 
 def _trie(count: int) -> SubscriptionTrie:
@@ -75,97 +72,6 @@ def _scan(frame: Any) -> int:
     return int(row[0])
 
 
-# Memory ---------------------------------------------------------------------------------------------------------------
-
-
-def _memory(quick: bool) -> Iterator[Group]:
-    count = 10_000 if quick else MEMORY
-    both = OneRun(partial(in_child, _growth, count))
-    yield [Contender(name, both.next, 1, count) for name in ("to_reader, read", "write")]
-
-
-def _growth(count: int) -> list[float]:
-    """The largest growth of a process that has only the trie."""
-    trie = _trie(count)
-    gc.collect()
-    with TemporaryDirectory() as folder:
-        small = SubscriptionTrie()
-        small.subscribe("a", "b")
-        path = str(Path(folder, "set.parquet"))
-        grown: list[float] = []
-        for warm in (small, trie):
-            read = partial(_peak, partial(_read, warm))
-            write = partial(_peak, partial(snapshot.write, warm, path))
-            grown = [read(), write()]
-    return grown
-
-
-def _peak(work: Callable[[], object]) -> float:
-    """The largest memory during some work, minus the memory before. It is read every few milliseconds."""
-    before, highest, done = resident_bytes(), [0], threading.Event()
-
-    def look() -> None:
-        while not done.wait(0.005):
-            highest[0] = max(highest[0], resident_bytes())
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
-        work()
-    finally:
-        done.set()
-        watcher.join()
-    return float(max(highest[0] - before, 0))
-
-
-# Meanwhile ------------------------------------------------------------------------------------------------------------
-
-
-def _meanwhile(quick: bool) -> Iterator[Group]:
-    count = 10_000 if quick else LARGE
-    trie = _trie(count)
-    with TemporaryDirectory() as folder:
-        path = str(Path(folder, "set.parquet"))
-        whiles: dict[str, Callable[[], object] | None] = {
-            "no export": None,
-            "to_reader, read": lambda: _read(trie),
-            "write": partial(snapshot.write, trie, path),
-        }
-        seconds = 0.05 if quick else MATCHING_SECONDS
-        yield [
-            Contender(f"while: {name}", partial(_matching, trie, work, seconds), 1, 2) for name, work in whiles.items()
-        ]
-
-
-def _matching(trie: SubscriptionTrie, work: Callable[[], object] | None, seconds: float) -> float:
-    """The seconds for a match when two threads match while some work is repeated."""
-    topics = [filter for filter in growing_filters(2_000) if "*" not in filter]
-    done, stop = [0, 0], threading.Event()
-
-    def match(number: int) -> None:
-        call = trie.match
-        while not stop.is_set():
-            for topic in topics[:100]:
-                call(topic)
-            done[number] += 100
-
-    def export() -> None:
-        while work is not None and not stop.is_set():
-            work()
-
-    threads = [threading.Thread(target=match, args=(number,)) for number in range(2)]
-    exporter = threading.Thread(target=export)
-    for thread in (exporter, *threads):
-        thread.start()
-    start, before = time.perf_counter(), sum(done)
-    time.sleep(seconds)
-    matches, elapsed = sum(done) - before, time.perf_counter() - start
-    stop.set()
-    for thread in (exporter, *threads):
-        thread.join()
-    return elapsed / max(matches, 1)
-
-
 BENCHMARKS = [
     Benchmark(
         name="columns",
@@ -175,26 +81,5 @@ BENCHMARKS = [
         repeats=3,
         x_label="subscriptions",
         note="Filters of five words in random order; 5,000 subscribers, one option. A scan sums a hash of all columns.",
-    ),
-    Benchmark(
-        name="columns-memory",
-        title="Growth of the process while a set is written or read as a stream of batches",
-        operation="export",
-        groups=_memory,
-        unit="MB",
-        repeats=1,
-        warm_ups=0,
-        x_label="subscriptions",
-        note="The largest size, read every 5 ms, minus the size before.",
-    ),
-    Benchmark(
-        name="columns-meanwhile",
-        title="Two threads that match while the set is exported",
-        operation="match",
-        groups=_meanwhile,
-        baseline="while: no export",
-        repeats=5,
-        x_label="threads",
-        note="The export runs in a third thread. With the GIL all three take turns.",
     ),
 ]

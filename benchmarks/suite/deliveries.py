@@ -16,13 +16,6 @@ BASELINE = "SubscriptionTrie.match"
 ONE_BY_ONE = "match one by one"
 
 
-class Someone:
-    """A subscriber that can be weakly held."""
-
-    def told(self, topic: str) -> None:
-        """The bound method of such a subscriber."""
-
-
 def _groups(quick: bool) -> Iterator[Group]:
     filters = throughput_filters(count=100 if quick else 1_000)
     topics = throughput_topics(filters, 2_000 if quick else 50_000)
@@ -61,29 +54,6 @@ def _read(way: Callable[[str], Iterable[Any]], topic: str) -> None:
         pass
 
 
-def _weak(quick: bool) -> Iterator[Group]:
-    filters = throughput_filters(count=100 if quick else 1_000)
-    topics = throughput_topics(filters, 2_000 if quick else 50_000)
-    people = [Someone() for _ in filters]
-    tries = {}
-    for weak in (False, True):
-        tries[weak, "objects"], tries[weak, "methods"] = SubscriptionTrie(weak=weak), SubscriptionTrie(weak=weak)
-        for filter, someone in zip(filters, people, strict=True):
-            tries[weak, "objects"].subscribe(filter, someone)
-            tries[weak, "methods"].subscribe(filter, someone.told)
-    for topic in topics[:200]:
-        for kind in ("objects", "methods"):
-            same(tries[False, kind].match(topic), tries[True, kind].match(topic), f"weakly held {kind}")
-
-    def ask(weak: bool, kind: str, _: list[Someone] = people) -> None:
-        call_each(tries[weak, kind].match, topics)
-
-    yield [
-        Contender(f"match of {kind}{', weak=True' * weak}", partial(timed, partial(ask, weak, kind)), len(topics))
-        for weak, kind in tries
-    ]
-
-
 def _batches(quick: bool) -> Iterator[Group]:
     for size in (1_000, 30_000) if quick else (1_000, 10_000, 30_000, 100_000, 1_000_000, 10_000_000):
         filters = list(growing_filters(size, words=max(6, round(size**0.25))))
@@ -117,14 +87,6 @@ BENCHMARKS = [
         baseline=BASELINE,
         note="The throughput workload, about 3 matches per message. Making a list takes longer from an iterator than "
         "from a tuple: `list(iter(match))` is a lower bound for `list(match_iter)`.",
-    ),
-    Benchmark(
-        name="weak",
-        title="Subscribers that are weakly held, among 1,000 filters",
-        operation="match",
-        groups=_weak,
-        baseline="match of objects",
-        note="The throughput workload. For a bound method, its object is held, and each match makes the method anew.",
     ),
     Benchmark(
         name="batches",

@@ -131,26 +131,6 @@ def _ranges(size: int, rng: random.Random) -> tuple[list[Criteria], list[Message
     return subscriptions, [{"price": rng.randrange(1_000 * size), "side": 1} for _ in range(2_000)]
 
 
-MANY = {"one to three criteria, ranges among them": True, "the same without ranges": False}
-
-
-def _many(quick: bool) -> Iterator[Group]:
-    for size in (100,) if quick else (1_000, 10_000, 100_000):
-        group: Group = []
-        for series, ranges in MANY.items():
-            rng = random.Random(6)
-            subscriptions = [_criteria(rng, ranges) for _ in range(size)]
-            messages = [_message(rng) for _ in range(min(MESSAGES, 1_000_000 // size))]
-            matcher = _filled(subscriptions)
-            for message in messages[:5]:
-                same(matcher.match_all(message), _compared(subscriptions, message), f"{series}: {message}")
-            group.append(
-                Contender(series, partial(timed, partial(_each, matcher.match_all, messages)), len(messages), size)
-            )
-            group += _quamina(subscriptions, messages, size, series)
-        yield group
-
-
 GROWING = {"a value and another one": rare, "a value and a range": _rare_in_range, "a range": _ranges}
 
 
@@ -179,15 +159,6 @@ def _dict(size: int) -> Contender:
     values = {f"key-{number * 2_654_435_761 % 2**32:x}": number for number in range(size)}
     asked = random.Random(1).sample(list(values), min(size, 2_000))
     return Contender("dict.get, as many keys", partial(timed, partial(_each, values.get, asked)), len(asked), size)
-
-
-def _subscribe(quick: bool) -> Iterator[Group]:
-    for size in (100,) if quick else (1_000, 10_000, 100_000):
-        group: Group = []
-        for series, make in GROWING.items():
-            subscriptions, _ = make(size, random.Random(7))
-            group.append(Contender(series, partial(timed, partial(_filled, subscriptions)), size, size))
-        yield group
 
 
 def _each(call: Any, messages: Sequence[Any]) -> None:
@@ -252,27 +223,5 @@ BENCHMARKS = [
         x_label="subscriptions",
         plot="growth",
         note="Each subscription asks for what the series says; 1 to 3 matches a message. The dict is for comparison.",
-    ),
-    Benchmark(
-        name="fields-many",
-        title="Messages of two to five fields that many subscriptions want, by the number of subscriptions",
-        operation="message",
-        groups=_many,
-        unit="us",
-        x_label="subscriptions",
-        plot="growth",
-        repeats=5,
-        note="The workload of `fields`, in which a thirteenth of all subscriptions want a message.",
-    ),
-    Benchmark(
-        name="fields-subscribe",
-        title="Subscribing by fields, by the number of subscriptions",
-        operation="subscribe",
-        groups=_subscribe,
-        unit="ns",
-        x_label="subscriptions",
-        plot="growth",
-        repeats=5,
-        note="The mean over all subscriptions, from the first on.",
     ),
 ]

@@ -10,7 +10,6 @@ from typing import Any
 
 import stress
 from benchmarks.model import Benchmark, Contender, Group, check, timed
-from ctrie import AtomicReference
 from stress import Operation, Raised, Spec
 
 OPERATIONS = 20_000
@@ -100,55 +99,6 @@ def _judged(quick: bool) -> Iterator[Group]:
         yield group
 
 
-class _Stack:
-    def __init__(self) -> None:
-        self.top = AtomicReference[Any](None)
-
-    def push(self, item: int) -> None:
-        while not self.top.compare_and_set(top := self.top.load(), (item, top)):
-            pass
-
-    def pop(self) -> int | None:
-        while (top := self.top.load()) is not None:
-            if self.top.compare_and_set(top, top[1]):
-                return top[0]  # type: ignore[no-any-return]
-        return None
-
-
-class _Plain:
-    """A counter in a plain attribute; it is right with one thread that counts."""
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def increment(self) -> int:
-        self.n += 1
-        return self.n
-
-    def value(self) -> int:
-        return self.n
-
-
-SCENARIOS: dict[str, tuple[Callable[[], Any], Callable[[], Spec], list[list[tuple[Any, ...]]]]] = {
-    "a stack, three threads": (
-        _Stack, stress.Stack, [[("push", 1), ("pop",)], [("push", 2), ("pop",)], [("pop",)]],
-    ),
-    "a plain attribute, three threads": (
-        _Plain, stress.Counter, [[("increment",), ("increment",)], [("value",), ("value",)], [("value",), ("value",)]],
-    ),
-}  # fmt: skip
-
-
-def _explored(quick: bool) -> Iterator[Group]:
-    group: Group = []
-    for series, (factory, spec, threads) in SCENARIOS.items():
-        explore = partial(stress.explore, factory, spec(), threads[: 2 if quick else None])
-        outcome = explore()
-        check(bool(outcome), f"{series} is not found right")
-        group.append(Contender(series, partial(timed, explore), outcome.executions))
-    yield group
-
-
 BENCHMARKS = [
     Benchmark(
         name="judging",
@@ -157,13 +107,6 @@ BENCHMARKS = [
         groups=_judged,
         x_label="operations that overlap",
         plot="growth",
-        repeats=5,
-    ),
-    Benchmark(
-        name="exploring",
-        title="Exploring every schedule of a small scenario",
-        operation="execution",
-        groups=_explored,
         repeats=5,
     ),
 ]

@@ -19,7 +19,7 @@ def _groups(operation: str, quick: bool) -> Iterator[Group]:
         asked = (shuffled_keys(size, seed=2) * (uses // size + 1))[:uses]
         # New keys are a tenth of the map, so that it keeps its size; they are added and removed more often.
         fresh = [f"new{key}" for key in shuffled_keys(max(size // 10, 100), seed=3)][:uses]
-        keys = asked if operation in ("get", "set") else fresh
+        keys = asked if operation == "get" else fresh
         rounds = max(1, uses // len(keys))
         for entrant in present():
             map = entrant.make(content)
@@ -61,10 +61,6 @@ def _get(map: Any, keys: Sequence[str], rounds: int) -> float:
     return sum(timed(partial(_get_each, map, keys)) for _ in range(rounds))
 
 
-def _set(map: Any, keys: Sequence[str], rounds: int) -> float:
-    return sum(timed(partial(_set_each, map, keys)) for _ in range(rounds))
-
-
 def _insert(map: Any, keys: Sequence[str], rounds: int) -> float:
     seconds = 0.0
     for _ in range(rounds):
@@ -73,27 +69,13 @@ def _insert(map: Any, keys: Sequence[str], rounds: int) -> float:
     return seconds
 
 
-def _delete(map: Any, keys: Sequence[str], rounds: int) -> float:
-    seconds = 0.0
-    for _ in range(rounds):
-        _set_each(map, keys)
-        seconds += timed(partial(_delete_each, map, keys))
-    return seconds
-
-
 _OPERATIONS: dict[str, Callable[[Any, Sequence[str], int], float]] = {
     "get": _get,
-    "miss": _get,
-    "set": _set,
     "insert": _insert,
-    "delete": _delete,
 }
 _TITLES = {
     "get": "Map: get of a key that is there",
-    "miss": "Map: get of a key that is not there",
-    "set": "Map: set of a key that is there",
     "insert": "Map: set of a new key",
-    "delete": "Map: delete",
 }
 
 BENCHMARKS = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from benchmarks.matchers import INVERTED, LOCKED, OPTIMISED, PAHO, TRIE, Entrant, filled, present
+from benchmarks.matchers import INVERTED, LOCKED, OPTIMISED, PAHO, TRIE, filled, present
 from benchmarks.model import Benchmark, Contender, Group, check, timed
 from benchmarks.suite.throughput import call_each
-from examples.demo.workload import Workload, openamq
+from examples.demo.workload import openamq
 from subtrie import SubscriptionTrie
 
 FILTERS = 2_000
@@ -39,20 +39,6 @@ def _match_many(matcher: SubscriptionTrie, topics: list[str], times: int) -> Non
         matcher.match_many(topics)
 
 
-def _compiling(quick: bool) -> Iterator[Group]:
-    workload = openamq(100 if quick else FILTERS, SEED)
-    entrants = present([TRIE, INVERTED, OPTIMISED, LOCKED, PAHO])
-    count = len(workload.filters)
-    yield [Contender(e.name, partial(timed, partial(_compile, e, workload)), count) for e in entrants]
-
-
-def _compile(entrant: Entrant, workload: Workload) -> None:
-    """Subscribe everyone, and make sure that a match has nothing left to prepare."""
-    matcher = filled(entrant, workload.filters)
-    if entrant is INVERTED:
-        call_each(matcher.match, workload.topics)
-
-
 BENCHMARKS = [
     Benchmark(
         name="openamq",
@@ -62,15 +48,5 @@ BENCHMARKS = [
         baseline="SubscriptionTrie",
         repeats=5,
         note="All contenders except the subscription trie get 10,000 of the messages.",
-    ),
-    Benchmark(
-        name="openamq-compile",
-        title="OpenAMQ matching test: adding the 2,000 filters",
-        operation="filter",
-        groups=_compiling,
-        baseline="SubscriptionTrie",
-        repeats=3,
-        warm_ups=0,
-        note="For the inverted bitmap, this includes compiling the 2,000 topics.",
     ),
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -13,11 +12,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import snapshot
-from benchmarks.model import Benchmark, Contender, Group, check, timed
+from benchmarks.model import Benchmark, Contender, Group, check
 from snapshot import held_sets, sets
 from snapshot.matching import Plan
-from snapshot.published import open_directory
-from snapshot.published.manifest import Mark
 from subtrie import SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -129,14 +126,6 @@ def _groups(quick: bool) -> Iterator[Group]:
     yield _group(f"one filter with as many subscribers, {HOT_MESSAGES} messages", hot, many, small)
 
 
-def _large(quick: bool) -> Iterator[Group]:
-    messages, large = (2_000, 400) if quick else (1_000_000, 1_000_000)
-    spark = session()
-    sparse = _messages(spark, messages, places=MANY_WORDS)
-    yield _group("3 matches a message", _trie(large, places=MANY_WORDS), sparse, large)
-    yield _group("28 matches a message", _trie(large), _messages(spark, messages), large)
-
-
 def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions: int) -> Group:
     from pyspark.sql.types import IntegerType, StructField, StructType
 
@@ -189,44 +178,6 @@ def _run(summed: DataFrame, matches: int, tolerance: int = 0) -> float:
     return seconds
 
 
-def _update(quick: bool) -> Iterator[Group]:
-    count = 2_000 if quick else 1_000_000
-    trie = SubscriptionTrie()
-    trie.subscribe_many((f"a.{n % 1000}.{n}.*", f"s{n % 5000}") for n in range(count))
-    with tempfile.TemporaryDirectory() as where, snapshot.Publisher(trie, where) as publisher:
-        first = publisher.publish()
-        for number in range(CHANGES // 2):
-            trie.subscribe(f"new.{number}.#", "new")
-            trie.unsubscribe(f"a.{number % 1000}.{number}.*", f"s{number % 5000}")
-        second = publisher.publish()
-        earlier, later = (open_directory(where).version_at(number).marked() for number in (first, second))
-        update = partial(_updated, where, earlier, later, len(trie))
-        rebuild = partial(_rebuilt, where, later, len(trie))
-        yield [
-            Contender("rebuild", rebuild, 1, float(count)),
-            Contender(f"apply {CHANGES:,} changes", update, 1, float(count)),
-        ]
-
-
-def _rebuilt(where: str, version: Mark, size: int) -> float:
-    held_sets.forget()
-    seconds = timed(sets.PublishedVersion(where, version).held)
-    check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
-    return seconds
-
-
-def _updated(where: str, first: Mark, second: Mark, size: int) -> float:
-    held_sets.forget()
-    sets.PublishedVersion(where, first).held()
-    return _timed_update(where, second, size)
-
-
-def _timed_update(where: str, version: Mark, size: int) -> float:
-    seconds = timed(sets.PublishedVersion(where, version).held)
-    check(len(sets.PublishedVersion(where, version).held().rows) == size, "the set is another one")
-    return seconds
-
-
 BENCHMARKS = [
     Benchmark(
         name="spark-match",
@@ -237,23 +188,5 @@ BENCHMARKS = [
         x_label="subscriptions",
         note="Warm: the workers have the set. Each answer has as many matches as `entries` names. Rows without "
         "matching are a lower bound for the trie: Python workers return as many rows, always the same ones.",
-    ),
-    Benchmark(
-        name="spark-match-large",
-        title="Messages matched by Spark, local[2], with a million subscriptions",
-        operation="message",
-        groups=_large,
-        repeats=2,
-        x_label="subscriptions",
-        note="Like spark-match, among a set as dense and among one ten times as dense.",
-    ),
-    Benchmark(
-        name="worker-update",
-        title="A worker's set brought to the next published version",
-        operation="version",
-        groups=_update,
-        baseline="rebuild",
-        repeats=3,
-        x_label="subscriptions",
     ),
 ]

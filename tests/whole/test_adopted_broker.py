@@ -17,10 +17,10 @@ from amqtt.client import MQTTClient
 from amqtt.mqtt.constants import QOS_0, QOS_1
 from amqtt.session import Session
 
-from benchmarks.brokers.amqtt import AS_IT_COMES, ON_A_TRIE, clients
-from benchmarks.brokers.server import free_port
 from examples.amqtt_on_a_trie import MQTT_3, REFUSED, TrieBroker
 from subtrie import SubscriptionTrie
+from tests.brokers.amqtt import AS_IT_COMES, ON_A_TRIE, clients
+from tests.brokers.server import free_port
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning:amqtt")]
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.brokers import Broker, Refused, Session
-from benchmarks.brokers.installed import BROKERS
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie.baselines.naive import NaiveMatcher
+from tests.brokers import Broker, Refused, Session
+from tests.brokers.installed import BROKERS
 from tests.subtrie.support import is_valid
 from tests.subtrie.test_groups import Ways
 
