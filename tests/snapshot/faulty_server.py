@@ -21,7 +21,17 @@ from typing import Any, NamedTuple
 BUCKET = "bucket"
 AUTHORIZATION = "AWS4-HMAC-SHA256 Credential=k/x/us-east-1/s3/aws4_request"
 
-FAULTS = ("refused", "busy", "unheard", "done and unheard", "done and failed", "conflict", "twice", "late", "slow")
+FAULTS: tuple[str, ...] = (
+    "refused",
+    "busy",
+    "unheard",
+    "done and unheard",
+    "done and failed",
+    "conflict",
+    "twice",
+    "late",
+    "slow",
+)
 """What happens to a request: it is refused (500), or put off (503); it is lost, or its answer is; it is carried out and
 answered by 500; it meets another one (409); it arrives twice; it arrives after it was answered by 500; it takes long."""
 
