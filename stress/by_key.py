@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
-from stress.history import Call, Operation
+from stress.history import Operation
 from stress.spec import Spec
 from stress.terms import EVERYTHING, Element, Footprint, State
 
@@ -84,22 +84,12 @@ class PerKey(ByKey):
     def __init__(self, inner: Spec) -> None:
         self.inner = inner
         self.initial: FrozenMap = FrozenMap()
-        self.meetings = inner.meetings  # type: ignore[misc]
 
     def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         """The successors for the object of that key."""
         key, *rest = args
         here = state.get(key, self.inner.initial)
         return [state.put(key, after) for after in self.inner.successors(here, op, tuple(rest), result)]
-
-    def meeting(self, state: FrozenMap, calls: tuple[Call, ...], results: tuple[Hashable, ...]) -> Iterable[State]:
-        """The states after a meeting at the object of one key."""
-        key = calls[0][1][0]
-        if any(args[0] != key for _, args in calls):
-            return []
-        inner = tuple((op, args[1:]) for op, args in calls)
-        here = state.get(key, self.inner.initial)
-        return [state.put(key, after) for after in self.inner.meeting(here, inner, results)]
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         """As for the object of that key."""

@@ -21,7 +21,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from stress.alike import Again, TypesCount, judging, typed_key
-from stress.history import Call, Operation, show
+from stress.history import Operation, show
 from stress.spec import Element, Excerpt, Spec, SpecError, State
 from stress.values import fresh
 
@@ -221,21 +221,6 @@ class _FrozenStates(Spec):
                 type(self)._order_of_items_counts = True
                 raise OrderCounts
         return found
-
-    def meet(self, state: Any, calls: tuple[Call, ...]) -> Any:
-        """As `Spec.meet`, on a copy of the state."""
-        given = state.thaw() if type(state) is Frozen else _copied(state)
-        calls = tuple((op, fresh(args)) for op, args in calls)
-        found: Any = super().meet(given, calls)
-        if type(state) is not Frozen or not isinstance(found, tuple) or len(found) != 2:
-            return found
-        after = self._frozen(found[0])
-        if state.has_order and not self._order_of_items_counts:
-            turned: Any = super().meet(state.thaw(turned=True), calls)
-            if not isinstance(turned, tuple) or (self._frozen(turned[0]), turned[1]) != (after, found[1]):
-                type(self)._order_of_items_counts = True
-                raise OrderCounts
-        return after, found[1]
 
     def elements_of(self, state: Any) -> Iterable[Element]:
         """As `Spec.elements_of`."""

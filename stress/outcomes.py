@@ -1,15 +1,14 @@
-"""What the checker asks of a specification: in which states an operation, or some that meet, may leave the object.
+"""What the checker asks of a specification: in which states an operation may leave the object.
 
-A specification says what happens by `step` alone. Two more methods are optional: `successors` for operations with
-several possible outcomes, or with none (a lock that is taken cannot be acquired); `meetings` and `meet` for operations
-that take effect at once, and wait for one another.
+A specification says what happens by `step` alone. `successors` is optional: for operations with several possible
+outcomes, or with none (a lock that is taken cannot be acquired).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from types import NoneType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from stress.alike import fits
 from stress.history import Call, Raised, freeze, show
@@ -20,9 +19,6 @@ __all__ = ["Outcomes"]
 
 class Outcomes:
     """The outcomes of operations, by default those that `step` gives."""
-
-    meetings: ClassVar[Sequence[tuple[str, ...]]] = ()
-    """The operations that may take effect together, while all of them run: ``[("put", "take")]``. See `meet`."""
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         """As `Spec.step`."""
@@ -48,52 +44,6 @@ class Outcomes:
         if fits(result, answer) or _fits_frozen(self, state, (op, args), result, answer):
             return (after,)
         return ()
-
-    def meet(self, state: Any, calls: tuple[Call, ...]) -> tuple[State, tuple[Hashable, ...]]:
-        """The state after some calls that take effect together in `state`, and the answer to each; `WAITS` if these do
-        not meet there.
-
-        `calls` are pairs of a name and arguments, in the order of their entry in `meetings`. Calls of the same name
-        come in every order. What a call does without a partner is up to `step`, which mostly answers `WAITS`. An
-        object with meetings is judged as a whole: `footprint`, `project`, `shows` and `glance` are not asked.
-
-        >>> from stress import Spec
-        >>> class Handoff(Spec):
-        ...     meetings = [("put", "take")]
-        ...     def step(self, state, op, args):
-        ...         return WAITS
-        ...     def meet(self, state, calls):
-        ...         (_, (item,)), _ = calls
-        ...         return state, (None, item)
-        >>> Handoff().meet(None, (("put", (7,)), ("take", ())))
-        (None, (None, 7))
-        """
-        raise NotImplementedError(f"{type(self).__name__} has meetings: define meet()")
-
-    def meeting(self, state: Any, calls: tuple[Call, ...], results: tuple[Hashable, ...]) -> Iterable[State]:
-        """Every state in which these calls, taken together in `state`, may leave the object if they answer `results`:
-        for meetings what `successors` is for single calls.
-        """
-        what = f"{type(self).__name__}.meet({show(state)}, {show(calls)})"
-        try:
-            found = self.meet(state, calls)
-        except (NotImplementedError, SpecError):
-            raise
-        except Exception as error:
-            raise SpecError(f"{what} raises {type(error).__name__}: {error}") from error
-        if found is WAITS:
-            return ()
-        try:
-            after, answers = found
-            pairs = list(zip(calls, results, answers, strict=True))
-        except (TypeError, ValueError):
-            raise SpecError(
-                f"what {what} returns is a state and a tuple of {len(calls)} answers, or WAITS, not {found!r}"
-            ) from None
-        fit = all(
-            fits(result, answer) or _fits_frozen(self, state, call, result, answer) for call, result, answer in pairs
-        )
-        return (after,) if fit else ()
 
     def steps_like(self, base: type[Outcomes]) -> bool:
         """Whether this object behaves like one of class `base`, so that knowledge about that class applies to it."""

@@ -54,6 +54,8 @@ def as_instance(spec: Any) -> Spec:
         SpecError: it is something else, such as the class of one.
     """
     if isinstance(spec, Spec):
+        if hasattr(spec, "meetings"):  # to ignore them would accuse objects that are right
+            raise SpecError(f"{type(spec).__name__} has `meetings`, which are not judged: give an `invariant` instead")
         return with_frozen_states(spec)
     if isinstance(spec, type) and issubclass(spec, Spec):
         raise SpecError(f"{spec.__name__} is the class of a specification: give an instance, {spec.__name__}()")
@@ -67,7 +69,6 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
     Raises:
         SpecError: it contradicts itself.
     """
-    _check_meetings(spec)
     begins = [spec.initial] if starts is None else starts
     for state in begins:
         _hashable(spec, state, "its start state")
@@ -78,17 +79,6 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
         return
     _SelfTest(spec, operations, begins).run()
     _tested[key] = spec
-
-
-def _check_meetings(spec: Spec) -> None:
-    """Refuse what is no collection of groups of names."""
-    given: Any = spec.meetings
-    for names in given:
-        if isinstance(names, str) or len(names) < 2 or not all(isinstance(name, str) for name in names):
-            raise SpecError(
-                f"meetings of {type(spec).__name__} are tuples of the names of operations that take effect together, "
-                f'such as [("put", "take")], not {names!r}'
-            )
 
 
 def _identity(spec: Spec) -> Hashable:
@@ -148,7 +138,6 @@ class _SelfTest:
             self._universe = universe_of(self._answered, self._spec, self._states)
             looks = (
                 self._repeats,
-                self._meetings,
                 self._read_only,
                 self._footprints,
                 self._projections,
@@ -228,23 +217,6 @@ class _SelfTest:
                 if any(map(_is_only_itself, first)):
                     reason += ": the states must be equal if they hold the same, as those of a dataclass are"
                 self._refuse(call, reason)
-
-    def _meetings(self) -> None:
-        spec = self._spec
-        for names in spec.meetings:
-            partners = [[each for each in self._calls if each.op == name][:_ANSWERS] for name in names]
-            for state, together in product(self._states, product(*partners)):
-                self._left -= 1
-                if self._left < 0:
-                    raise _Spent
-                calls, was = tuple((each.op, each.args) for each in together), _seen(state)
-                first = list(spec.meeting(state, calls, (UNSEEN,) * len(calls)))
-                if _seen(state) != was:
-                    self._refuse(together[0], f"changes the state that `meet` is given, {was}: return a changed copy")
-                if [*map(show, first)] != [*map(show, spec.meeting(state, calls, (UNSEEN,) * len(calls)))]:
-                    self._refuse(together[0], f"does not meet twice alike in state {was}")
-                for each in first:
-                    _hashable(spec, each, f"the one after {_call(together[0])} and its partners")
 
     def _read_only(self) -> None:
         for state, each in product(self._states, self._answered):

@@ -262,8 +262,7 @@ class _Turns:
             unexplained = first_without_origin(part.operations, self._spec, part.starts)
             if unexplained is not None:
                 return _unexplained(part, unexplained)
-            starts = () if self._spec.meetings else part.starts
-            seen = [self._spec.glance(part.operations, start) for start in starts]
+            seen = [self._spec.glance(part.operations, start) for start in part.starts]
             if any(self._is_found_in(each, part, share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None

@@ -50,8 +50,6 @@ class _DisjointSets:
 
 def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> list[Component]:
     """The components of a history, in no particular order. O(n log n) for footprints of bounded size."""
-    if spec.meetings:
-        return [Component(operations, starts)]  # what partners touch is not what each of them does
     universe = universe_of(operations, spec, starts)
     footprints = []
     for operation in operations:
@@ -87,11 +85,7 @@ def universe_of(operations: Iterable[Operation], spec: Spec, starts: Iterable[St
 
 
 def projections(part: Component, spec: Spec) -> Iterator[Component]:
-    """For each element of a component, what its operations say about that element alone. None of an object with
-    meetings: what partners say is not what each of them says.
-    """
-    if spec.meetings:
-        return
+    """For each element of a component, what its operations say about that element alone."""
     elements = universe_of(part.operations, spec, part.starts) if part.elements is None else part.elements
     universe = dict.fromkeys(elements)
     for element in universe:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from stress.checker.meetings import with_meetings
 from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
 from stress.history import Operation
 from stress.spec import Spec, State
@@ -89,11 +88,10 @@ class Search:
         *,
         relaxed: bool = False,
     ) -> None:
-        self.spec, self.operations = with_meetings(spec, operations)
+        self.spec, self.operations = spec, operations
         self.starts = list(dict.fromkeys(starts))
         self.relaxed = relaxed
         self.steps = 0
-        self._few = 1 if spec.meetings else 2  # of two that overlap, either order is not all that there is
         self._walk = self._find()
 
     def advance(self, steps: int, is_over: Callable[[], object] = _never) -> Ending | None:
@@ -122,7 +120,7 @@ class Search:
                 if not suspended:
                     trail.append((level, states))
             operations, is_last = levels[level], level == len(levels) - 1
-            if len(operations) <= self._few and all(each.returned is not None for each in operations):
+            if len(operations) <= 2 and all(each.returned is not None for each in operations):
                 alone = len(operations) == 1
                 ends = self._cross_alone(operations, states) if alone else self._cross_pair(operations, states)
             else:
@@ -172,7 +170,6 @@ class Search:
 
     def _cross_alone(self, operations: list[Operation], states: list[State]) -> list[State]:
         _, _, _, _, op, args, result = operations[0]
-        args = tuple(args)  # without the times by which it would begin a meeting
         self.steps += len(states)
         if len(states) == 1:
             return list(self.spec.successors(states[0], op, args, result))

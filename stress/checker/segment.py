@@ -36,7 +36,6 @@ from collections.abc import Generator, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from stress.checker.meetings import Half
 from stress.history import Operation
 from stress.spec import EVERYTHING, Spec, State
 
@@ -82,8 +81,6 @@ class Segment:
         self.steps = 0
         self._states: list[State] = []
         self._numbers: dict[State, int] = {}
-        self.halves = set[int]()
-        """The states in which a meeting has begun and must be completed."""
         self._moves: list[dict[int, tuple[int, ...]]] = [{} for _ in self.operations]
         self._lay_out()
 
@@ -120,8 +117,6 @@ class Segment:
         number = self._numbers.setdefault(state, len(self._states))
         if number == len(self._states):
             self._states.append(state)
-            if type(state) is Half:
-                self.halves.add(number)
         return number
 
     def _move(self, operation: int, state: int) -> tuple[int, ...]:
@@ -145,7 +140,7 @@ class Segment:
         following = [*range(1, len(called_at)), 0]
         preceding = [0, *range(len(called_at) - 1)]
         any_reads, any_pending, relaxed = any(reads), len(self.operations) > completed, self.relaxed
-        halves, slots, last = self.halves, self.slots, (1 << completed.bit_length()) - 1
+        slots, last = self.slots, (1 << completed.bit_length()) - 1
         tried: defaultdict[int, set[int]] = defaultdict(set)
         tried_with: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         ended: set[int] = set()
@@ -241,11 +236,11 @@ class Segment:
                 if number >= 0 and reads[number]:
                     cursor = following[cursor]
                     continue
-                if number < 0 and any_pending and (left or state in halves):  # the one that returns here does not fit
+                if number < 0 and any_pending and left:  # the one that returns here does not fit
                     number, place = pending_from(-min(cursor, 0))
                     cursor = -place
                 if number < 0:
-                    if not left and state not in ended and state not in halves:
+                    if not left and state not in ended:
                         ended.add(state)
                         self.steps, told = self.steps + steps - told, steps
                         yield self._states[state]

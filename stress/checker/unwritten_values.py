@@ -15,10 +15,8 @@ __all__ = ["first_without_origin"]
 
 def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
     """Of the operations whose answer shows something that was not there at the start and that no operation called by
-    then brings, the one that returns first. O(n log n). Nothing is known of calls that take effect together.
+    then brings, the one that returns first. O(n log n).
     """
-    if spec.meetings:
-        return None
     known: set[Hashable] = {each for state in starts for each in spec.content(state)}
     for is_return, operation in calls_and_returns(operations):
         if is_return:

@@ -502,7 +502,7 @@ class _Exploration:
         if met:
             raise Refused(
                 f"{' and '.join(sorted(met))} end one another's wait, which no order of calls made by one thread "
-                "shows: give a specification with `meetings`"
+                "shows: let an `invariant` judge instead of the answers"
             )
 
     def _refuse_unknown_circles(self, finding: Finding) -> None:

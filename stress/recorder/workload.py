@@ -16,7 +16,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Final
 
-from stress.checker.waiting import after, after_meeting, may_wait
+from stress.checker.waiting import after, may_wait
 from stress.frozen_states import class_of
 from stress.history import ANSWERS, Call, show, steady
 from stress.of_calls import AnyAnswer
@@ -246,8 +246,8 @@ class Workload:
     def _plans_that_end(
         self, random: Random, threads: int, rounds: int, length: int, call: Callable[[int], Call]
     ) -> list[list[list[Call]]]:
-        """The same for operations that wait: in each round, all calls can return in at least one order, alone or with
-        partners. Whether they do is up to the threads. If they cannot, they wait as they should.
+        """The same for operations that wait: in each round, all calls can return in at least one order. Whether they do
+        is up to the threads. If they cannot, they wait as they should.
         """
         plans: list[list[list[Call]]] = [[] for _ in range(threads)]
         state = self.spec.initial
@@ -258,33 +258,18 @@ class Workload:
             random.shuffle(places)
             for plan in plans:
                 plan.append([])
-            waiting: dict[int, Call] = {}  # of threads whose next call waits for a partner
-            later: list[int] = []
-            while places:
-                thread = places.pop(0)
-                if thread in waiting:
-                    later.append(thread)
-                    continue
+            for thread in places:
                 for made in (call(thread) for _ in range(_TRIES)):
-                    met, then = [thread], after(self.spec, state, made)
-                    if not then:
-                        threads_of, calls = [*waiting, thread], [*waiting.values(), made]
-                        found = after_meeting(self.spec, state, calls)
-                        met, then = ([threads_of[at] for at in found[0]], [found[1]]) if found else ([], [])
+                    then = after(self.spec, state, made)
                     if then:
-                        waiting[thread] = made
-                        for each in met:
-                            plans[each][-1].append(waiting.pop(each))
-                        state, places, later = then[0], [*later, *places], []
+                        plans[thread][-1].append(made)
+                        state = then[0]
                         break
-                else:
-                    if self.spec.meetings:
-                        waiting[thread] = made
         if not any(made for plan in plans for made in plan):
             names = ", ".join(sorted({op for op, *_ in self.everything}))
             raise ValueError(
-                f"there is nothing to call: {names} would wait from the start, or take long. If calls wait for one "
-                "another, such as a put for its take, give a specification with `meetings`"
+                f"there is nothing to call: {names} would wait from the start, or take long. Let a call at the start "
+                "(`at_start`) or another operation end their wait"
             )
         return plans
 

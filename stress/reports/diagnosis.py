@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stress.checker.check import Judgement
-from stress.checker.meetings import Half, with_meetings
 from stress.history import ALONE, MAIN, UNSEEN, History, Operation
 from stress.reports.faults import Shape, classify
 from stress.reports.window import Window, crucial_window
@@ -95,16 +94,15 @@ def explain(
     """The longest partial linearizations of operations that have no linearization, and the longest one through each
     operation.
     """
-    spec, dated = with_meetings(spec, operations)
-    window = sorted(dated, key=lambda each: each.call)
+    window = sorted(operations, key=lambda each: each.call)
     longest: list[Partial] = []
     longest_with: dict[int, Partial] = {}
     seen: set[tuple[int, State]] = set()
     for start in starts:
         for path, done, state in _paths(window, spec, start, seen):
-            refused = () if type(state) is Half else tuple(_refused(window, spec, done, state))
+            refused = tuple(_refused(window, spec, done, state))
             if refused:
-                partial = Partial(start, tuple(map(_without_half, path)), refused)
+                partial = Partial(start, tuple(path), refused)
                 if longest and len(path) > len(longest[0].steps):
                     longest = []
                 if not longest or len(path) == len(longest[0].steps):
@@ -116,12 +114,6 @@ def explain(
             if len(seen) > _CONFIGURATIONS:
                 break
     return tuple(longest), longest_with
-
-
-def _without_half(step: Step) -> Step:
-    """A step of which the reader sees states of the object only: a meeting changes it with the last partner."""
-    before, after = (each.before if type(each) is Half else each for each in (step.before, step.after))
-    return Step(step.operation, before, after)
 
 
 def _next_after(operations: Sequence[Operation], done: int) -> Iterator[int]:
@@ -175,7 +167,5 @@ def _paths(
 def _refused(window: Sequence[Operation], spec: Spec, done: int, state: State) -> Iterator[tuple[Operation, str]]:
     for number in _next_after(window, done):
         operation = window[number]
-        if not operation.pending and not any(
-            type(after) is not Half for after in spec.successors(state, operation.op, operation.args, operation.result)
-        ):
+        if not operation.pending and not list(spec.successors(state, operation.op, operation.args, operation.result)):
             yield operation, spec.refusal(state, operation)

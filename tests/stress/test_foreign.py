@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.once]  # Python that is the same eve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "stress" / "other-objects.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-QUEUE, SIMPLE_QUEUE, HANDOFF, SEQLOCK, TREIBER, LRU, CACHETOOLS = BLOCKS
+QUEUE, SIMPLE_QUEUE, SEQLOCK, TREIBER, LRU, CACHETOOLS = BLOCKS
 
 Shown = Callable[[str], Any]
 
@@ -50,14 +50,6 @@ def test_the_queue_of_the_standard_library_is_right(shown: Shown) -> None:
     outcome = shown(QUEUE).outcome
 
     assert outcome, outcome.report()
-
-
-def test_a_handoff_meets_and_one_that_does_not_wait_is_found(shown: Shown) -> None:
-    module = shown(HANDOFF)
-
-    assert module.right, module.right.report()
-    assert module.wrong.verdict is Verdict.ILLEGAL
-    assert module.outcome, module.outcome.report()
 
 
 def test_the_simple_queue_of_the_standard_library_is_right(shown: Shown) -> None:
@@ -96,12 +88,10 @@ def test_a_cache_without_one_is_wrong(shown: Shown) -> None:
     assert "raised KeyError" in outcome.report() or "mutated during iteration" in outcome.report()
 
 
-@pytest.mark.parametrize(
-    "block", BLOCKS, ids=["queue", "simple queue", "handoff", "seqlock", "treiber", "lru", "cachetools"]
-)
+@pytest.mark.parametrize("block", BLOCKS, ids=["queue", "simple queue", "seqlock", "treiber", "lru", "cachetools"])
 def test_the_glue_is_at_most_twenty_lines(block: str) -> None:
     """Everything counts except the imports, the specification, and the object where it is not imported."""
-    theirs = {"Handoff", "Meeting", "Seqlock", "Hasty", "Node", "Treiber", "Recycling", "LRU"}
+    theirs = {"Seqlock", "Hasty", "Node", "Treiber", "Recycling", "LRU"}
     glue = [each for each in ast.parse(block).body
             if not isinstance(each, (ast.Import, ast.ImportFrom)) and getattr(each, "name", "") not in theirs]  # fmt: skip
 
