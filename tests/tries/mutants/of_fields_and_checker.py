@@ -105,7 +105,7 @@ CHECKER: Final = (
     _of_checker(
         "what is pending must happen",
         "checker.segment",
-        "                    if not left and state not in ended and state not in halves:\n",
+        "                    if not left and state not in ended:\n",
         "                    if not left and taken.bit_count() == len(moves) - completed and state not in ended:\n",
     ),
     _of_checker(
