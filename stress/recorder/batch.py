@@ -13,7 +13,7 @@ import math
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, zip_longest
 from random import Random
@@ -21,11 +21,11 @@ from typing import Any, Final
 
 from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
-from stress.history import UNSEEN, Call, History, Operation
+from stress.history import Call, History, Operation
 from stress.processes import gil_enabled
 from stress.recorder.around import alone, first_time, joined, last_time
-from stress.recorder.call_log import CallLog
 from stress.recorder.fresh import Refused
+from stress.recorder.progress_log import ProgressLog
 from stress.recorder.record import CLOCKS, Stuck, record, threads_yielding
 from stress.recorder.workload import MOST_ALONE, Workload, as_calls, refuse_misfits
 from stress.reference import name_of
@@ -33,7 +33,7 @@ from stress.sequential import Sequential
 from stress.spec import Spec
 from stress.verdicts import Verdict
 
-__all__ = ["COUNTERS", "Batch", "Found", "Settings", "most_calls"]
+__all__ = ["COUNTERS", "Batch", "Found", "Settings"]
 
 COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided", "telling")
 
@@ -97,11 +97,6 @@ class Found:
     stacks: str = ""
 
 
-def most_calls(settings: Settings) -> int:
-    """The most calls that a thread makes in a batch."""
-    return max(settings.length * _FULL_SPEED, math.ceil(_FAST_BATCH / settings.threads))
-
-
 class Batch:
     """Batch number `number` of a campaign, on one of its workloads, with at most `rounds` rounds."""
 
@@ -157,7 +152,7 @@ class Batch:
         most = MOST_ALONE if self.workload.is_sequential else _ALONE
         return [*as_calls(self.workload.at_start), *calls[:most], *as_calls(self.workload.at_end)]
 
-    def run(self, count: Callable[[str, int], None], until: float | None, log: CallLog | None) -> Found | None:
+    def run(self, count: Callable[[str, int], None], until: float | None, log: ProgressLog | None) -> Found | None:
         """Record and judge the batch. `count` gets the numbers of what was done, `log` what the process is doing."""
         enter = (lambda phase: None) if log is None else log.enter
         if log is not None:
@@ -171,7 +166,7 @@ class Batch:
         try:
             history = record(
                 subjects[0], plans, spec, more_subjects=subjects[1:], clock=settings.clock, yields=self.yields,
-                seed=self.seed, collect=self.collect, patience=settings.patience, until=until, call_log=log,
+                seed=self.seed, collect=self.collect, patience=settings.patience, until=until, log=log,
             )  # fmt: skip
         except Stuck as stuck:
             is_inside = any(each.pending for each in stuck.history)  # else a thread has not got so far
@@ -284,17 +279,10 @@ class Batch:
             judgement = check((), self.workload.spec)
         return Found(told, judgement or check(told, self.workload.spec, budget=_SHORT), trouble, stacks)
 
-    def left_in(self, log: CallLog) -> History:
-        """The history that a process which died in this batch has left in its log."""
+    def left_in(self, log: ProgressLog) -> History:
+        """The calls that a process which died in this batch was making."""
         spec: Spec = self.workload.spec
-
-        def answer_of(op: str, result: Any) -> Hashable:
-            try:
-                return UNSEEN if result is UNSEEN else spec.normalise(op, result)
-            except Exception:  # noqa: BLE001 - an answer that cannot be read is unknown
-                return UNSEEN
-
-        operations = () if log.phase == "making the object" else log.operations(self.plans(), answer_of)
+        operations = () if log.phase == "making the object" else log.running(self.plans())
         header = {"clock": self.settings.clock, "threads": self.settings.threads, "seed": self.seed}
         return self.named(History(operations, {"spec": name_of(spec), **spec.options(), **header}))
 

@@ -1,7 +1,7 @@
 """Campaigns: record and judge, batch after batch, until time is up or a fault is found.
 
 Several workloads take turns. With `processes` > 1, as many campaigns run in parallel, with different seeds; the first
-finding ends them all. If one of the processes dies, that is a finding too: its history up to then is in its `CallLog`.
+finding ends them all. If one of the processes dies, that is a finding too: what it was calling is in its `ProgressLog`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from stress.history import Call, History
 from stress.outside import Outside
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.around import wrong_alone
-from stress.recorder.batch import COUNTERS, Batch, Found, Settings, most_calls
-from stress.recorder.call_log import CallLog
+from stress.recorder.batch import COUNTERS, Batch, Found, Settings
 from stress.recorder.fresh import Fresh, Outliving, Refused
 from stress.recorder.outcome import Outcome
+from stress.recorder.progress_log import ProgressLog
 from stress.recorder.record import pending_calls
 from stress.recorder.telling import could_contradict
 from stress.recorder.workload import Workload
@@ -153,7 +153,7 @@ class _Campaign:
     def together(self) -> None:
         """Run it in separate processes; the finding may be that one of them died."""
         shares = _shares(self._settings)
-        logs = [CallLog(self._settings.threads, most_calls(self._settings)) for _ in shares]
+        logs = [ProgressLog(self._settings.threads) for _ in shares]
         patience = [Patience() for _ in shares]
         with Team(len(shares), self._work, shares, logs) as team:
             for message in team.messages():
@@ -173,12 +173,14 @@ class _Campaign:
                     if patience[number].is_over(log.progress, self._most_seconds(log)):
                         team.interrupt(number)
 
-    def _most_seconds(self, log: CallLog) -> float:
+    def _most_seconds(self, log: ProgressLog) -> float:
         """The most seconds that a process may make no progress in its present phase."""
         judging = self._settings.budget.seconds if log.phase == "judging what was seen" else 0.0
         return self._settings.patience + judging + _LATE
 
-    def _batches(self, settings: Settings, first: int, log: CallLog | None, once: set[str]) -> Iterator[Found | None]:
+    def _batches(
+        self, settings: Settings, first: int, log: ProgressLog | None, once: set[str]
+    ) -> Iterator[Found | None]:
         """Run batches until rounds or time are up, or a fault is found; yield the finding of each, or None. A finding
         may be followed by that of one thread alone, which may end the process. `once` gets the names of what outlives
         the objects and has changed only once.
@@ -209,7 +211,7 @@ class _Campaign:
         for each in lasting:
             once |= each.once
 
-    def _work(self, worker: Worker, shares: Sequence[Settings], logs: Sequence[CallLog]) -> None:
+    def _work(self, worker: Worker, shares: Sequence[Settings], logs: Sequence[ProgressLog]) -> None:
         """The work of one process of the team."""
         settings, log = shares[worker.number], logs[worker.number]
         once = set[str]()
@@ -223,7 +225,7 @@ class _Campaign:
         else:
             worker.send(once)
 
-    def _of(self, died: Died, log: CallLog, settings: Settings) -> Found:
+    def _of(self, died: Died, log: ProgressLog, settings: Settings) -> Found:
         """The finding that a process died."""
         batch = Batch(self._workloads, settings, log.batch, settings.rounds)
         history = batch.left_in(log)

@@ -42,10 +42,10 @@ from typing import Any, Final
 
 from stress.answers import as_it_is
 from stress.checker.waiting import wait_as_they_should
-from stress.history import ANSWERS, UNSEEN, History, Operation, Raised, freeze, show
+from stress.history import ANSWERS, UNSEEN, History, Operation, Raised, freeze, renumbered, show, steady
 from stress.process_wide import COLLECTOR, SWITCH_INTERVAL, TRACE_OF_NEW_THREADS
 from stress.processes import forks, gil_enabled
-from stress.recorder.call_log import CallLog, Entry, Plan, operations_of
+from stress.recorder.progress_log import Plan, ProgressLog
 from stress.recorder.workload import refuse_misfits
 from stress.reference import name_of
 from stress.rest import end_of, rest_of
@@ -62,6 +62,9 @@ _TO_END: Final = 0.2
 
 _SPINS: Final = 1000
 """How often a thread checks for the others before it begins to yield: longer than a thread takes to wake up."""
+
+Entry = tuple[int, int, Any]
+"""The times at which a call was made and returned, and its answer."""
 
 CLOCKS: Final[dict[str, Callable[[], Callable[[], int]]]] = {
     "ticket": lambda: itertools.count().__next__,
@@ -125,9 +128,9 @@ class _Recording:
         now: Callable[[], int],
         subjects: Sequence[Any],
         until: float | None,
-        call_log: CallLog | None,
+        log: ProgressLog | None,
     ) -> None:
-        self.plans, self.now, self.subjects, self.until, self.call_log = plans, now, subjects, until, call_log
+        self.plans, self.now, self.subjects, self.until, self.log = plans, now, subjects, until, log
         self.stop: list[bool] = []
         """Not empty: no more calls are made."""
         self.over = False
@@ -157,8 +160,8 @@ class _Recording:
             its_own = zip(self.subjects, plan, strict=True)
             rounds = [[(getattr(subject, op), fresh(args)) for op, args in calls] for subject, calls in its_own]
         log: Callable[[Entry], None] = self.logs[number].append
-        if self.call_log is not None:
-            log = self.call_log.writer(number, also=log)
+        if self.log is not None:
+            log = _counted(log, self.log.returned, number)
         try:
             for round_number, calls in enumerate(rounds, start=1):
                 self.barrier.wait()
@@ -195,6 +198,14 @@ class _Recording:
         return len(self.logs[number]) < sum(map(len, begun))
 
 
+def _counted(log: Callable[[Entry], None], returned: Any, number: int) -> Callable[[Entry], None]:
+    def keep(entry: Entry) -> None:
+        log(entry)
+        returned[number] += 1
+
+    return keep
+
+
 def _perform(
     calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
     now: Callable[[], int],
@@ -224,7 +235,7 @@ def record(
     collect: bool = False,
     patience: float = 30.0,
     until: float | None = None,
-    call_log: CallLog | None = None,
+    log: ProgressLog | None = None,
 ) -> History:
     """Let one thread for each plan call `subject`, and return their history.
 
@@ -240,7 +251,7 @@ def record(
         collect: whether the garbage collector may run.
         patience: seconds without any progress after which the batch is given up.
         until: the time, as of `time.monotonic`, after which no more calls are made.
-        call_log: a log of the calls, in case the process dies.
+        log: gets the number of calls that have returned, in case the process dies.
 
     Returns:
         the history. Recording adds about 0.2 microseconds to an operation.
@@ -251,7 +262,7 @@ def record(
         ValueError: a method does not take as many arguments as an operation gives.
     """
     refuse_misfits(subject, (call for plan in plans for calls in plan for call in calls))
-    batch = _Recording(plans, CLOCKS[clock](), [subject, *more_subjects], until, call_log)
+    batch = _Recording(plans, CLOCKS[clock](), [subject, *more_subjects], until, log)
     tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
     threads = [
         threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
@@ -388,7 +399,15 @@ def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple
                 return freeze(answer)
             raise
 
-    return operations_of(batch.plans, batch.logs, inside, answer_of)
+    found = []
+    for thread, (plan, log) in enumerate(zip(batch.plans, batch.logs, strict=True)):
+        calls = [(op, tuple(map(steady, args))) for calls in plan for op, args in calls]
+        for (op, args), (called, returned, answer) in zip(calls, log, strict=False):
+            found.append(Operation(0, thread, called, returned, op, args, answer_of(op, answer)))
+        if thread in inside and len(log) < len(calls):  # it began this call at some moment after its last return
+            op, args = calls[len(log)]
+            found.append(Operation(0, thread, log[-1][1] if log else -1, None, op, args, UNSEEN))
+    return renumbered(found)
 
 
 def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, Any], Any]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import queue
 import threading
-import zlib
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from io import StringIO
-from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +20,7 @@ import stress
 from stress import Counter, History, Map, MultiRegister, Operation, Raised, Register, Verdict, check, unique
 from stress.alike import alike, are_mixed, fits
 from stress.formats import jsonl
-from stress.recorder.call_log import CallLog
+from stress.recorder.progress_log import ProgressLog
 from stress.reports import html, text
 from stress.reports.report import report_on
 from stress.spec import Spec
@@ -204,55 +202,16 @@ class PoppingSpec(Spec):
         return (state[:-1], state[-1]) if state else (state, None)
 
 
-PLAN = [[[("get", ())] * 20]]
-
-
-class TestWhatADyingProcessWroteLast:
-    """The log is read up to the first entry that is not as it was written."""
-
-    def log(self) -> CallLog:
-        made = CallLog(1, 8)
-        write = made.writer(0, also=lambda entry: None)
-        for at, answer in enumerate([7, "text", (1, 2), None, KeyError("a"), 2.5]):
-            write((2 * at, 2 * at + 1, answer))
-        return made
-
-    def test_it_is_read_whole(self) -> None:
-        answers = [each.result for each in self.log().operations(PLAN) if not each.pending]
-        assert answers == [7, "text", (1, 2), None, Raised("KeyError"), 2.5]
-
-    @pytest.mark.parametrize("seed", range(40))
-    def test_garbage_anywhere_is_no_exception_and_no_wrong_answer(self, seed: int) -> None:
-        log, random = self.log(), Random(seed)
-        right = self.log().operations(PLAN)
-        part: Any = log._parts[0]
-        at = random.randrange(150)
-        part[at : at + 9] = random.randbytes(9)
-        found = [each for each in log.operations(PLAN) if not each.pending]
-        assert found == list(right[: len(found)])
-        assert len(found) < len(right) - 1
-
-    @pytest.mark.parametrize("count", [-1, 7, 10_000, 2**62])
-    def test_a_count_of_garbage(self, count: int) -> None:
-        log = self.log()
-        log._counts[0] = count
-        assert len(log.operations(PLAN)) == (1 if count < 0 else 7)
-
-    def test_an_answer_that_was_garbage_when_it_was_written(self) -> None:
-        log = CallLog(1, 8)
-        log.writer(0, also=lambda entry: None)((1, 2, "text"))
-        part: Any = log._parts[0]
-        size = 8 + 8 + 2 + 4
-        garbage, times = b"\xff" * 4, part[:16]
-        part[size : size + 4] = garbage
-        part[16:18] = (4).to_bytes(2, "little")
-        part[18:22] = zlib.crc32(garbage, zlib.crc32(times)).to_bytes(4, "little")
-        assert log.operations(PLAN)[0].result is stress.UNSEEN
-
-    def test_a_phase_of_garbage(self) -> None:
-        log = self.log()
-        log._state[0] = 77
-        assert log.phase == "doing what it did not note"
+@pytest.mark.parametrize("count", [-1, 20, 2**62])
+def test_a_count_or_phase_of_garbage_that_a_dying_process_wrote(count: int) -> None:
+    log, plan = ProgressLog(1), [[[("get", (at,)) for at in range(20)]]]
+    log.begin(3)
+    assert [each.describe() for each in log.running(plan)] == ["get(0) never returned"]
+    log.returned[0] = 7
+    assert [each.describe() for each in log.running(plan)] == ["get(7) never returned"]
+    log.returned[0], log._state[0] = count, 77
+    assert log.running(plan) == ()
+    assert log.phase == "doing what it did not note"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import stress
-from stress import Counter, Operation, Verdict
+from stress import Counter, Verdict
 from stress.cli import main
 from stress.verdicts import verdict_of
 from tests.stress.test_run import COUNTING, LockedCounter, LossyCounter
@@ -156,10 +156,9 @@ class TestDeath:
             assert "objects.py" in ran.stdout
             assert "in die" in ran.stdout
 
-        history = (folder / "stress-failure.jsonl").read_text().splitlines()
-        returned = [json.loads(line) for line in history[1:] if json.loads(line)[3] is not None]
-        assert len(returned) >= 20
-        assert all(line[6] is not None for line in returned)
+        history = [json.loads(line) for line in (folder / "stress-failure.jsonl").read_text().splitlines()[1:]]
+        assert history
+        assert all(line[3] is None for line in history)  # the calls that were running
 
     def test_shows_again_what_it_was(self, folder: Path) -> None:
         command("run", "objects:segfault", "--duration", "20")
@@ -616,26 +615,6 @@ class TestFewerCalls:
         assert outcome.smaller is not None
         assert outcome.smaller.steps is not None
         assert "What the threads did, step by step" in outcome.report()
-
-
-def test_one_thread_in_one_call_at_a_time() -> None:
-    """This also holds for the history that a dead process leaves."""
-    from stress.recorder.call_log import CallLog
-
-    log = CallLog(2, 10)
-    log.begin(7)
-    kept: list[Any] = []
-    keep = log.writer(0, also=kept.append)
-    answers = (1, "x", (1, 2), KeyError("a"), [1], "y" * 100)
-    entries = [(2 * at, 2 * at + 1, answer) for at, answer in enumerate(answers)]
-    for entry in entries:
-        keep(entry)
-    assert kept == entries
-    plans = [[[("get", (number,)) for number in range(8)]], [[("get", (9,))]]]
-    found = [each.result for each in log.operations(plans) if each.thread == 0 and not each.pending]
-    assert found == [1, "x", (1, 2), stress.Raised("KeyError"), stress.UNSEEN, stress.UNSEEN]
-    assert [each.args for each in log.operations(plans) if each.pending] == [(9,), (6,)]
-    assert isinstance(log.operations(plans)[0], Operation)
 
 
 def test_it_works_where_there_is_no_module_resource() -> None:
