@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
 from stress.by_key import PerKey
-from stress.formats.edn import EdnMap, KeyedPair, Keyword, Symbol, Unreadable, read_edn
+from stress.formats.edn import EdnMap, KeyedPair, Name, Unreadable, plain, read_edn
 from stress.formats.readers import Reader, reader_of
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
 from stress.spec import Spec
@@ -70,79 +70,50 @@ def log_events(text: str, shape: re.Pattern[str]) -> Iterator[Event]:
         if match is None or match["type"] not in _TYPES:
             continue
         value, *rest = [*_log_values(match["value"])] or [UNSEEN]
-        process = int(match["process"]) if match["process"].isdigit() else Keyword(match["process"].removeprefix(":"))
-        erred = rest not in ([], [None]) and rest[0] != Keyword("hint")  # a hint is no error
+        process = int(match["process"]) if match["process"].isdigit() else Name(match["process"].removeprefix(":"))
+        erred = rest not in ([], [None]) and rest[0] != "hint"  # a hint is no error
         yield Event(number, process, match["type"], match["f"], _value(value), erred=erred)
 
 
 def _log_values(text: str) -> Iterator[Any]:
     try:
-        for _, value in read_edn(text, lenient=True):
+        for _, value in read_edn(text):
             yield value
     except HistoryError as error:
         yield Unreadable(error.reason)
 
 
 def edn_events(text: str, source: str) -> Iterator[Event]:
-    """The events of an EDN history: maps with `:process :type :f :value` and an optional `:key`, or vectors of these
-    four. They are top-level values, or the items of one vector or list.
+    """The events of an EDN history: maps with `:process :type :f :value` and an optional `:key`. They are top-level
+    values, or the items of one vector or list.
     """
-    for line, value in read_edn(text, source, lenient=True):
-        for event in value if isinstance(value, tuple) and not _is_event(value) else (value,):
+    for line, value in read_edn(text, source):
+        for event in value if isinstance(value, tuple) else (value,):
             yield _event(event, source, event.line if isinstance(event, EdnMap) else line)
 
 
-def _is_event(value: tuple[Any, ...]) -> bool:
-    return len(value) > 2 and isinstance(value[1], Keyword) and value[1].name in _TYPES
-
-
 def _event(event: Any, source: str, line: int) -> Event:
-    if isinstance(event, tuple) and _is_event(event):
-        named = dict(zip(("process", "type", "f", "value"), event, strict=False))
-    elif isinstance(event, EdnMap):
-        named = {str(key).removeprefix("op/"): value for key, value in event.items()}
-    else:
+    if not isinstance(event, EdnMap):
         shape = "{:process 0, :type :ok, :f :read, :value 1}"
         raise HistoryError(f"an event is a map such as {shape}, not {event!r}", source=source, line=line)
-    needed = ("process", "type") if str(named.get("type")) == "info" else ("process", "type", "f")
-    missing = [name for name in needed if name not in named]
+    needed = ("process", "type") if event.get("type") == "info" else ("process", "type", "f")
+    missing = [name for name in needed if name not in event]
     if missing:
         raise HistoryError(f"an event has no :{' and no :'.join(missing)}: {event!r}", source=source, line=line)
-    if str(named["type"]) not in _TYPES:
-        raise HistoryError(
-            f"the type of an event is :invoke, :ok, :fail or :info, not {named['type']!r}",
-            source=source,
-            line=line,
-        )
-    process, value, key = named["process"], named.get("value", UNSEEN), named.get("key", UNSEEN)
-    process = process if isinstance(process, Keyword) else _value(process)
-    return Event(line, process, str(named["type"]), str(named.get("f", "")), _value(value), _value(key))
+    if event["type"] not in _TYPES:
+        reason = f"the type of an event is :invoke, :ok, :fail or :info, not {event['type']!r}"
+        raise HistoryError(reason, source=source, line=line)
+    process = event["process"] if isinstance(event["process"], Name) else _value(event["process"])
+    value, key = (_value(event.get(name, UNSEEN)) for name in ("value", "key"))
+    return Event(line, process, str(event["type"]), str(event.get("f", "")), value, key)
 
 
 def _value(value: Any) -> Any:
     """The value of an event, or an `Unreadable` if a part of it is one."""
     try:
         return plain(value)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return Unreadable(str(error))
-
-
-def plain(value: Any) -> Any:
-    """An EDN value in the form that the rest of the package uses: keywords and symbols as strings, maps as frozen sets
-    of pairs.
-
-    Raises:
-        ValueError: a part of it is `Unreadable`.
-    """
-    if isinstance(value, (Keyword, Symbol)):
-        return value.name
-    if isinstance(value, EdnMap):
-        return frozenset((plain(key), plain(item)) for key, item in value.items())
-    if isinstance(value, (tuple, frozenset)):
-        return type(value)(map(plain, value))
-    if isinstance(value, Unreadable):
-        raise ValueError(value.reason)
-    return value
 
 
 def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: bool) -> tuple[History, Spec]:
@@ -154,7 +125,7 @@ def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: boo
     """
     reader = reader_of(spec)
     pairing = _Pairing(reader, source, is_log)
-    about = [event for event in events if not isinstance(event.process, Keyword) or reader.knows(event.f)]
+    about = [event for event in events if not isinstance(event.process, Name) or reader.knows(event.f)]
     for time, event in enumerate(_keyed(about, reader)):
         pairing.take(time, event)
     operations = renumbered(pairing.finish())

@@ -1,4 +1,4 @@
-"""Histories as JSON Lines: this package's own format, and exports for other tools.
+"""Histories as JSON Lines: this package's own format.
 
 The first line is an object, the header; every other line is an array, one operation: ``[id, thread, call,
 return or null, op, [args...], result]``. A pending operation has null for its return. A value that JSON does not have
@@ -26,14 +26,13 @@ from stress.history import (
     Opaque,
     Operation,
     Raised,
-    calls_and_returns,
     refuse_two_at_once,
     renumbered,
     show,
 )
 from stress.values import FrozenDict, FrozenList
 
-__all__ = ["FORMAT", "decode", "dump", "encode", "parse", "to_edn", "to_event_list"]
+__all__ = ["FORMAT", "decode", "dump", "encode", "parse", "save"]
 
 FORMAT: Final = 1
 DEEPEST: Final = 100
@@ -201,44 +200,3 @@ def save(history: History, path: str | Path) -> None:
     """Write `history` to a new file at `path`."""
     with Path(path).open("w", encoding="utf-8") as file:
         dump(history, file)
-
-
-def to_event_list(history: History) -> list[dict[str, Any]]:
-    """The history as a list of call and return events, with the fields of porcupine's `Event`."""
-    return [
-        {
-            "ClientId": operation.thread,
-            "Kind": "return" if is_return else "call",
-            "Value": encode(operation.result) if is_return else {"op": operation.op, "args": encode(operation.args)},
-            "Id": operation.id,
-        }
-        for is_return, operation in calls_and_returns(history.operations)
-    ]
-
-
-def to_edn(history: History) -> str:
-    """The history as EDN event maps, one on each line. The arguments are the value of an invocation, in a vector unless
-    there is just one; the answer is the value of a completion.
-    """
-    lines = []
-    for is_return, operation in calls_and_returns(history.operations):
-        args = operation.args if len(operation.args) != 1 else operation.args[0]
-        value = operation.result if is_return else args
-        kind = "ok" if is_return else "invoke"
-        process = operation.thread if isinstance(operation.thread, int) else json.dumps(operation.thread)
-        lines.append(f"{{:process {process}, :type :{kind}, :f :{operation.op}, :value {_edn(value)}}}\n")
-    return "".join(lines)
-
-
-def _edn(value: Any) -> str:
-    if value is None or value is UNSEEN:
-        return "nil"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, tuple):
-        return f"[{' '.join(map(_edn, value))}]"
-    if isinstance(value, frozenset):
-        return f"#{{{' '.join(sorted(map(_edn, value)))}}}"
-    return json.dumps(value if isinstance(value, str) else repr(value))

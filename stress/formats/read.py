@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stress.formats.edn import read_edn_value
-from stress.formats.events import HISTORY_LINE, LOG_LINE, edn_events, log_events, pair_events, plain
+from stress.formats.events import HISTORY_LINE, LOG_LINE, edn_events, log_events, pair_events
 from stress.formats.jsonl import parse
 from stress.history import UNSEEN, History, HistoryError
 from stress.reference import spec_at
@@ -131,4 +131,4 @@ def parse_initial(text: str) -> Any:
         return text
     if text in ("null", "None"):
         return None
-    return plain(read_edn_value(text, "--initial"))
+    return read_edn_value(text, "--initial")

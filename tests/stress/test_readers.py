@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stress import UNSEEN, History, HistoryError, Operation, Raised, Verdict, check, read_history
 from stress.formats import jsonl
-from stress.formats.edn import KeyedPair, Keyword, Symbol, Unreadable, read_edn, read_edn_value
+from stress.formats.edn import KeyedPair, Unreadable, read_edn, read_edn_value
 from stress.formats.read import parse_initial
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -55,32 +55,22 @@ class TestEdn:
             ("1.5", 1.5),
             ("-2e3", -2000.0),
             ("3.0M", 3.0),
-            ("1/2", 0.5),
             ('"a b"', "a b"),
             (r'"tab\t quote\" back\\ é newline\n"', 'tab\t quote" back\\ é newline\n'),
-            (r"\a", "a"),
-            (r"\newline", "\n"),
-            ("\\u0041", "A"),
-            (":read", Keyword("read")),
-            (":jepsen.op/read", Keyword("jepsen.op/read")),
-            ("foo-bar", Symbol("foo-bar")),
+            (":read", "read"),
+            (":jepsen.op/read", "jepsen.op/read"),
+            ("foo-bar", "foo-bar"),
             ("[1 [2 nil] []]", (1, (2, None), ())),
             ("(1, 2,, 3)", (1, 2, 3)),
             ("#{1 2}", frozenset({1, 2})),
-            ('{:a 1, "b" [2]}', {Keyword("a"): 1, "b": (2,)}),
-            ("{[1 2] 3 #{4} 5}", {(1, 2): 3, frozenset({4}): 5}),
+            ('{:a 1, "b" [2]}', frozenset({("a", 1), ("b", (2,))})),
+            ("{[1 2] 3 #{4} 5}", frozenset({((1, 2), 3), (frozenset({4}), 5)})),
             ("#_ ignored 5", 5),
             ("[1 #_[2 3] 4]", (1, 4)),
             ("[1 #_ #_ 2 3 4]", (1, 4)),
             ('#inst "2026-11-21"', "2026-11-21"),
-            ("#jepsen.history.Op{:index 0}", {Keyword("index"): 0}),
+            ("#jepsen.history.Op{:index 0}", frozenset({("index", 0)})),
             ("; first\n 7 ; last", 7),
-            ("##Inf", float("inf")),
-            ("##-Inf", float("-inf")),
-            ("0x1a", 26),
-            ("-0X1AN", -26),
-            ('#object[Foo 0x1a "x"]', (Symbol("Foo"), 26, "x")),
-            (r'#"a\d+"', r"a\d+"),
             ("#jepsen.independent/tuple [1 nil]", KeyedPair((1, None))),
             ("[#jepsen.independent/tuple[1 [2 3]]]", (KeyedPair((1, (2, 3))),)),
         ],
@@ -88,15 +78,17 @@ class TestEdn:
     def test_value(self, text: str, value: Any) -> None:
         assert read_edn_value(text) == value
 
-    @pytest.mark.parametrize("word", ["#<Timeout a <b> {c>", "1x", "1/0", "##Nan", r"\what", r'"\q"'])
+    @pytest.mark.parametrize(
+        "word", ["#<Timeout a <b> {c>", "1x", "1/2", "0x1a", "##Nan", r"\what", r"\a", r'"\q"', r'#"a\d+"']
+    )
     def test_what_is_no_value_but_has_an_end_can_be_passed_over(self, word: str) -> None:
-        ((_, (one, other, two)),) = read_edn(f"[1 {word} 2]", lenient=True)
+        ((_, (one, other, two)),) = read_edn(f"[1 {word} 2]")
 
         assert (one, two) == (1, 2)
         assert isinstance(other, Unreadable)
         assert repr(word) in other.reason
-        with pytest.raises(HistoryError, match=r":1: .* is not EDN"):
-            list(read_edn(word))
+        with pytest.raises(HistoryError, match="is not EDN"):
+            read_edn_value(word)
 
     def test_booleans_are_no_numbers(self) -> None:
         assert read_edn_value("true") is True
@@ -116,13 +108,7 @@ class TestEdn:
             ("[1\n 2", 1, r"'\[' is never closed"),
             ("[1\n 2)", 2, r"'\)' closes nothing: the '\[' of line 1 is open"),
             ("1\n]", 2, "nothing is open"),
-            ('\n\n"abc', 3, "a string is never closed"),
             ("{:a}", 1, "a key without a value"),
-            ("1\n1x", 2, "neither a number, a keyword nor a symbol"),
-            (r'"\q"', 1, "there is no escape"),
-            ("1/0", 1, "not EDN"),
-            ("1\n#", 2, "'#' is not EDN"),
-            ('1\n#"', 2, "a string is never closed"),
         ],
     )
     def test_mistakes_are_named_with_their_line(self, text: str, line: int, complaint: str) -> None:
@@ -437,45 +423,17 @@ class TestJsonLines:
             read_history(path)
 
 
-class TestExports:
-    HISTORY = History(
-        (Operation(0, 0, 1, 4, "add", ("x", 1), True), Operation(1, "p", 2, None, "clear", (), UNSEEN)), {"spec": "set"}
-    )
+@pytest.mark.parametrize(
+    "member", [("1", 1), ("nil", None), ('"a"', "a"), ("[]", ()), ("[1]", (1,)), ("[1 2]", (1, 2))]
+)
+def test_the_only_argument_is_what_it_is(tmp_path: Path, member: tuple[str, Any]) -> None:
+    for spec, op in (("set", "add"), ("queue", "enqueue"), ("register", "write")):
+        (operation,) = read_history(written(tmp_path, done(0, op, member[0], member[0])), spec)[0]
 
-    def test_as_events_for_other_checkers(self) -> None:
-        assert jsonl.to_event_list(self.HISTORY) == [
-            {"ClientId": 0, "Kind": "call", "Value": {"op": "add", "args": ["x", 1]}, "Id": 0},
-            {"ClientId": "p", "Kind": "call", "Value": {"op": "clear", "args": []}, "Id": 1},
-            {"ClientId": 0, "Kind": "return", "Value": True, "Id": 0},
-        ]
+        assert operation.args == (member[1],)
 
-    def test_as_edn(self) -> None:
-        assert jsonl.to_edn(self.HISTORY).splitlines() == [
-            '{:process 0, :type :invoke, :f :add, :value ["x" 1]}',
-            '{:process "p", :type :invoke, :f :clear, :value []}',
-            "{:process 0, :type :ok, :f :add, :value true}",
-        ]
 
-    def test_edn_comes_back(self, tmp_path: Path) -> None:
-        operations = (
-            Operation(0, 0, 0, 2, "put", ("a", 1), None),
-            Operation(1, 1, 1, 4, "items", (), frozenset({("a", 1)})),
-            Operation(2, 0, 3, None, "pop", ("a",), UNSEEN),
-        )
-        path = written(tmp_path, jsonl.to_edn(History(operations)))
+def test_a_map_beside_a_key_holds_vectors(tmp_path: Path) -> None:
+    path = written(tmp_path, done(0, "put", "[1 2]", "[1 2]", ":k") + done(0, "get", "nil", "[1 2]", ":k"))
 
-        assert read_history(path, "map")[0].operations == operations
-
-    @pytest.mark.parametrize("member", [1, None, "a", (), (1,), (1, 2)])
-    def test_the_only_argument_comes_back_whatever_it_is(self, tmp_path: Path, member: Any) -> None:
-        for spec, op in (("set", "add"), ("queue", "enqueue"), ("register", "write")):
-            history = History((Operation(0, 0, 0, 1, op, (member,), None),))
-
-            (operation,) = read_history(written(tmp_path, jsonl.to_edn(history)), spec)[0]
-
-            assert operation.args == (member,)
-
-    def test_a_map_beside_a_key_holds_vectors(self, tmp_path: Path) -> None:
-        path = written(tmp_path, done(0, "put", "[1 2]", "[1 2]", ":k") + done(0, "get", "nil", "[1 2]", ":k"))
-
-        assert check(*read_history(path, "map")).verdict is Verdict.LINEARIZABLE
+    assert check(*read_history(path, "map")).verdict is Verdict.LINEARIZABLE
