@@ -1,6 +1,6 @@
 # Everything from a fresh clone: each target first makes what it needs, so that `make demo` and `make test` need no preparation.
 #
-#   make demo     a busy trie, and a consistent cut of it in Spark             (ARGS="--threads 4 --messages 100000")
+#   make demo     a busy trie, and a consistent cut of it in Spark             (ARGS="--threads 4")
 #   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter  (ARGS=--gil: 3.11 alone)
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
@@ -41,7 +41,7 @@ help:
 # --- What people run --------------------------------------------------------------------------------------------------
 
 demo: java .venv/built
-	.venv/bin/python -m examples.demo --html build/demo.html $(ARGS)
+	.venv/bin/python -m examples.demo $(ARGS)
 
 test: java .venv/built
 	@.venv/bin/python -m tools.checks $(ARGS)

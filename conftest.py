@@ -159,7 +159,7 @@ def spark() -> Iterator[SparkSession]:
     """A small local Spark session."""
     from pyspark.sql import SparkSession
 
-    from examples.demo.spark import SHORT_LIVED
+    from tests.snapshot.support import SHORT_LIVED
 
     settings: dict[str, bool | float | int | str | None] = {
         "spark.driver.extraJavaOptions": SHORT_LIVED,

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import snapshot
-from examples.demo.spark import SHORT_LIVED
+from tests.snapshot.support import SHORT_LIVED
 
 
 def main(folder: Path) -> None:

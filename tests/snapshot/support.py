@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROOT = Path(__file__).parents[2]
+SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Java options for a session of seconds: half the processor time, since Java compiles quickly instead of well."""
 
 
 def trie_of(*subscriptions: tuple[Any, ...], dialect: Dialect = AMQP, **options: object) -> SubscriptionTrie:

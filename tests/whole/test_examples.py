@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Event, Thread
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from examples import bridge, mqtt_deliveries, small_broker
+from examples import mqtt_deliveries, small_broker
 from examples.identity_map import Company, Department, Employee, Row, populate, walk, walk_together
 from subtrie import MQTT, SubscriptionTrie
 from tests.threads import frequent_switches, run_together
@@ -34,7 +33,7 @@ SAYS = {
     **shown_output(),
     "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
 }
-ELSEWHERE = {"amqtt_on_a_trie.py"}  # tested in a file of its own
+ELSEWHERE = {"amqtt_on_a_trie.py", "demo.py"}  # tested in files of their own
 IN_SPARK = {"subscriptions_in_spark.py"}  # starts a Spark session of its own
 
 
@@ -132,34 +131,6 @@ class TestIdentityMap:
             with pytest.raises(LookupError, match="there is no row 1000"):
                 company.employee(1_000)
         assert company.employee(1).number == 1
-
-
-class TestBridge:
-    def test_after_a_lost_connection_the_far_side_forwards_what_is_wanted_now(self) -> None:
-        near, far = bridge.Broker("near"), bridge.Broker("far")
-        got: list[str] = []
-
-        def receive(topic: str, _: bytes) -> None:
-            got.append(topic)
-
-        def forward(topic: str, payload: bytes) -> None:
-            near.publish(topic, payload, bridged=True)
-
-        tell = partial(bridge._tell, near, far, forward)
-        near.interests.append(tell)
-        near.subscribe("press/+/heat", receive)
-        near.subscribe("$share/g/jobs/#", receive)
-        near.interests.clear()  # the connection is lost
-        near.unsubscribe("press/+/heat", receive)
-        near.subscribe("news", receive)
-        near.interests.append(tell)  # and up again
-        far.wants_only(near.wanted(), forward)
-        assert set(far._bridges.filters(forward)) == {"jobs/#", "news"}
-        near.unsubscribe("$share/g/jobs/#", receive)
-        assert set(far._bridges.filters(forward)) == {"news"}
-        far.publish("news", b"")
-        assert got == ["news"]
-        far._bridges.check()
 
 
 class TestDeliveries:
