@@ -8,13 +8,12 @@ which puts such things back before each object is made, mends both.
 
 from __future__ import annotations
 
-import enum
 import sys
 import sysconfig
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from stress.source import is_ours, module_of
@@ -67,15 +66,17 @@ class Fresh:
 
 
 class Outliving:
-    """What the code of an object can reach and what outlives it: variables of modules, attributes of classes.
+    """What outlives an object: variables of modules, and attributes of the classes in them.
 
     Only the user's own modules are looked at, and those of the package that the object comes from: what other packages
-    remember is their business.
+    remember is their business. `roots` are the code of the object, as far as it is known.
     """
 
     def __init__(self, *roots: Any) -> None:
-        self._roots = roots
-        self._values = dict(_places(roots))
+        packages = {_package(module_of(root)) for root in roots}
+        modules = [each for name, each in list(sys.modules.items()) if _is_users(name, packages)]
+        self._spaces = [*modules, *(root for root in roots if isinstance(root, type))]
+        self._values = dict(_places(self._spaces))
         self._first: set[str] = set()
         self._later: set[str] = set()
         self._looks = 0
@@ -94,7 +95,7 @@ class Outliving:
         """Look again after a batch."""
         if self._looks > _LOOKS:
             return
-        values = dict(_places(self._roots))
+        values = dict(_places(self._spaces))
         changed = {name for name, value in values.items() if self._values.get(name, _ABSENT) != value}
         if self._looks:
             self._later |= changed
@@ -107,73 +108,26 @@ class Outliving:
 _ABSENT: Final = object()
 _LOOKS: Final = 6
 """The number of batches after which what has changed once counts as changing only once."""
-_MOST: Final = 400
-"""Functions and classes that are followed."""
 _MOST_ITEMS: Final = 200
 _STANDARD: Final = sysconfig.get_path("stdlib")
 _SITES: Final = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 
 
-def _places(roots: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """The names of what outlives an object, each with a value that differs if what it holds does."""
-    packages = {_package(module_of(root)) for root in roots}
-    waiting, seen = deque(roots), set[int]()
-    while waiting and len(seen) < _MOST:
-        each = waiting.popleft()
-        each = getattr(each, "__wrapped__", each)
-        if id(each) in seen:
+def _places(spaces: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """The names of what modules and classes hold, each with a value that differs if what is there does."""
+    waiting, seen = deque(spaces), set[int]()
+    while waiting:
+        space = waiting.popleft()
+        if id(space) in seen:
             continue
-        seen.add(id(each))
-        if isinstance(each, type):
-            found = [base for base in each.__mro__ if _is_users(module_of(base), packages)]
-            for base in found:
-                for name, value in list(vars(base).items()):
-                    function = getattr(value, "__func__", getattr(value, "fget", value))
-                    if isinstance(function, types.FunctionType):
-                        waiting.append(function)
-                    elif not (name.startswith("__") and name.endswith("__")) and not _is_kept_by_enum(base, name):
-                        yield f"{module_of(base)}.{base.__qualname__}.{name}", _print_of(value)
-        elif isinstance(each, types.MethodType):
-            waiting.append(each.__func__)
-        elif isinstance(each, types.FunctionType) and _is_users(module_of(each), packages):
-            enclosed = zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
-            for name, value in (
-                *_used_by(each.__code__, each.__globals__, packages),
-                *((f"{module_of(each)}.{each.__qualname__}.{name}", _content(cell)) for name, cell in enclosed),
-            ):
-                if isinstance(value, (type, types.FunctionType)):
-                    waiting.append(value)
-                else:
-                    yield name, _print_of(value)
-                    if not isinstance(value, types.ModuleType):
-                        waiting.append(type(value))
-
-
-def _is_kept_by_enum(cls: type, name: str) -> bool:
-    """Whether `enum` keeps something there, such as the members of a flag that were met together."""
-    return isinstance(cls, enum.EnumMeta) and name.startswith("_") and name.endswith("_")
-
-
-def _used_by(code: types.CodeType, variables: dict[str, Any], packages: set[str]) -> Iterator[tuple[str, Any]]:
-    """The variables of modules that a function uses, by full name, also by those defined in it."""
-    module = variables.get("__name__", "")
-    for name in code.co_names:
-        if name in variables:
-            value = variables[name]
-            yield f"{module}.{name}", value
-            if isinstance(value, types.ModuleType) and _is_users(value.__name__, packages):
-                there = vars(value)
-                yield from ((f"{value.__name__}.{other}", there[other]) for other in code.co_names if other in there)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _used_by(constant, variables, packages)
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # nothing yet
-        return None
+        seen.add(id(space))
+        is_class = isinstance(space, type)
+        home = f"{module_of(space)}.{space.__qualname__}" if is_class else space.__name__
+        for name, value in list(vars(space).items()):
+            if isinstance(value, type) and module_of(value) == (module_of(space) if is_class else home):
+                waiting.append(value)
+            elif not (name.startswith("_") and name.endswith("_")):  # what Python and `enum` keep there
+                yield f"{home}.{name}", _print_of(value)
 
 
 def _package(module: str) -> str:
