@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from numbers import Number
 from typing import Any, ClassVar
 
-from stress.history import UNSEEN, Operation, Raised, freeze, show
+from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import EVERYTHING, Element, Spec, State
 
 __all__ = ["Counter", "Set"]
@@ -171,9 +171,3 @@ class Counter(Spec):
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         weak = result is None and op not in self.read_only
         return super().successors(state, op, args, UNSEEN if weak else result)
-
-    def complaint(self, operation: Operation) -> str | None:
-        wrong = super().complaint(operation)
-        if wrong is None and not all(isinstance(amount, Number) for amount in operation.args):
-            return f"the n of {operation.op}(n=1) is a number, not {show(operation.args[0])}"
-        return wrong

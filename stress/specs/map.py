@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from stress.alike import fits
 from stress.by_key import ByKey, FrozenMap, without_order
-from stress.history import UNSEEN, Operation, Raised, freeze, show
+from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import EVERYTHING, Element, State
 
 __all__ = ["Map"]
@@ -154,20 +154,6 @@ class Map(ByKey):
         key, value = result
         return (state.without(key),) if key in state and fits(value, state[key]) else ()
 
-    def complaint(self, operation: Operation) -> str | None:
-        wrong = super().complaint(operation)
-        result: Any = operation.result
-        if wrong is not None or result is UNSEEN or isinstance(result, Raised):
-            return wrong
-        op = _plain(operation.op)
-        if op == "popitem" and not _is_pair(result):
-            return f"popitem() answers a pair, not {show(result)}"
-        if op in {"items", "keys"} and not isinstance(result, (frozenset, tuple)):
-            return f"{operation.op}() answers a set, not {show(result)}"
-        if op == "items" and not all(map(_is_pair, result)):
-            return f"{operation.op}() answers pairs, not {show(result)}"
-        return None
-
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         if op in self.read_only:
             return True
@@ -270,7 +256,3 @@ class Map(ByKey):
             case "values":
                 return frozenset(Counter(freeze(value) for value in result).items())
         return freeze(result)
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2

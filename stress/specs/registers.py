@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 from stress.alike import fits
 from stress.by_key import ByKey, FrozenMap
-from stress.history import UNSEEN, Operation, Raised, show
+from stress.history import UNSEEN, Operation, Raised
 from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.specs import overwriting
 from stress.specs.moments import Contradiction
@@ -138,16 +138,6 @@ class KeyValue(ByKey):
                 return state.put(args[0], (before or "") + args[1]), None
         return super().step(state, op, args)
 
-    def complaint(self, operation: Operation) -> str | None:
-        wrong = super().complaint(operation)
-        if wrong is not None or operation.op != "append":
-            return wrong
-        if not isinstance(operation.args[1], str):
-            return f"append(key, text) takes text, not {show(operation.args[1])}"
-        if not isinstance(self.missing, (str, NoneType)):
-            return f"append(key, text) needs text to start from, not initial {show(self.missing)}"
-        return None
-
     def shows(self, operation: Operation) -> Iterable[Hashable]:
         if operation.op != "get" or operation.result in (UNSEEN, self.missing):
             return ()
@@ -199,21 +189,6 @@ class MultiRegister(ByKey):
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return all(kind == "read" for kind, *_ in args)
-
-    def complaint(self, operation: Operation) -> str | None:
-        wrong = super().complaint(operation)
-        if wrong is not None:
-            return wrong
-        args: Any = operation.args
-        result = operation.result
-        for step in args:
-            shape = (step[0], len(step)) if isinstance(step, tuple) and step else None
-            if shape not in {("read", 2), ("write", 3)}:
-                return f'a step of txn is ("read", key) or ("write", key, value), not {show(step)}'
-        reads = sum(step[0] == "read" for step in args)
-        if isinstance(result, tuple) and len(result) != reads:
-            return f"the answer of txn is one value for each of its {reads} reads, not {show(result)}"
-        return None
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         args: Any = operation.args

@@ -100,17 +100,6 @@ class Subscriptions(Spec):
         subscribers = frozenset(subscriber for _, subscriber in hits)
         return subscribers if op == "match" else bool(hits) if op == "has_match" else len(subscribers)
 
-    def complaint(self, operation: Operation) -> str | None:
-        wrong, op, result = super().complaint(operation), operation.op, operation.result
-        if wrong is not None:
-            return wrong
-        word = self.parameters[op].partition(",")[0]
-        if word in {"filter", "topic"} and not isinstance(operation.args[0], str):
-            return f"the {word} of {op}({self.parameters[op]}) is text, not {show(operation.args[0])}"
-        if op in _SETS and result is not UNSEEN and not isinstance(result, (frozenset, tuple, Raised)):
-            return f"{op}({self.parameters[op]}) answers a set, not {show(result)}"
-        return None
-
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return op in self.read_only or (op in {"subscribe", "unsubscribe"} and result is False)
 

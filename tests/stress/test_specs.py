@@ -299,11 +299,6 @@ class TestTopics:
         with pytest.raises(ValueError, match="no dialect 'kafka'"):
             Topics(dialect="kafka")
 
-    def test_what_is_no_answer_is_refused(self) -> None:
-        asked = Operation(0, 0, 0, 1, "matching", ("a.*",), 5)
-        assert Topics().complaint(asked) == "matching(filter) answers a set of pairs, not 5"
-        assert Topics().complaint(asked._replace(args=(5,))) == "the filter of matching(filter) is text, not 5"
-
 
 @pytest.mark.parametrize("spec", [Exclusions(), Shares()])
 def test_answers_in_any_order_are_one_answer_and_an_exception_is_none_of_them(spec: Spec) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from stress.by_key import FrozenMap, without_order
-from stress.history import UNSEEN, Operation, Raised, freeze, show
+from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import Element, State
 from stress.specs.map import Map
 from stress.specs.wildcards import DIALECTS, matches
@@ -54,16 +54,6 @@ class Topics(Map):
 
     def _matching(self, filter: str, topics: Iterable[Any]) -> list[Any]:
         return [topic for topic in topics if matches(self.dialect, filter, topic)]
-
-    def complaint(self, operation: Operation) -> str | None:
-        wrong, result = super().complaint(operation), operation.result
-        if wrong is not None or operation.op != "matching":
-            return wrong
-        if not isinstance(operation.args[0], str):
-            return f"the filter of matching(filter) is text, not {show(operation.args[0])}"
-        if result is not UNSEEN and not isinstance(result, (frozenset, tuple, Raised)):
-            return f"matching(filter) answers a set of pairs, not {show(result)}"
-        return None
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         return () if operation.op == "matching" else super().elements(operation)
