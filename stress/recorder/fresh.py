@@ -110,7 +110,7 @@ _LOOKS: Final = 6
 """The number of batches after which what has changed once counts as changing only once."""
 _MOST_ITEMS: Final = 200
 _STANDARD: Final = sysconfig.get_path("stdlib")
-_SITES: Final = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_INSTALLED: Final = ("site-packages", "dist-packages")
 
 
 def _places(spaces: Sequence[Any]) -> Iterator[tuple[str, Any]]:
@@ -139,7 +139,7 @@ def _is_users(module: str, packages: set[str]) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     if is_ours(file) or module == "builtins":
         return False
-    foreign = not file or file.startswith((_STANDARD, *_SITES))
+    foreign = not file or file.startswith(_STANDARD) or any(each in file for each in _INSTALLED)
     return _package(module) in packages or not foreign
 
 
