@@ -7,7 +7,7 @@ filters, and compares every message with every filter, one after the other; it d
 same with every new filter and every retained message. `TrieBroker` asks a
 `SubscriptionTrie` and a `TopicStore` instead. Everything else is amqtt's: the protocol,
 sessions, plugins, logins, web sockets. Its own tests still pass
-(docs/howto/adopting-a-broker.md has the counts and the gains).
+(docs/migrating.md has the counts and the gains).
 
 What is worth copying:
 

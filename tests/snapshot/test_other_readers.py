@@ -12,7 +12,8 @@ import snapshot
 from subtrie import MQTT, NATS, Dialect
 from tests.snippets import snippets
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-readers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "arrow.md"
+HEADING = "## Published directories in DuckDB, Polars, DataFusion and pandas"
 
 pytestmark = pytest.mark.once
 
@@ -27,7 +28,7 @@ SECOND = """    trie.subscribe("alarm/#", "guard", qos=1)
 def test_other_engines_find_what_the_trie_holds(later: str) -> None:
     for name in ("duckdb", "datafusion", "polars", "pandas"):
         pytest.importorskip(name, reason="needs the extra `readers`")
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8").partition(HEADING)[2]
     assert SECOND in text
     setup, *recipes, of_topics = [
         compile("\n" * snippet.line + snippet.text, str(PAGE), "exec")
@@ -74,7 +75,7 @@ def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> Non
 def test_sql_alone_finds_what_the_trie_holds(tmp_path: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statements of the page on published directories."""
     duckdb = pytest.importorskip("duckdb", reason="needs the extra `readers`")
-    page = (PAGE.parents[1] / "published-format.md").read_text(encoding="utf-8")
+    page = (PAGE.parent / "published-format.md").read_text(encoding="utf-8")
     script, whole = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
 
