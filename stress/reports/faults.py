@@ -172,33 +172,21 @@ class _Case:
         return self.shape("resurrected key", f"{self.accused} {told}", cause)
 
     def lost_update(self) -> Shape | None:
+        """One update that had never happened, or, if the wrong answer is an update's, the latest few."""
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
-        for writer, lost in self.in_time(self.overwritten(latest)):
-            if self.fits(self.without(lost, self.story.operations)) and not self.are_seen_later(lost):
-                told = f"{self.lost(lost)} Meanwhile: {self.who(writer)}."
-                return self.shape("lost update", told, min([writer, *lost], key=lambda each: each.call))
-        for update in self.in_time(latest):
-            if self.fits(self.without([update], self.story.operations)):
-                return None if self.are_seen_later([update]) else self.shape("lost update", self.lost([update]), update)
-        return None if self.reads else self.several_lost(latest)
+        several = [] if self.reads else [latest[:number] for number in range(2, len(latest) + 1)]
+        for lost in self.in_time([*([update] for update in latest), *several]):
+            if self.fits(self.without(lost, self.story.operations)):
+                return None if self.are_seen_later(lost) else self.shape("lost update", self.lost(lost), lost[-1])
+        return None
 
     def lost(self, updates: Sequence[Operation]) -> str:
-        one = len(updates) == 1
-        more = "" if one else f", and {len(updates) - 1} more after it"
-        those = "that call" if one else "these calls"
-        return f"{self.who(updates[0])} was lost{more}: {self.accused} fits only if {those} had never happened."
-
-    def overwritten(self, latest: Sequence[Operation]) -> Iterator[tuple[Operation, list[Operation]]]:
-        """Updates, each with the first few of those that other threads made meanwhile: it may have overwritten them."""
-        for writer in latest if self.reads else (self.culprit, *latest):
-            meanwhile = [
-                each
-                for each in reversed(latest)
-                if each.thread != writer.thread
-                and each.call <= (writer.returned or math.inf)
-                and writer.call <= (each.returned or math.inf)
-            ]
-            yield from ((writer, meanwhile[:number]) for number in range(1, len(meanwhile) + 1))
+        first, more = updates[-1], len(updates) - 1
+        those = f", and {more} more after it" if more else ""
+        only = "these calls had never happened, as if what was there before had been put back" if more else ""
+        return (
+            f"{self.who(first)} was lost{those}: {self.accused} fits only if {only or 'that call had never happened'}."
+        )
 
     def are_seen_later(self, lost: Sequence[Operation]) -> bool:
         """Whether what follows is explained further if the culprit had read too early than if updates had been lost.
@@ -221,18 +209,6 @@ class _Case:
         returns = sorted(each.returned for each in operations if each.returned is not None)
         explained = bisect_left(range(len(returns)), 1, key=lambda at: not self.fits(until(operations, returns[at])))
         return len(returns) - explained
-
-    def several_lost(self, latest: Sequence[Operation]) -> Shape | None:
-        for number in self.in_time(range(2, len(latest) + 1)):
-            if self.fits(self.without(latest[:number], self.story.operations)):
-                cause = latest[number - 1]
-                return self.shape(
-                    "lost update",
-                    f"{self.who(cause)} was lost, and {number - 1} more after it: {self.accused} fits only if these "
-                    "calls had never happened, as if what was there before had been put back.",
-                    cause,
-                )
-        return None
 
     def stale(self) -> Shape | None:
         """The stale read may also be one before the culprit, whose answer only reveals it."""
