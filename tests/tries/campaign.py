@@ -1,10 +1,8 @@
-"""A campaign of the explorer: the matrix of scenarios, then scenarios drawn at random, until all is done or time is up.
+"""A campaign of the explorer: the matrix of scenarios, until all is done or time is up.
 
 The matrix:
 
-* *pairs*: every pair of operations on every start, one execution of every class of equivalent ones. If the state of an
-  execution cannot be told (on the compiled twin, and with a listener), or if the plan says so, at most two preemptions
-  instead;
+* *pairs*: every pair of operations on every start, every schedule with at most two preemptions;
 * *stops*: the same pairs, for representative operations, while the first thread stops for ever at each of its steps;
 * *triples*: three threads with such operations, every schedule with at most two preemptions;
 * *snapshots*: a change in one thread; another thread makes a change, takes a snapshot, and reads; at most two
@@ -36,17 +34,16 @@ from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
 from tests.tries.experiment import Finding, TrieExperiment
 from tests.tries.report import replay_command
-from tests.tries.scenarios import STARTS, pairs, random_scenario, snapshots, stops, triples
+from tests.tries.scenarios import STARTS, pairs, snapshots, stops, triples
 from tests.tries.token import Token, decode, encode
 from tests.tries.twins import experiment_on, load_twin
 
-__all__ = ["MATRIX", "PARTS", "Exploration", "Plan", "explore_matrix", "matrix", "under_ideal_reclaimer"]
+__all__ = ["MATRIX", "Exploration", "Plan", "explore_matrix", "matrix", "under_ideal_reclaimer"]
 
 MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "snapshots": snapshots}
-PARTS: Final = (*MATRIX, "random")
-_COUNTS: Final = (*PARTS, *(f"{part} executions" for part in PARTS))
+_COUNTS: Final = (*MATRIX, *(f"{part} executions" for part in MATRIX))
 _SAMPLES: Final = 60
-"""Executions of a scenario drawn at random."""
+"""Executions drawn at random, under an ideal reclaimer."""
 _PREEMPTIONS: Final = 2
 _BATCH: Final = 64
 """Executions between two checks of the time."""
@@ -129,13 +126,11 @@ class Exploration:
             "stops": "pairs beside a thread that stops for ever",
             "triples": "triples of operations, with two preemptions",
             "snapshots": "changes beside snapshots, with two preemptions",
-            "random": "scenarios drawn at random",
         }
-        lines = []
-        for part in (*self.sizes, "random"):
-            of = f" of {self.sizes[part]:,}" if part in self.sizes else ""
-            lines.append(f"{self.done[part]:,}{of} {told[part]} ({self.executions[part]:,} executions)")
-        return lines
+        return [
+            f"{self.done[part]:,} of {size:,} {told[part]} ({self.executions[part]:,} executions)"
+            for part, size in self.sizes.items()
+        ]
 
 
 def matrix(targets: Sequence[str], parts: Sequence[str] = tuple(MATRIX)) -> dict[str, list[Scenario]]:
@@ -159,7 +154,6 @@ class _Worker:
     ) -> None:
         self._plan, self._number, self._worker, self._tally, self._taken = plan, worker.number, worker, tally, taken
         self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
-        self._random = Random(f"{plan.seed}/{worker.number}")
         self._until = until
 
     def run(self) -> Finding | None:
@@ -176,28 +170,19 @@ class _Worker:
         return None
 
     def _agenda(self) -> Iterator[tuple[str, Scenario]]:
-        """What this process takes of the matrix, which has an order drawn from the seed if time may not suffice; then
-        random scenarios, first one for each of the matrix, and then without end.
-        """
+        """What this process takes of the matrix, which has an order drawn from the seed if time may not suffice."""
         plan = self._plan
         agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
         if plan.duration is not None:
             Random(plan.seed).shuffle(agenda)
         while (number := self._take()) < len(agenda):
             yield agenda[number]
-            if plan.duration is not None:
-                yield "random", self._draw()
-        while plan.duration is not None:
-            yield "random", self._draw()
 
     def _take(self) -> int:
         """The next scenario that no process has taken: some take a thousand times as long as others."""
         with self._taken:
             self._taken.value += 1
             return int(self._taken.value) - 1
-
-    def _draw(self) -> Scenario:
-        return random_scenario(self._random.choice(list(self._plan.targets)), self._random)
 
     def _explore(self, part: str, scenario: Scenario) -> Finding | None:
         count = 0
@@ -221,11 +206,7 @@ class _Worker:
         if self._plan.ideal:
             drawn = Random(f"{self._plan.seed}/{experiment.scenario}")  # the same in whichever process
             return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
-        if part == "stops":
-            return stopped_for_ever(experiment)
-        if part in ("pairs", "triples", "snapshots"):
-            return bounded(experiment, _PREEMPTIONS)
-        return islice(sampled(experiment, self._random), _SAMPLES)
+        return stopped_for_ever(experiment) if part == "stops" else bounded(experiment, _PREEMPTIONS)
 
     def _is_over(self) -> bool:
         return self._until is not None and time.monotonic() > self._until
@@ -260,9 +241,9 @@ def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
     return Exploration(
         plan,
         finding,
-        {part: tally.value(part) for part in PARTS},
+        {part: tally.value(part) for part in MATRIX},
         {part: len(scenarios) for part, scenarios in matrix(plan.targets, plan.parts).items()},
-        {part: tally.value(f"{part} executions") for part in PARTS},
+        {part: tally.value(f"{part} executions") for part in MATRIX},
         time.monotonic() - began,
         interrupted,
         died,

@@ -1,25 +1,22 @@
 """Replay tokens: an execution as a short text, to be given to `python -m tests.tries replay`.
 
-A token holds the scenario, the threads that made the steps (as run lengths), the name of the mutant that was run, if
-any, and a digest of the source. It has another prefix if the compiled twin was run, whose steps differ. If the source
-has changed since, the steps may mean something else, and the replay says so.
+A token holds the scenario, the threads that made the steps (as run lengths), and the name of the mutant that was run,
+if any. It has another prefix if the compiled twin was run, whose steps differ. If the source has changed since, the
+steps may mean something else.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 from stress.explorer.scenario import Scenario
 from stress.explorer.token import DAMAGED, OBJECT_PREFIX, TokenError, order_of, pack, runs_of, unpack
 from tests.tries.scenarios import STARTS
-from tests.tries.source_copy import PACKAGES, source_of
 
-__all__ = ["Token", "decode", "encode", "source_digest"]
+__all__ = ["Token", "decode", "encode"]
 
 _PREFIX: Final = "x1."
 _COMPILED: Final = "c1."
@@ -32,14 +29,13 @@ class Token:
     scenario: Scenario
     order: tuple[int, ...]
     mutant: str = ""
-    digest: str = ""
     compiled: bool = False
 
 
 def encode(token: Token) -> str:
     """The token as text."""
     scenario = token.scenario
-    said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant, source_digest()]
+    said = [scenario.target, scenario.start, scenario.threads, runs_of(token.order), token.mutant]
     return pack(_COMPILED if token.compiled else _PREFIX, said)
 
 
@@ -55,7 +51,7 @@ def decode(text: str) -> Token:
     if not text.startswith(prefix):
         raise TokenError(f"neither a file nor a token of the explorer, which begins with {_PREFIX}")
     try:
-        target, start, threads, runs, mutant, digest = unpack(prefix, text)
+        target, start, threads, runs, mutant = unpack(prefix, text)
         order = order_of(runs)
         scenario = Scenario(target, start, _tuples(threads))
         known = start in STARTS[target]
@@ -63,7 +59,7 @@ def decode(text: str) -> Token:
         raise TokenError(DAMAGED) from None
     if not known:
         raise TokenError(f"the token is of a start that there is no more: {start!r}")
-    return Token(scenario, order, mutant, digest, prefix == _COMPILED)
+    return Token(scenario, order, mutant, prefix == _COMPILED)
 
 
 def _tuples(value: Any) -> Any:
@@ -73,13 +69,3 @@ def _tuples(value: Any) -> Any:
     if isinstance(value, str):
         return sys.intern(value)
     return tuple(map(_tuples, value)) if isinstance(value, Sequence) else value
-
-
-@cache
-def source_digest() -> str:
-    """A digest of the explored sources."""
-    digest = hashlib.sha256()
-    for package in PACKAGES:
-        for path in sorted(source_of(package).parent.rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:8]

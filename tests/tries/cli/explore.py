@@ -19,12 +19,12 @@ from stress.progress_line import following
 from stress.reports import html, text
 from stress.reports.report import Report
 from stress.verdicts import EXIT_STATUS
-from tests.tries.campaign import MATRIX, PARTS, Exploration, Plan, explore_matrix
+from tests.tries.campaign import MATRIX, Exploration, Plan, explore_matrix
 from tests.tries.compiled import NotBuilt, load_compiled
 from tests.tries.report import report_on_trie
 from tests.tries.scenarios import STARTS
 from tests.tries.source_copy import Change, StaleChange
-from tests.tries.token import decode, source_digest
+from tests.tries.token import decode
 from tests.tries.twins import experiment_on, load_twin
 
 __all__ = ["add_arguments", "main", "replay"]
@@ -74,8 +74,8 @@ def _explore(plan: Plan, arguments: argparse.Namespace) -> int:
     with following(f"seed {plan.seed}", plan.duration) as tell:
 
         def watch(tally: Tally, seconds: float) -> None:
-            executions = sum(tally.value(f"{part} executions") for part in PARTS)
-            told = ", ".join(f"{tally.value(part):,} {part}" for part in PARTS)
+            executions = sum(tally.value(f"{part} executions") for part in MATRIX)
+            told = ", ".join(f"{tally.value(part):,} {part}" for part in MATRIX)
             tell(f"{executions:,} executions: {told}", seconds)
 
         exploration = explore_matrix(plan, watch)
@@ -119,9 +119,7 @@ def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Execute a token's execution again. Exit status 1 if it is (still) wrong, 0 if not, 2 if it cannot be executed, or
-    if nothing is wrong but the code has changed.
-    """
+    """Execute a token's execution again. Exit status 1 if it is (still) wrong, 0 if not, 2 if it cannot be executed."""
     try:
         token = decode(arguments.what)
         twin = load_twin(token.compiled, changes=_changes(token.mutant))
@@ -129,12 +127,9 @@ def replay(arguments: argparse.Namespace) -> int:
     except (TokenError, StaleChange, Drift, NotBuilt) as error:
         aside(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error)
         return 2
-    is_changed = token.digest != source_digest()
-    if is_changed:
-        aside("The source has changed since, so the steps may have another meaning.")
     if finding is None:
         say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
-        return 2 if is_changed else 0
+        return 0
     report = report_on_trie(twin, finding, token.mutant)
     _save_page(report, arguments)
     say(text.render(report).rstrip(), 1)

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,9 +18,7 @@ from stress.progress_line import following
 from stress.seed import draw_seed
 from stress.verdicts import status_of
 from tests.tries.mutants.catalogue import MUTANTS
-from tests.tries.mutants.mutant import Mutant
-from tests.tries.mutants.rebuilt import REBUILT, Rebuilt
-from tests.tries.mutants.suite import CONTROLS, Trial, run_suite, try_rebuilt
+from tests.tries.mutants.suite import CONTROLS, Trial, run_suite
 
 __all__ = ["add_arguments", "main"]
 
@@ -36,11 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the most executions for one mutant (%(default)s); a tenth of them for the unmutated code",
     )  # fmt: skip
     parser.add_argument("--processes", type=positive(int), metavar="N", help="how many processes share the work")
-    parser.add_argument(
-        "--compiled",
-        action="store_true",
-        help="try the mutants of the compiled twin, each of which is compiled (see make explored)",
-    )
     parser.add_argument("--list", action="store_true", help="list the mutants, and stop")
     parser.add_argument("--json", action="store_true", help="print one JSON object for each mutant")
 
@@ -50,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
     if one is stale, if not all were tried, or if a word is in no name.
     """
     words: list[str] = arguments.words
-    known: Sequence[Mutant | Rebuilt] = REBUILT if arguments.compiled else (*CONTROLS, *MUTANTS)
+    known = (*CONTROLS, *MUTANTS)
     unknown = [word for word in words if not any(word in mutant.name for mutant in known)]
     if unknown:
         aside(f"no mutant has {unknown[0]!r} in its name; --list tells which there are")
@@ -62,19 +55,13 @@ def main(arguments: argparse.Namespace) -> int:
     return _try(wanted, arguments)
 
 
-def _trials(wanted: Sequence[Any], arguments: argparse.Namespace) -> Iterator[Trial | None]:
-    if arguments.compiled:
-        return map(try_rebuilt, wanted)
-    processes = min(arguments.processes or default_processes(1), len(wanted))
-    return run_suite(arguments.seed, arguments.attempts, processes, wanted)
-
-
 def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
     trials: list[Trial] = []
+    processes = min(arguments.processes or default_processes(1), len(wanted))
     began, interrupted = time.monotonic(), False
     try:
         with following("mutants", len(wanted), live=not sys.stdout.isatty()) as tell:
-            for trial in _trials(wanted, arguments):
+            for trial in run_suite(arguments.seed, arguments.attempts, processes, wanted):
                 if trial is not None:
                     trials.append(trial)
                     say(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), _status_of(trial))

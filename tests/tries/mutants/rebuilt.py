@@ -1,7 +1,7 @@
 """Mutants of code that only the compiled twin runs, `.pyx` and headers, and mutants that only the compiled twin shows.
 Each is compiled, in a copy of the sources and of `build/explored`, and explored in a separate process.
 
-That takes a minute each, so they run only on request: `python -m tests.tries mutants --compiled`, as `make stress` does.
+That takes a minute each, so they run only on request (tests/stress/test_compiled.py), as `make stress` does.
 """
 
 from __future__ import annotations
@@ -40,11 +40,6 @@ class Rebuilt:
     instead: str
     shown_by: tuple[str, str, Program]
     ideal: bool = False
-
-    @property
-    def of(self) -> str:
-        """The part that the fault is in."""
-        return "compiled"
 
     @property
     def change(self) -> Change:

@@ -17,14 +17,12 @@ from tests.tries.mutants.catalogue import MUTANTS
 from tests.tries.mutants.checked import first_difference
 from tests.tries.mutants.layers import catch
 from tests.tries.mutants.mutant import Mutant
-from tests.tries.mutants.rebuilt import Rebuilt, can_be_built
-from tests.tries.mutants.rebuilt import trouble_of as rebuilt_trouble
 from tests.tries.mutants.reclaimed import compiler, processors, trouble_of
 from tests.tries.report import replay_command, token_of
 from tests.tries.source_copy import StaleChange
 from tests.tries.trie_copy import load_copy
 
-__all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant", "try_rebuilt"]
+__all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant"]
 
 _MOST_SECONDS_IN_LOCK: Final = 5.0
 _RUNS: Final = 40
@@ -114,21 +112,6 @@ _OTHERS: Final[dict[str, Callable[[Mutant, int, int], dict[str, Any]]]] = {
     "reclaimer": _try_reclaimer,
 }
 """How mutants are tried that are of no trie."""
-
-
-def try_rebuilt(mutant: Rebuilt) -> Trial:
-    """Compile a mutant of the compiled twin, and explore it."""
-    began = time.monotonic()
-    told: dict[str, Any] = {}
-    if not can_be_built():
-        told = {"untried": "what make explored builds is not here"}
-    else:
-        try:
-            attempts, trouble = rebuilt_trouble(mutant)
-            told = {"layer": "compiled" if trouble else "", "seen": trouble, "attempts": attempts}
-        except StaleChange as error:
-            told = {"stale": str(error)}
-    return Trial(mutant.name, mutant.of, time.monotonic() - began, **told)
 
 
 def run_suite(
