@@ -270,7 +270,7 @@ def test_the_page_on_trouble_has_messages_that_are_raised(message: str) -> None:
 
 @pytest.mark.once
 def test_every_message_of_the_page_on_trouble_is_tried() -> None:
-    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
     first_cells = re.findall(r"^\| (.+?) \| ", page, re.MULTILINE)
     assert {each for cell in first_cells for each in re.findall(r"`(\w+: .+?)`", cell)} - {
         "subtrie: the compiled modules could not be built"
