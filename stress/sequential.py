@@ -191,7 +191,9 @@ class Sequential(OfCalls):
 
     def _gave_up(self, calls: Calls) -> None:
         if not calls:
-            raise SpecError("the factory does not return if one thread calls it alone")
+            raise SpecError(
+                "the factory does not return if one thread calls it alone: let it make the object without waiting"
+            )
         self._waiting += 1
         if self._waiting > _MOST_WAITING:
             raise SpecError(

@@ -88,11 +88,11 @@ def _missing(settings: Settings, tally: Tally, interrupted: bool) -> Iterator[st
         yield "it was interrupted"
     if undecided:
         batches = "1 batch was" if undecided == 1 else f"{undecided} batches were"
-        yield f"{batches} not decided within the budget"
+        yield f"{batches} not decided within the budget: raise `budget`, or let fewer calls overlap (`length`, `threads`)"
     if not operations:
-        yield "no batch was recorded and judged in this time"
+        yield "no batch was recorded and judged in this time: let `duration` be longer"
     elif settings.threads == 1:
-        yield "one thread called alone, so that nothing could overlap"
+        yield "one thread called alone, so that nothing could overlap: let `threads` be 2 or more"
     elif overlapping < _LEAST_OVERLAP * operations:
         share = f"only {overlapping:,} of {operations:,} calls overlapped" if overlapping else "no two calls overlapped"
         lock = ", or take a free-threaded interpreter if it is compiled code" if gil_enabled() else ""

@@ -138,7 +138,7 @@ def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
         return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
     missing = [] if history.operations else ["it holds no operations"]
     if judgement.verdict is Verdict.UNKNOWN:
-        missing.append(f"not within {judgement.spent}")
+        missing.append(f"not within {judgement.spent}: let the budget be larger")
     return verdict_of(found=judgement.verdict is Verdict.ILLEGAL, missing=missing), "; ".join(missing)
 
 

@@ -94,7 +94,10 @@ def test_counter(linearizable):
     ran = pytest_run(tmp_path, tests)
 
     assert ran.returncode == 1
-    assert "undecided (no batch was recorded and judged in this time); 0 operations" in ran.stdout
+    assert (
+        "undecided (no batch was recorded and judged in this time: let `duration` be longer); 0 operations"
+        in ran.stdout
+    )
 
 
 @pytest.mark.parametrize("option", ["--stress-seed", "--stress-duration"])
