@@ -88,7 +88,7 @@ def _missing(settings: Settings, tally: Tally, interrupted: bool) -> Iterator[st
         yield "it was interrupted"
     if undecided:
         batches = "1 batch was" if undecided == 1 else f"{undecided} batches were"
-        yield f"{batches} not decided within the budget: raise `budget`, or let fewer calls overlap (`length`, `threads`)"
+        yield f"{batches} not decided within the budget: raise `budget`, or let fewer calls overlap (`length`)"
     if not operations:
         yield "no batch was recorded and judged in this time: let `duration` be longer"
     elif settings.threads == 1:
