@@ -7,8 +7,10 @@ import collections
 import functools
 import heapq
 import itertools
+import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,11 +33,28 @@ MANY = {"notify of the wrong thread": 2}
 """Those with too many schedules, and the preemptions up to which they are explored."""
 
 
+PAGE = Path(__file__).parents[2] / "docs/stress/ten-faults.md"
+ROWS = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+TOLD = {row[0]: row[-1] for row in ROWS[1:]}
+"""What the report on a fault says, according to the page."""
+
+
+def without_numbers(report: str) -> str:
+    """A report in which threads have no numbers: the explorer decides which of them comes first."""
+    return re.sub(r"hread \d", "hread", report)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_published_fault_is_found(name: str) -> None:
     wrong, _, threads = CASES[name]
     outcome = explore(wrong, None, threads, seed=1, duration=60)
     assert outcome.verdict is Verdict.ILLEGAL, outcome.report()
+    assert name not in TOLD or without_numbers(TOLD[name]) in without_numbers(outcome.report())
+
+
+def test_the_page_tells_of_ten() -> None:
+    assert len(TOLD) == 10
+    assert TOLD.keys() <= CASES.keys()
 
 
 @pytest.mark.parametrize("name", CASES)
