@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stress.explorer.kinds import LOCKS, PLAIN, is_of_c, kind_of
-from stress.explorer.library import Library
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
 from stress.explorer.policy import Refused
 from stress.explorer.sharing import EVERYTHING, Key
 from stress.explorer.slots import Seam
+from stress.explorer.stand_ins import StandIns
 from stress.explorer.undo import MAIN
 
 __all__ = ["Accesses"]
 
 
-class Accesses(Library):
+class Accesses(StandIns):
     """Makes the steps of accesses. `make_twin` is as for `StandIns`."""
 
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:

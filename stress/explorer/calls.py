@@ -30,6 +30,7 @@ from typing import Any, Final
 
 from stress.explorer.policy import Treatment, module_of, treatment_of
 from stress.explorer.treatments import LEAVE_OUT, said_of
+from stress.explorer.wholes import whole_of
 
 __all__ = [
     "CHANGING",
@@ -144,24 +145,7 @@ def effect_of(function: Any) -> Effect:
 
 def effect_of_opaque(function: types.FunctionType) -> Effect:
     """What a call of Python code without steps does to its arguments, and to what is outside them."""
-    module = function.__module__ or ""
-    if module == "genericpath":
-        return "looks"
-    is_pure = module.partition(".")[0] in _PURE and function.__name__ not in _NOT_PURE
-    return "change" if is_pure else "outside"
-
-
-_PURE: Final = frozenset({
-    "abc", "ast", "asyncio", "base64", "codecs", "colorsys", "configparser", "contextvars", "copy", "dataclasses",
-    "datetime", "decimal", "_pydecimal", "difflib", "encodings", "enum", "fractions", "hashlib", "hmac", "html",
-    "importlib", "inspect", "io", "ipaddress", "json", "keyword", "logging", "numbers", "pickle", "posixpath", "pprint",
-    "random", "re", "secrets", "sre_compile", "sre_parse", "statistics", "string", "struct", "textwrap", "threading",
-    "token", "traceback", "types", "typing", "unittest", "urllib", "uuid", "warnings", "xml", "zoneinfo",
-})  # fmt: skip
-"""Modules of the standard library whose functions change their arguments at most, or what no answer depends on."""
-_NOT_PURE: Final = frozenset({
-    "lexists", "ismount", "realpath", "expanduser", "expandvars", "urlopen", "urlretrieve", "setLevel", "disable",
-})  # fmt: skip
+    return whole_of(f"{function.__module__}.{function.__name__}") or "outside"
 
 
 def is_outside(of: type) -> bool:

@@ -8,9 +8,8 @@ from types import CodeType, FrameType
 from typing import Final
 
 from stress.explorer.instrumentation import with_steps
-from stress.explorer.remembered import ByIdentity, remember
 
-__all__ = ["codes_in", "copy_of", "does_something", "marks_itself", "only_names_classes", "only_passes_on"]
+__all__ = ["codes_in", "copy_of", "does_something", "marks_itself", "only_names_classes"]
 
 _copies: dict[tuple[int, frozenset[str]], tuple[CodeType, CodeType, dict[int, CodeType]]] = {}
 
@@ -60,22 +59,6 @@ def only_names_classes(code: CodeType, frame: FrameType) -> bool:
     spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
     found = [next((each[name] for each in spaces if name in each), None) for name in code.co_names]
     return all(isinstance(each, type) or each == tuple.__new__ for each in found)
-
-
-_PASSING: Final = frozenset({
-    "RESUME", "NOP", "CACHE", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST",
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "BUILD_TUPLE", "RETURN_VALUE", "RETURN_CONST",
-})  # fmt: skip
-_passing: Final[ByIdentity[bool]] = {}
-
-
-def only_passes_on(code: CodeType) -> bool:
-    """Whether code answers what it is given, and looks at nothing: `typing.cast`."""
-    try:
-        return _passing[id(code)][1]
-    except KeyError:
-        found = all(each.opname in _PASSING for each in dis.get_instructions(code))
-        return remember(_passing, code, found)
 
 
 def marks_itself(code: CodeType) -> bool:

@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.policy import OWN_THREAD, Refused
+from stress.explorer.policy import Refused
 from stress.explorer.slots import MAIN, Seam
+from stress.explorer.wholes import OWN_THREAD
 
 __all__ = ["By", "explored_identity"]
 

@@ -28,6 +28,7 @@ from stress.explorer.containers import CONTAINERS
 from stress.explorer.policy import Treatment, is_used_whole, module_of, treatment_of_file
 from stress.explorer.remembered import ByIdentity, remember
 from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of
+from stress.explorer.wholes import CHANGES, whole_of
 
 __all__ = ["LOCKS", "PLAIN", "QUIET", "Kind", "forget_kinds", "is_of_c", "kind_of"]
 
@@ -136,21 +137,14 @@ def _is_frozen(of: type) -> bool:
 
 
 def _is_taken_as_a_whole(of: type) -> bool:
-    """Whether a class is Python code that gets no steps: it is like one written in C."""
-    if is_of_c(of) or module_of(of).partition(".")[0] in _HARMLESS:
+    """Whether a class is Python code that gets no steps, and may use what is outside: it is like one written in C."""
+    module = module_of(of)
+    if is_of_c(of) or whole_of(module) == CHANGES or said_of(module, of.__qualname__) == EXPLORE:
         return False
-    if said_of(module_of(of), of.__qualname__) == EXPLORE:
-        return False
-    file = getattr(sys.modules.get(module_of(of)), "__file__", None)
+    file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and treatment_of_file(file) is Treatment.OPAQUE
 
 
-_HARMLESS: Final = frozenset({
-    "abc", "enum", "typing", "numbers", "threading", "logging", "datetime", "decimal", "pathlib", "uuid", "ipaddress",
-    "string", "json", "traceback", "inspect", "re", "importlib", "codecs", "io", "ast", "types", "zoneinfo",
-    "warnings", "contextvars",
-})  # fmt: skip
-"""Modules of the standard library whose classes have no state that changes, or none that an answer depends on."""
 _IS_IMMUTABLE: Final = 1 << 8
 _BY_BASE: Final[tuple[tuple[Any, Kind], ...]] = (
     (type, Kind.TYPE), (types.ModuleType, Kind.MODULE), (LOCKS, Kind.LOCK), (_LOCAL, Kind.LOCAL), (super, Kind.SUPER),

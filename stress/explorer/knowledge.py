@@ -21,7 +21,7 @@ class Knowledge:
     """What is known of a program: the `names` of attributes that change, those of classes' attributes, the changing
     `variables` of modules and closures, the containers that change (`items`), the kinds of objects that several threads
     `share`; loops that read the same again and again, those that `end` by themselves and those that go in `circles`;
-    the `modules` of the standard library that are explored with it; and the codes that ran.
+    and the codes that ran.
     """
 
     names: set[str] = field(default_factory=set)
@@ -31,7 +31,6 @@ class Knowledge:
     shared: set[str] = field(default_factory=set)
     ends: set[str] = field(default_factory=set)
     circles: set[str] = field(default_factory=set)
-    modules: set[str] = field(default_factory=set)
     codes: dict[int, CodeType] = field(default_factory=dict)
     alike: dict[CodeType, int] = field(default_factory=dict)
     grew: bool = False
@@ -50,8 +49,7 @@ class Knowledge:
             known.update(more)
 
     def _sets(self) -> tuple[set[str], ...]:
-        known = self.names, self.of_classes, self.variables, self.items, self.shared, self.ends, self.circles
-        return *known, self.modules
+        return self.names, self.of_classes, self.variables, self.items, self.shared, self.ends, self.circles
 
     def learn(self, known: set[Any], new: Any) -> None:
         """Add something to one of the sets."""

@@ -33,7 +33,8 @@ __all__ = ["OF_C", "Environment", "Snapshot", "is_free", "set_again", "state_aga
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
 
-_INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
+_INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib", "stdlib")})
+"""Where the program's own modules do not lie, nor do those that are frozen."""
 _MOST: Final = 200_000
 """Containers and objects that are copied."""
 _MISSING: Final = object()

@@ -46,7 +46,7 @@ from stress.explorer.calls import (
     unwrapped,
 )
 from stress.explorer.clock import CLOCK
-from stress.explorer.codes import does_something, only_names_classes, only_passes_on
+from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
@@ -56,7 +56,7 @@ from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import standing
 from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.places import FOREIGN
-from stress.explorer.policy import OWN_THREAD, Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
+from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
 from stress.explorer.slots import Seam
@@ -64,6 +64,7 @@ from stress.explorer.stand_ins import ClassOfLocks
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import Primitive, refuse_private
 from stress.explorer.undo import MAIN
+from stress.explorer.wholes import OWN_THREAD, refusal_of
 from stress.outside import Outside
 
 __all__ = ["PlainState"]
@@ -126,8 +127,6 @@ class PlainState(accesses.Accesses):
         """Some code begins to run."""
         if not self.listens or id(code) in CALLING:
             return
-        if frame is not None and treatment_of(code) is not Treatment.OURS:
-            self._open_for(code, frame)
         if id(code) in self.stepped.made or treatment_of(code) is not Treatment.EXPLORED:
             return
         if frame is not None and (is_deaf(frame.f_back) or is_ours(frame.f_globals.get("__name__"))):
@@ -157,7 +156,6 @@ class PlainState(accesses.Accesses):
         self.put_back()
         self._before.put_back()
         self.stepped.take_back()
-        self._open()
         self.stepped.give(self.knowledge)
         sites.use(self)
         self.entered.begin()
@@ -175,7 +173,6 @@ class PlainState(accesses.Accesses):
             self._before.put_back()
             self._before.forget()
             self.stepped.take_back()
-            self._close()
 
     def meets_new(self) -> None:
         """A site meets a type for the first time: what it leads to is watched."""
@@ -601,11 +598,8 @@ class PlainState(accesses.Accesses):
                     self.stepped.give_one(function, copy)
                     return
                 self._has_entered(code)
-            elif not only_passes_on(code):
-                given = (callee.__self__, *given) if is_method else given
-                self._refuse(site, function)
-                self._open_by(code, given)
-                self._use_python(site, function, given)
+            else:
+                self._use_python(site, function, (callee.__self__, *given) if is_method else given)
             return
         if is_method:
             callee, given, of = function, (callee.__self__, *given), type(function)
@@ -790,6 +784,9 @@ class PlainState(accesses.Accesses):
 
     def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
         """The effect of Python code without steps: a whole here, it goes through what it is given item by item."""
+        refused = refusal_of(function.__module__ or "", function.__code__.co_name)
+        if refused and self._me() != MAIN:
+            raise Refused(f"{refused} ({site})")
         before = getattr(self._seam.scheduler, "step", 0)
         self._use(site, effect_of_opaque(function), given)
         if self._counts() and self._is_disturbed(before):
@@ -816,7 +813,6 @@ class PlainState(accesses.Accesses):
         self.stepped.classes = list(dict.fromkeys(base for kind in kinds for base in kind.__mro__))
         mine = {id(each) for each, _ in held(first)}
         self._of_all = {id(each) for each, _ in held(second)} & mine
-        self._expect_modules(first)
 
 
 _ALL: Final = "*"

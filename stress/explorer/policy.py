@@ -1,7 +1,5 @@
-"""Which Python code runs with steps: the object's own, that of installed packages, and those modules of the standard
-library that work on their callers' objects. The rest of the standard library is taken as a whole, as if it were written
-in C, and state of its own is not explored. But a module of it is opened, and explored like the object, once it is given
-something that threads share (`open_modules`). The testing code itself makes no steps.
+"""Which Python code runs with steps: all of it, but for what is taken as a whole (`wholes`), the structures of this
+package, and what the user has said. The testing code itself makes no steps.
 """
 
 from __future__ import annotations
@@ -9,7 +7,6 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
@@ -17,11 +14,10 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 from stress.explorer.remembered import ByIdentity, remember
-from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of, said_of_code
+from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of_code
+from stress.explorer.wholes import whole_of
 
 __all__ = [
-    "ALWAYS_EXPLORED",
-    "OWN_THREAD",
     "Refused",
     "Treatment",
     "WouldWait",
@@ -29,8 +25,6 @@ __all__ = [
     "is_ours",
     "is_used_whole",
     "module_of",
-    "open_modules",
-    "openable",
     "standard_module",
     "treatment_of",
     "treatment_of_file",
@@ -53,29 +47,8 @@ class WouldWait(BaseException):
     """A thread that is alone would wait for ever."""
 
 
-OWN_THREAD: Final = "the object starts a thread of its own, which the explorer cannot schedule"
 _STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
-ALWAYS_EXPLORED: Final = frozenset({
-    "_collections_abc", "_threading_local", "_weakrefset", "bisect", "collections", "collections.abc",
-    "concurrent.futures._base", "contextlib", "copy", "copyreg", "dataclasses", "functools", "graphlib", "heapq",
-    "operator", "queue", "reprlib", "sched", "shelve", "types", "weakref",
-})  # fmt: skip
-"""Modules of the standard library that get steps always."""
-_CLOSED: Final = frozenset({
-    "__future__", "_py_abc", "_pydatetime", "_pydecimal", "_strptime", "abc", "asyncio", "base64", "bdb", "cProfile",
-    "colorsys", "concurrent", "ctypes", "dataclasses", "datetime", "decimal", "dis", "encodings", "enum", "fractions",
-    "genericpath", "hashlib", "hmac", "importlib", "inspect", "io", "ipaddress", "json", "keyword", "linecache",
-    "locale", "multiprocessing", "ntpath", "numbers", "opcode", "os", "pathlib", "pdb", "pickle", "pkgutil",
-    "posixpath", "profile", "re", "runpy", "secrets", "selectors", "signal", "site", "socket", "socketserver",
-    "sqlite3", "sre_compile", "sre_parse", "ssl", "stat", "struct", "subprocess", "sysconfig", "textwrap", "threading",
-    "token", "tokenize", "traceback", "tracemalloc", "typing", "unittest", "urllib", "uuid", "warnings", "zipimport",
-    "zoneinfo",
-})  # fmt: skip
-"""Modules and packages of the standard library that never get steps: their objects do not change, or are the system's,
-or the interpreter itself calls them.
-"""
-_BUT: Final = frozenset({"unittest.mock"})
 _OURS: Final = (
     "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
     "execnet", "greenlet",
@@ -107,8 +80,7 @@ def _of_file(file: str) -> Treatment:
         return Treatment.OPAQUE
     if file.startswith((_PACKAGE, *_places_of(_OURS))):
         return Treatment.OURS
-    name = standard_module(file)
-    return Treatment.OPAQUE if name and name not in ALWAYS_EXPLORED and name not in _open else Treatment.EXPLORED
+    return Treatment.OPAQUE if whole_of(standard_module(file)) else Treatment.EXPLORED
 
 
 @cache
@@ -121,39 +93,9 @@ def standard_module(file: str) -> str:
     return ""
 
 
-_open: Final[set[str]] = set()
-
-
-@cache
-def openable(file: str) -> str:
-    """The name of the module in a file, if it is one that is taken as a whole and can be opened; else nothing."""
-    name = standard_module(file)
-    parts = name.split(".")
-    packages = {".".join(parts[: at + 1]) for at in range(len(parts))}
-    is_closed = (
-        bool(said_of(name, ""))
-        or name in _open
-        or name in ALWAYS_EXPLORED
-        or (name not in _BUT and not _CLOSED.isdisjoint(packages))
-    )
-    return "" if is_closed else name
-
-
-def open_modules(names: Iterable[str]) -> bool:
-    """Explore these modules of the standard library, too, and no others than these; answers whether they are others
-    than before.
-    """
-    if _open == set(names):
-        return False
-    _open.clear()
-    _open.update(names)
-    _forget()
-    return True
-
-
 def _forget() -> None:
-    for known in (_of_file.cache_clear, openable.cache_clear, _known.clear):
-        known()
+    _of_file.cache_clear()
+    _known.clear()
 
 
 FORGETS.append(_forget)

@@ -277,6 +277,8 @@ class Sharing(Undo):
 
     def _is_met(self, owner: Any) -> bool:
         """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
+        if owner is _NUMBERS:
+            return False
         if self._whose(owner) is not None:
             return True
         of = type(owner)
@@ -312,6 +314,8 @@ OF_ALL_NAMES: Final = ("__class__", "__dict__")
 BOUND: Final = (type(len), type(object().__str__))
 _NEAR: Final = 24
 """Bytes of code between a site and its call, at most: the next call is farther away."""
+_NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
+"""The random numbers of the library's own, which are nobody's state: a call of them is no step."""
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
 """Types of C whose objects refer to nothing that another object shows."""
 _IS_COLLECTED: Final = 1 << 14

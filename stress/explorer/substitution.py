@@ -9,7 +9,6 @@ collector was told to ignore (`gc.freeze`) are not found.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import sysconfig
 from collections import defaultdict
@@ -19,30 +18,23 @@ from functools import cache, partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 
-from stress.explorer.policy import ALWAYS_EXPLORED
+from stress.explorer.wholes import whole_of
 
 __all__ = ["exchanged", "is_foreign", "substituted"]
 
-_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
-_INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
 _OURS: Final = (
     "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
     "execnet", "greenlet",
 )  # fmt: skip
-"""Packages that stay unchanged while an object is explored, besides the standard library."""
+"""Packages that stay unchanged while an object is explored, besides what is taken as a whole."""
 
 
 def is_foreign(module: Any) -> bool:
-    """Whether a module, by its name, belongs to the testing code or to Python itself, and gets no steps."""
+    """Whether a module, by its name, belongs to the testing code, is taken as a whole, or has no code in Python."""
     name = str(module)
-    if name in ALWAYS_EXPLORED:
-        return False
-    if name.partition(".")[0] in _OURS or name in sys.builtin_module_names:
+    if name.partition(".")[0] in _OURS or whole_of(name):
         return True
-    file = getattr(sys.modules.get(name), "__file__", None) or ""
-    return (file.startswith(_STANDARD) and not file.startswith(_INSTALLED)) or (
-        not file and name not in ("__main__", "")
-    )
+    return name not in ("__main__", "") and not getattr(sys.modules.get(name), "__file__", None)
 
 
 @contextmanager

@@ -97,9 +97,13 @@ def test_a_call_of_a_class_is_one_step() -> None:
     assert f"with {HERE} as one step" in outcome.summary
 
 
-def test_a_module_of_the_library_is_explored() -> None:
+def test_a_module_of_the_library_is_explored_unless_it_is_said_to_be_one_step() -> None:
     threads: Any = [[("put",)], [("text",)]]
-    assert explore(Writes, None, threads, seed=1).verdict is Verdict.UNKNOWN
+    assert explore(Writes, None, threads, seed=1).verdict is Verdict.ILLEGAL
+    with said("json", "one step"):
+        outcome = explore(Writes, None, threads, seed=1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "which another thread disturbs" in outcome.summary
     with said("json", "explore"):
         outcome = explore(Writes, None, threads, seed=1)
     assert outcome.verdict is Verdict.ILLEGAL, outcome.summary

@@ -1,0 +1,103 @@
+"""What is taken as a whole although it is Python: the modules that the interpreter or the explorer itself calls, those
+whose objects never change, and those that stand for the system. All other code gets steps.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["CHANGES", "LOOKS", "OUTSIDE", "OWN_THREAD", "WHOLES", "refusal_of", "whole_of"]
+
+CHANGES: Final = "change"
+"""A call changes what it is given at most, or what no answer depends on."""
+OUTSIDE: Final = "outside"
+"""The same, and something outside the object's memory."""
+LOOKS: Final = "looks"
+"""A call reads something outside."""
+
+WHOLES: Final[dict[str, tuple[str, str]]] = {
+    "_py_abc": (CHANGES, "the interpreter calls it where a class is asked for its instances"),
+    "_pydatetime": (CHANGES, "dates never change"),
+    "_pydecimal": (CHANGES, "numbers never change"),
+    "_strptime": (CHANGES, "keeps what it has read of the locale"),
+    "abc": (CHANGES, "the interpreter calls it where a class is asked for its instances"),
+    "ast": (CHANGES, "makes trees of texts"),
+    "asyncio": (CHANGES, "an event loop is refused, and the rest only makes one ready"),
+    "bdb": (CHANGES, "the interpreter calls it while a debugger is on"),
+    "codecs": (CHANGES, "the interpreter calls it where a text is encoded"),
+    "concurrent.futures.process": (OUTSIDE, "other processes are refused"),
+    "concurrent.futures.thread": (OUTSIDE, "other threads are refused"),
+    "ctypes": (OUTSIDE, "what it calls is not Python"),
+    "datetime": (CHANGES, "dates never change"),
+    "decimal": (CHANGES, "numbers never change"),
+    "dis": (CHANGES, "the explorer calls it"),
+    "encodings": (CHANGES, "the interpreter calls it where a text is encoded"),
+    "enum": (CHANGES, "members never change, and the interpreter calls it where a class is made"),
+    "genericpath": (LOOKS, "asks for files, and the explorer calls it"),
+    "importlib": (CHANGES, "the interpreter calls it where a module is imported"),
+    "inspect": (CHANGES, "looks at code"),
+    "io": (CHANGES, "its classes are written in C"),
+    "linecache": (CHANGES, "the interpreter calls it where a traceback is told, and it keeps the lines of files"),
+    "locale": (OUTSIDE, "the settings of the process"),
+    "multiprocessing": (OUTSIDE, "other processes are refused"),
+    "ntpath": (CHANGES, "the explorer calls it"),
+    "numbers": (CHANGES, "its classes have no objects"),
+    "opcode": (CHANGES, "the explorer calls it"),
+    "os": (OUTSIDE, "the system"),
+    "pdb": (CHANGES, "the interpreter calls it while a debugger is on"),
+    "posixpath": (CHANGES, "the explorer calls it"),
+    "posixpath.expanduser": (OUTSIDE, "asks the system"),
+    "posixpath.expandvars": (OUTSIDE, "asks the system"),
+    "posixpath.ismount": (OUTSIDE, "asks the system"),
+    "posixpath.lexists": (OUTSIDE, "asks the system"),
+    "posixpath.realpath": (OUTSIDE, "asks the system"),
+    "re": (CHANGES, "patterns never change, and it keeps those that it has read"),
+    "selectors": (OUTSIDE, "the system"),
+    "signal": (OUTSIDE, "the process"),
+    "socket": (OUTSIDE, "the system"),
+    "sqlite3": (OUTSIDE, "files"),
+    "ssl": (OUTSIDE, "the system"),
+    "subprocess": (OUTSIDE, "other programs are refused"),
+    "sysconfig": (OUTSIDE, "looks at the installation"),
+    "threading": (CHANGES, "its names stand for explored ones, and to start a thread is refused"),
+    "tokenize": (CHANGES, "the interpreter calls it where a source is read"),
+    "traceback": (CHANGES, "the interpreter calls it where an exception is told"),
+    "uuid": (CHANGES, "asks the system for what nobody else has"),
+    "warnings": (CHANGES, "the interpreter calls it"),
+    "zipimport": (CHANGES, "the interpreter calls it where a module is imported"),
+    "zoneinfo": (CHANGES, "zones never change, and it keeps those that it has read"),
+}
+"""Modules, packages and functions of the standard library: what a call does, and why its code gets no steps."""
+
+
+def whole_of(name: str) -> str:
+    """What a call of a module of the standard library, or of a function in one, does that is taken as a whole; empty
+    for all others.
+    """
+    while name:
+        if name in WHOLES:
+            return WHOLES[name][0]
+        name = name.rpartition(".")[0]
+    return ""
+
+
+def refusal_of(module: str, name: str) -> str:
+    """Why a function cannot be explored: its library has threads or processes of its own. Empty if it can."""
+    if name in _LOOKING or (module == "threading" and name not in _STARTING):
+        return ""
+    packages = (each for each in _REFUSED if module == each or module.startswith(f"{each}."))
+    return next((_REFUSED[each] for each in packages), "")
+
+
+_STARTING: Final = frozenset({"start", "_start"})
+_LOOKING: Final = frozenset({"current_process", "parent_process", "current_task", "iscoroutine", "iscoroutinefunction"})
+"""Functions that only tell where the caller is, and what it has."""
+OWN_THREAD: Final = "the object starts a thread of its own, which the explorer cannot schedule"
+_REFUSED: Final = {
+    "threading": OWN_THREAD,
+    "concurrent.futures.thread": OWN_THREAD,
+    "concurrent.futures.process": "the object uses other processes, which cannot be explored",
+    "asyncio": "an event loop of asyncio runs in the object, which cannot be explored",
+    "multiprocessing": "the object uses other processes, which cannot be explored",
+    "subprocess": "the object starts another program, which cannot be explored",
+}
