@@ -401,13 +401,8 @@ class _Exploration:
                 self._machine.observe = None
             if outcome is not None:
                 return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
-            self._begin_again()
+            self._subject.plain.begin_again()
         return replace(self._outcome(f"{plan}, but {_GROWS}", 0, Verdict.UNKNOWN), missing=(_GROWS,))
-
-    def _begin_again(self) -> None:
-        self._subject.outliving.close()
-        self._subject.plain.begin_again()
-        self._subject.outliving.renew()
 
     def _round(self, plan: _Plan) -> Explored | None:
         """The outcome of all schedules; None if code ran without steps, or more changed than was known."""
@@ -417,6 +412,8 @@ class _Exploration:
         earliest: Execution | None = None
         raised: Raised | None = None
         try:
+            self._on(self._scenario).run(OneByOne())
+            self._subject.plain.is_warm()
             for finding in self._attempts(plan):
                 if knowledge.has_grown():
                     return None
@@ -650,7 +647,7 @@ class _Exploration:
         drifted: Drift | None = None
         finding: Finding | None = None
         for _ in range(_MOST_ROUNDS):
-            self._begin_again()
+            self._subject.plain.begin_again()
             drifted = None
             try:
                 _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)

@@ -16,6 +16,7 @@ import enum
 import fractions
 import functools
 import operator
+import queue
 import re
 import sys
 import threading
@@ -44,7 +45,7 @@ class Kind(enum.Enum):
     VIEW = "shows the items of a container"
     ITERATOR = "gives the items of a container one after another"
     GENERATOR = "a generator or coroutine"
-    LOCK = "a lock, condition, event or semaphore that was not made by an explored name"
+    LOCK = "a lock, condition, event, semaphore or queue that was not made by an explored name"
     LOCAL = "has values of each thread"
     PROXY = "stands for an object that it refers to weakly"
     MODULE = "a module"
@@ -79,7 +80,10 @@ _CACHE: Final = type(functools.lru_cache(lambda: None))
 _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_collections", "_functools", "functools"})
 _PACKAGE: Final = __name__.partition("explorer.")[0]
 """The name of this package, which has another one where somebody else's has its own."""
-_MADE_OF_LOCKS: Final = (threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore)
+_STOOD_FOR: Final[tuple[type, ...]] = (
+    threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore, queue.SimpleQueue,
+)  # fmt: skip
+"""Other primitives for which explored ones stand, where they were made before."""
 _LOCAL: Final = _thread._local
 _kinds: Final[ByIdentity[Kind]] = {}
 
@@ -101,7 +105,7 @@ FORGETS.append(forget_kinds)
 
 
 def _found(of: type) -> Kind:
-    if of in _MADE_OF_LOCKS:
+    if of in _STOOD_FOR:
         return Kind.LOCK
     for base, kind in _BY_BASE:
         if issubclass(of, base):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -25,7 +25,7 @@ from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
 from stress.explorer.garbage import collect_garbage, garbage_is_kept
 from stress.explorer.held import held
 from stress.explorer.identity import By
-from stress.explorer.kinds import LOCKS
+from stress.explorer.kinds import Kind, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
@@ -41,7 +41,7 @@ from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Outliving", "Subject", "explored_references", "subject_of"]
+__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ class Subject:
     around: Around
     check: Callable[[Any], object] | None
     plain: PlainState
-    outliving: Outliving
     actions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Calls that are functions of the object, and not methods."""
 
@@ -77,7 +76,6 @@ def _caller_without_steps(op: str) -> Callable[..., Any]:
 
 _MOST_STEPS: Final = 20_000
 """Steps without the return of any call: ordinary code may take thousands, in a loop over a container."""
-_LOCAL: Final = threading.local
 _LENT: Final = "a lock, by a thread that has not acquired it"
 _one_at_a_time: Final = threading.Lock()
 
@@ -176,11 +174,10 @@ def explored_references() -> Iterator[ObjectMachine]:
     ours = sys.modules.get("ctrie")  # if nobody has imported it, there are no such references
     native = {} if ours is None else {ours.AtomicReference: reference_class(seam)}
     primitives = ExploredThreading(seam)
-    late = [(sys.modules, "threading", primitives.everything[threading])]  # for functions that import it when called
     with (
         _one_at_a_time,
         substituted(native, primitives.everything),
-        exchanged(late),
+        exchanged(sys.modules, "threading", primitives.everything[threading]),  # for who imports it when called
         switching(seam),
         garbage_is_kept(),
     ):
@@ -244,14 +241,11 @@ def subject_of(
     plain = PlainState(
         machine.seam, machine.primitives.instead_of, machine.primitives.modules, machine.outside, [factory]
     )
-    outliving = Outliving(machine, plain)
-    with plain.stepping(), outliving:
+    with plain.stepping():
         machine.plain = plain
         first = _made(machine.seam, factory, plain=plain)
         plain.expect(factory, first, _made(machine.seam, factory, plain=plain))
-        outliving.close()
         plain.begin_again()
-        outliving.renew()
         made = _made(machine.seam, factory, plain=plain)
         if is_used_whole(module_of(type(made))):
             raise ValueError(
@@ -260,66 +254,22 @@ def subject_of(
             )
         _refuse_real_primitives(machine, made)
         try:
-            yield Subject(factory, spec, around, check, plain, outliving)
+            yield Subject(factory, spec, around, check, plain)
         finally:
             machine.plain = None
 
 
 def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
-    """Refuse real primitives other than locks, for which code with steps uses explored ones: the access of a real
-    reference would be no step."""
+    """Refuse real primitives for which no explored ones stand: the access of a real reference would be no step."""
     for each, where in held(made, machine.real):
         kind = type(each).__name__
         if issubclass(type(each), machine.real) and not where:
             raise ValueError(f"a {kind} cannot be explored, since it is not Python code: use stress.run for it")
-        if issubclass(type(each), machine.real) and not issubclass(type(each), (*LOCKS, _LOCAL)):
+        if issubclass(type(each), machine.real) and kind_of(type(each)) not in (Kind.LOCK, Kind.LOCAL):
             raise ValueError(
                 f"{where} is of type {kind}, and was made before the exploration, or by a name that the explorer does "
                 "not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
             )
-
-
-class Outliving:
-    """Primitives that outlive an execution: those in variables of modules and in attributes of classes which code with
-    steps names. Within the block, explored ones take their places.
-    """
-
-    def __init__(self, machine: ObjectMachine, plain: PlainState) -> None:
-        self._machine, self._plain = machine, plain
-        self._made: list[tuple[Any, Any]] = []
-        self._exchanged = ExitStack()
-
-    def __enter__(self) -> None:
-        self.renew()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Put the real ones back."""
-        self._exchanged.close()
-
-    def renew(self) -> None:
-        """Look for them again, after more code has got steps."""
-        self._exchanged.close()
-        self._exchanged = ExitStack()
-        instead: list[tuple[Any, str, Any]] = []
-        for owner, name, value in self._plain.stepped.outliving():
-            new = next((new for old, new in self._made if old is value), None)
-            if new is None:
-                new = None if isinstance(value, LOCKS) else self._machine.primitives.instead_of(value)
-                if new is None:
-                    continue
-                new._name = ("made before", len(self._made))
-                self._made.append((value, new))
-            instead.append((owner, name, new))
-        self._exchanged.enter_context(exchanged(instead))
-
-    def reset(self) -> None:
-        """Restore their initial states."""
-        for _, primitive in self._made:
-            primitive.reset()
-        self._plain.reset_twins()
 
 
 class ObjectExperiment(Experiment):
@@ -343,7 +293,7 @@ class ObjectExperiment(Experiment):
         collect_garbage()
         plain = self._subject.plain
         plain.begin_execution(self._subject.factory)
-        self._subject.outliving.reset()
+        plain.reset_twins()
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
         maker = _Maker(self.machine.seam)

@@ -53,6 +53,7 @@ from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
+from stress.explorer.library import state_of_library
 from stress.explorer.machine import standing
 from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.places import FOREIGN
@@ -191,6 +192,10 @@ class PlainState(accesses.Accesses):
         self.now = Present()
         self._look_at_what_is_known()
         self._calls(factory)
+
+    def is_warm(self) -> None:
+        """An execution has filled the caches of the library: they stay as they are."""
+        self.leave(state_of_library(self.knowledge.codes.values()))
 
     def alone_begins(self, factory: Any, marks: Mapping[Any, Any], local: dict[int, Any]) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution, on a new object of the
@@ -809,8 +814,6 @@ class PlainState(accesses.Accesses):
         for code in reachable([factory, first, *(type(each) for each, _ in held(first))]):
             if treatment_of(code) is Treatment.EXPLORED:
                 self.knowledge.codes[id(code)] = code
-        kinds = {type(each): None for each, _ in held(first)}
-        self.stepped.classes = list(dict.fromkeys(base for kind in kinds for base in kind.__mro__))
         mine = {id(each) for each, _ in held(first)}
         self._of_all = {id(each) for each, _ in held(second)} & mine
 

@@ -126,7 +126,7 @@ class StandIns(Sharing):
 
     def _twin(self, lock: Any) -> Any:
         """The explored lock that stands for a real one."""
-        if self._seam.before is None and not getattr(self._seam.scheduler, "alone", False):
+        if self._seam.scheduler is None:
             return lock
         known = self._twins.get(id(lock))
         if known is None or known[0] is not lock:
@@ -135,6 +135,13 @@ class StandIns(Sharing):
             made._name = ("a lock", self._number_of(lock) if lying is None else lying[1])
             known = self._twins[id(lock)] = (lock, made)
         return known[1]
+
+    def note(self, made: Any) -> None:
+        """As `Undo.note`; what stands for a lock that the factory has used has the name of its place."""
+        super().note(made)
+        for lock, twin in self._twins.values():
+            if id(lock) in self.now.lying:
+                twin._name = self.now.lying[id(lock)][1]
 
     def _number_of(self, lock: Any) -> int:
         """The number of a lock that was made before, the same in every execution. Its name must be its own: what is

@@ -1,17 +1,15 @@
-"""The functions of a program that have steps in an exploration, and what they name that outlives an execution."""
+"""The functions of a program that have steps in an exploration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from stress.explorer.caller import CALLING
-from stress.explorer.codes import codes_in, copy_of, marks_itself
+from stress.explorer.codes import copy_of, marks_itself
 from stress.explorer.entered import functions_of
 from stress.explorer.held import held
-from stress.explorer.kinds import is_of_c
 from stress.explorer.knowledge import Knowledge
 
 __all__ = ["Stepped"]
@@ -23,8 +21,6 @@ class Stepped:
     def __init__(self) -> None:
         self.roots: list[Any] = []
         """What leads to functions."""
-        self.classes: list[type] = []
-        """The classes of the explored object's parts."""
         self.made: dict[int, CodeType] = {}
         """The codes that may run as they are."""
         self.alike: dict[CodeType, CodeType] = {}
@@ -75,24 +71,3 @@ class Stepped:
             function.__code__ = code
         self._swapped.clear()
         self._met.clear()
-
-    def outliving(self) -> Iterator[tuple[Any, str, Any]]:
-        """The variables of modules that code with steps names, as (dictionary, name, value), and the attributes of its
-        classes, as (class, name, value).
-        """
-        seen: set[Any] = set()
-        for function, code in self._swapped:
-            names = function.__globals__
-            for name in dict.fromkeys(name for each in codes_in(code) for name in each.co_names):
-                if name in names and (id(names), name) not in seen:
-                    seen.add((id(names), name))
-                    yield names, name, names[name]
-                    of = names[name]
-                    for cls in of.__mro__ if isinstance(of, type) and not is_of_c(of) else ():
-                        if id(cls) not in seen and not is_of_c(cls):
-                            seen.add(id(cls))
-                            yield from ((cls, each, value) for each, value in list(vars(cls).items()))
-        for each in self.classes:
-            if id(each) not in seen and not is_of_c(each):
-                seen.add(id(each))
-                yield from ((each, name, value) for name, value in list(vars(each).items()))

@@ -18,21 +18,16 @@ from functools import cache, partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 
+from stress.explorer.policy import is_ours
 from stress.explorer.wholes import whole_of
 
 __all__ = ["exchanged", "is_foreign", "substituted"]
-
-_OURS: Final = (
-    "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
-    "execnet", "greenlet",
-)  # fmt: skip
-"""Packages that stay unchanged while an object is explored, besides what is taken as a whole."""
 
 
 def is_foreign(module: Any) -> bool:
     """Whether a module, by its name, belongs to the testing code, is taken as a whole, or has no code in Python."""
     name = str(module)
-    if name.partition(".")[0] in _OURS or whole_of(name):
+    if is_ours(name) or whole_of(name):
         return True
     return name not in ("__main__", "") and not getattr(sys.modules.get(name), "__file__", None)
 
@@ -163,28 +158,13 @@ def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
 
 
 @contextmanager
-def exchanged(found: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Within the block, a variable of a module (its dictionary) or an attribute of a class has another value."""
-    before = []
-    for owner, name, new in found:
-        before.append((owner, name, _get(owner, name)))
-        _set(owner, name, new)
+def exchanged(names: dict[str, Any], name: str, new: Any) -> Iterator[None]:
+    """Within the block, a name in a dictionary stands for something else."""
+    before, names[name] = names[name], new
     try:
         yield
     finally:
-        for owner, name, old in reversed(before):
-            _set(owner, name, old)
-
-
-def _get(owner: Any, name: str) -> Any:
-    return owner[name] if isinstance(owner, dict) else vars(owner)[name]
-
-
-def _set(owner: Any, name: str, value: Any) -> None:
-    if isinstance(owner, dict):
-        owner[name] = value
-    else:
-        setattr(owner, name, value)
+        names[name] = before
 
 
 def _modules() -> Iterator[dict[str, Any]]:

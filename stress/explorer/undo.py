@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from types import CellType, GetSetDescriptorType, MemberDescriptorType
@@ -35,7 +35,8 @@ class Undo:
         self._seam = seam
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
-        self._undo: list[Callable[[], object]] = []
+        self._undo: list[tuple[Any, Callable[[], object]]] = []
+        """What was changed, and how to put it back."""
         self._saved: dict[Any, Any] = {}
         """What is to be put back, or needs not be: what was made meanwhile, of which nothing is kept here. If it ends,
         only what is made later can have its identity."""
@@ -97,9 +98,14 @@ class Undo:
     def put_back(self) -> None:
         """Put back what has been changed and outlives an execution."""
         while self._undo:
-            self._undo.pop()()
+            self._undo.pop()[1]()
         self._environment.put_back()
         self._saved.clear()
+
+    def leave(self, left: Mapping[int, Any]) -> None:
+        """Put back what has been changed, but leave these objects as they are, by identity."""
+        self._undo = [(owner, back) for owner, back in self._undo if id(owner) not in left]
+        self.put_back()
 
     def marks(self) -> dict[Any, Any] | None:
         """The marks of what was made meanwhile; None if something is to be put back."""
@@ -113,15 +119,15 @@ class Undo:
             return
         self._saved[key] = owner
         if kind is Kind.TYPE:
-            self._undo.append(set_again(owner, name))
+            self._undo.append((owner, set_again(owner, name)))
             return
         place = None if kind is Kind.MODULE else _place_in_c(type(owner), name)
         if place is not None:
-            self._undo.append(_set_in_c(place, owner))
+            self._undo.append((owner, _set_in_c(place, owner)))
             return
         space = space_of(owner)
         if space is not None:
-            self._save_key(space, name)
+            self._save_key(space, name, owner)
 
     def _is_made(self, owner: Any) -> bool:
         """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
@@ -137,23 +143,23 @@ class Undo:
         """Whether an object is known to be older than the execution."""
         return id(owner) in self._of_all
 
-    def _save_key(self, names: dict[Any, Any], name: Any) -> None:
+    def _save_key(self, names: dict[Any, Any], name: Any, owner: Any = None) -> None:
         key = (id(names), name, "key")
         if self.listens and key not in self._saved:
             self._saved[key] = names
+            back: Callable[[], object] = partial(dict.pop, names, name, None)
             if dict.__contains__(names, name):
-                self._undo.append(partial(dict.__setitem__, names, name, dict.__getitem__(names, name)))
-            else:
-                self._undo.append(partial(dict.pop, names, name, None))
+                back = partial(dict.__setitem__, names, name, dict.__getitem__(names, name))
+            self._undo.append((names if owner is None else owner, back))
 
     def _save_cell(self, cell: CellType) -> None:
         if not self.listens or (id(cell), "cell") in self._saved:
             return
         self._saved[id(cell), "cell"] = cell
         try:
-            self._undo.append(partial(setattr, cell, "cell_contents", cell.cell_contents))
+            self._undo.append((cell, partial(setattr, cell, "cell_contents", cell.cell_contents)))
         except ValueError:
-            self._undo.append(partial(_empty, cell))
+            self._undo.append((cell, partial(_empty, cell)))
 
     def _save_items(self, container: Any) -> None:
         if (
@@ -165,7 +171,7 @@ class Undo:
         if id(container) in self.now.touched and self.now.touched[id(container)][3]:
             return
         self._saved[id(container)] = container
-        self._undo.append(partial(fill_again, container, items_of(container)))
+        self._undo.append((container, partial(fill_again, container, items_of(container))))
 
     def _save_reachable(self, given: Any, *, is_changed: bool = False) -> None:
         if is_a(given, CONTAINERS):
@@ -184,7 +190,7 @@ class Undo:
         self._saved[id(of_c)] = of_c
         back = state_again(of_c)
         if back is not None:
-            self._undo.append(back)
+            self._undo.append((of_c, back))
         else:
             told = f"a {type(of_c).__name__} outlives an execution, and nothing can put it back"
             is_lost = is_changed and type(of_c) is not count  # the next number is a new one, as it was before
@@ -193,7 +199,8 @@ class Undo:
     def _save_cache(self, cache: Any) -> None:
         if self.listens and id(cache) not in self._saved:
             self._saved[id(cache)] = cache
-            self._undo.append(partial(self._clear_again, cache, cache.cache_info().currsize, _place()))
+            size = cache.cache_info().currsize
+            self._undo.append((cache, partial(self._clear_again, cache, size, _place())))
 
     def _clear_again(self, cache: Any, size: int, where: str) -> None:
         """Remove the answers that a cache has got meanwhile. One that had some before cannot lose the others alone."""

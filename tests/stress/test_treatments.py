@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ import pytest
 
 import ctrie
 import stress
-from stress import Verdict, explore
+from stress import Counter, Verdict, explore
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
@@ -108,6 +109,41 @@ def test_a_module_of_the_library_is_explored_unless_it_is_said_to_be_one_step() 
         outcome = explore(Writes, None, threads, seed=1)
     assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
     assert "with json explored" in outcome.summary
+
+
+class Quotes:
+    """Right: the library keeps what it has quoted, and so reads and writes what all threads share."""
+
+    def __init__(self) -> None:
+        self.lock, self.n = threading.Lock(), 0
+
+    def increment(self) -> int:
+        urllib.parse.quote("a b", safe="-")
+        with self.lock:
+            self.n += 1
+            return self.n
+
+
+KEPT: dict[str, int] = {}
+
+
+class Keeps(Quotes):
+    """Wrong: what its own module keeps is asked for, and put there in a second step."""
+
+    def increment(self) -> int:
+        super().increment()
+        if "n" not in KEPT:
+            KEPT["n"] = len(KEPT) + 1
+            return 1
+        return 2
+
+
+def test_caches_of_the_library_are_filled_beforehand_and_those_of_the_program_are_not() -> None:
+    outcome = explore(Quotes, Counter(), TWICE, seed=1)
+    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.report()
+    assert outcome.executions < 50, outcome.summary
+    assert explore(Keeps, None, TWICE, seed=1).verdict is Verdict.ILLEGAL
+    assert not KEPT
 
 
 def test_what_only_passes_on_is_no_step() -> None:
