@@ -7,7 +7,6 @@ a reader for each kind of object is here, and one for all others.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from types import NoneType
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN
@@ -45,20 +44,12 @@ class Reader:
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
         By default a vector is a list of arguments, unless the operation takes only one. The completion of an update
-        that only repeats the arguments, or is the first to give them, says nothing about the answer.
+        that only repeats the arguments says nothing about the answer.
         """
         given = () if key is UNSEEN else (key,)
-        if self._comes_late(f, invoked, completed, len(given)):
-            invoked = completed
         repeats = f not in self.spec.read_only and invoked is not None and _are_same(completed, invoked)
         result = UNSEEN if repeats or completed is UNSEEN else self.spec.normalise(f, completed)
         return f, (*given, *self._arguments(f, invoked, len(given))), result
-
-    def _comes_late(self, f: str, invoked: Any, completed: Any, given: int) -> bool:
-        """Whether the argument of an update is known only from its completion."""
-        least, _ = arity(self.spec.parameters.get(f))
-        is_asked = invoked is None or invoked is UNSEEN
-        return is_asked and least > given and completed is not UNSEEN and not isinstance(completed, (bool, NoneType))
 
     def known(self, op: str, result: Hashable) -> Hashable:
         """The answer that an EDN history gives for an operation. A read of nil says nothing: in such histories it means
@@ -83,12 +74,10 @@ class RegisterReader(Reader):
         """As `Reader.read_event`."""
         if f == "read":
             return f, (), completed
-        if f == "cas" and isinstance(completed, bool):
-            return f, _pair(f, invoked), completed
-        value = completed if completed is not UNSEEN and completed is not None else invoked
         if f == "cas":
-            return f, _pair(f, value), UNSEEN if completed is UNSEEN else True
-        return f, () if value is UNSEEN else (value,), UNSEEN if completed is UNSEEN else None
+            succeeded = completed if isinstance(completed, bool) else True
+            return f, _pair(f, invoked), UNSEEN if completed is UNSEEN else succeeded
+        return f, () if invoked is UNSEEN else (invoked,), UNSEEN if completed is UNSEEN else None
 
 
 class KeyValueReader(Reader):
@@ -104,8 +93,6 @@ class KeyValueReader(Reader):
             completed = _pair(f, completed)[1] if isinstance(completed, tuple) else completed
         if f == "get":
             return f, () if key is UNSEEN else (key,), completed
-        if value in (None, UNSEEN) and completed not in (None, UNSEEN):
-            value = completed  # which tells it for the first time
         return f, (key, value) if value is not UNSEEN else (key,), UNSEEN if completed is UNSEEN else None
 
 

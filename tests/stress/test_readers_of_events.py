@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -129,22 +128,6 @@ class TestEvents:
         log = written(tmp_path, "".join(f"INFO jepsen.util - {line}\n" for line in lines))
 
         assert check(*read_history(log, "register")).verdict is Verdict.ILLEGAL
-
-    @pytest.mark.parametrize(
-        ("spec", "op", "told", "args"),
-        [
-            ("register", "write", "3", (3,)),
-            ("register", "cas", "[nil 3]", (None, 3)),
-            ("queue", "enqueue", "3", (3,)),
-            ("set", "add", "[1 2]", ((1, 2),)),
-        ],
-    )
-    def test_a_completion_may_tell_the_argument_for_the_first_time(
-        self, tmp_path: Path, spec: str, op: str, told: str, args: tuple[Any, ...]
-    ) -> None:
-        history, _ = read_history(written(tmp_path, done(0, op, "nil", told)), spec)
-
-        assert [(each.op, each.args) for each in history] == [(op, args)]
 
     def test_a_completion_without_a_value_says_nothing(self, tmp_path: Path) -> None:
         path = written(tmp_path, WRITE_AND_READ.replace(":f :read, :value 3", ":f :read"))
