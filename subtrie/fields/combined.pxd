@@ -2,7 +2,7 @@
 cimport cython
 
 from ctrie._machine cimport untrack_constant
-from subtrie.fields.criteria cimport ANY, Criterion, LEADS
+from subtrie.fields.criteria cimport ANY, Absent, Criterion, LEADS, NotIn, OneOf
 
 
 cdef class Not(Criterion):
@@ -33,3 +33,6 @@ cdef bint _all_met(tuple way, dict message) except -1
 @cython.locals(criterion=Criterion)
 cdef bint _all_may_be_met(tuple way, dict message) except -1
 cpdef list listed(object criteria)
+@cython.locals(named=Py_ssize_t)
+cpdef Py_ssize_t values_named(object criteria) except -1
+cpdef object ways_to_meet(object criteria)

@@ -16,9 +16,8 @@ import cython
 
 if not cython.compiled:
     from ctrie._machine import untrack_constant
-    from subtrie.fields.criteria import ANY, LEADS, Criterion
+    from subtrie.fields.criteria import ANY, LEADS, Absent, Criterion, NotIn, OneOf
 
-from subtrie.fields.criteria import Absent, NotIn, OneOf
 from subtrie.fields.short import short
 
 MOST_NESTED = 100  # criteria in criteria: all that asks them asks itself about what is inside
@@ -168,7 +167,7 @@ def ways_to_meet(criteria: Iterable[Any]) -> int:
     ways = 1
     for criterion in criteria:
         if isinstance(criterion, AnyOf) and criterion.is_taken_apart():
-            ways *= sum(ways_to_meet(way) for way in criterion.alternatives)
+            ways *= sum([ways_to_meet(way) for way in criterion.alternatives])
     return ways
 
 

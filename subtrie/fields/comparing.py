@@ -21,6 +21,7 @@ from typing import Any
 import cython
 
 _KNOWN = frozenset((str, int, float, bool, type(None), bytes, tuple, Decimal, Fraction, date, datetime, timedelta))
+_COMPARES = (int, float, Fraction)  # exactly, with one another
 _OPERATORS = (operator.lt, operator.le, operator.eq)  # by the numbers that C has for them
 
 
@@ -57,6 +58,16 @@ if not cython.compiled:  # the C bodies are in comparing.pxd
         except Exception:  # noqa: BLE001
             return equals_one(value, values)
 
+    def has_hash(value: Any) -> bool:
+        """Return whether a value can be looked up. One without a hash counts as none."""
+        try:
+            hash(value)
+        except (MemoryError, RecursionError):
+            raise
+        except Exception:  # noqa: BLE001
+            return False
+        return True
+
 
 def compared_again(one: Any, other: Any, how: int) -> bool:
     """As `compared`, for values whose comparison has raised: as numbers of Python's own, where no trap of decimal's is
@@ -88,19 +99,9 @@ def is_equal_to_itself(value: Any) -> bool:
     return answer(operator.eq, value, value)
 
 
-def has_hash(value: Any) -> bool:
-    """Return whether a value can be looked up. One without a hash counts as none."""
-    return answer(_is_hashed, value)
-
-
-def _is_hashed(value: Any) -> bool:
-    hash(value)
-    return True
-
-
 def number_of(value: Any) -> Any:
     """Return a number of another library as one of Python's own, and anything else as it is."""
-    if type(value) in _KNOWN or not isinstance(value, Real) or isinstance(value, int | float | Fraction):
+    if type(value) in _KNOWN or not isinstance(value, Real) or isinstance(value, _COMPARES):
         return value
     number: Any = value
     try:

@@ -36,18 +36,17 @@ def with_names(names: Any, criteria: Iterable[Any], by: int) -> Any:
 
 
 def _with_name(names: Any, name: str, by: int) -> Any:
-    end = -1
-    for _ in range(MOST_STEPS):
-        end = name.find(".", end + 1)
+    steps, end = 0, -1
+    while True:
+        steps, end = steps + 1, name.find(".", end + 1)
         step = name if end < 0 else name[:end]
         hash_ = mix(hash(step))
         found: Cell | None = find_in_map(names, step, hash_)
         count = by if found is None else found.value + by
         left = new_cell(step, hash_, count) if count else None
         names = with_cell(names, left, found) if left is not None else without_cell(names, found)  # type: ignore[arg-type]
-        if end < 0:
-            break
-    return names
+        if end < 0 or steps == MOST_STEPS:
+            return names
 
 
 def leads_on(names: Any, name: Any) -> bool:
@@ -58,25 +57,24 @@ def leads_on(names: Any, name: Any) -> bool:
 def may_meet_in_a_list(criteria: Iterable[Any]) -> bool:
     """Return whether values that two of these criteria ask for may lie in one list: both names begin with its name, and
     so with the same step. Only then may an event have to meet them together (together.py)."""
-    seen: set[str] = set()
-    for name in _names_in(criteria):
-        step = name[: name.find(".")] if "." in name else name
-        if step in seen:
-            return True
-        seen.add(step)
-    return False
+    return _meet(criteria, set())
 
 
-def _names_in(criteria: Iterable[Any]) -> list[str]:
-    """Return the name of each criterion, of those too that an `AnyOf` is made of."""
-    names: list[str] = []
+def _meet(criteria: Iterable[Any], seen: set[str]) -> bool:
+    """The same, where some names have been seen; of an `AnyOf` the criteria count that it is made of."""
     for criterion in criteria:
         if criterion.is_taken_apart():
             for way in criterion.alternatives:
-                names += _names_in(way)
+                if _meet(way, seen):
+                    return True
         elif isinstance(criterion.name, str):
-            names.append(criterion.name)
-    return names
+            name = criterion.name
+            end = name.find(".")
+            step = name if end < 0 else name[:end]
+            if step in seen:
+                return True
+            seen.add(step)
+    return False
 
 
 def check_names(names: Any, criteria: Iterable[Any]) -> None:
