@@ -6,30 +6,60 @@ from typing import Any, Generic, NamedTuple, Self, TypeAlias
 from typing_extensions import TypeVar
 
 from subtrie.dialects import Dialect
-from subtrie.fields.combined import AnyOf as AnyOf
-from subtrie.fields.combined import Not as Not
-from subtrie.fields.criteria import Absent as Absent
-from subtrie.fields.criteria import AtLeast as AtLeast
-from subtrie.fields.criteria import AtMost as AtMost
-from subtrie.fields.criteria import Criterion as Criterion
-from subtrie.fields.criteria import Equals as Equals
-from subtrie.fields.criteria import GreaterThan as GreaterThan
-from subtrie.fields.criteria import LessThan as LessThan
-from subtrie.fields.criteria import NotIn as NotIn
-from subtrie.fields.criteria import OneOf as OneOf
-from subtrie.fields.criteria import Prefix as Prefix
-from subtrie.fields.criteria import Present as Present
-from subtrie.fields.criteria import Within as Within
-from subtrie.fields.events import Elements as Elements
-from subtrie.fields.events import flattened as flattened
-from subtrie.fields.explaining import explain as explain
-from subtrie.fields.patterns import from_pattern as from_pattern
-from subtrie.fields.patterns import pattern_rows as pattern_rows
-from subtrie.fields.patterns import to_pattern as to_pattern
-from subtrie.fields.texts import EqualsIgnoringCase as EqualsIgnoringCase
-from subtrie.fields.texts import InNetwork as InNetwork
-from subtrie.fields.texts import Suffix as Suffix
-from subtrie.fields.texts import Wildcard as Wildcard
+from subtrie.fields.combined import AnyOf, Not
+from subtrie.fields.criteria import (
+    Absent,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Equals,
+    GreaterThan,
+    LessThan,
+    NotIn,
+    OneOf,
+    Prefix,
+    Present,
+    Within,
+)
+from subtrie.fields.events import Elements, flattened
+from subtrie.fields.explaining import explain
+from subtrie.fields.patterns import from_pattern, pattern_rows, to_pattern
+from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
+
+__all__ = [
+    "Absent",
+    "AnyOf",
+    "AtLeast",
+    "AtMost",
+    "Criterion",
+    "Elements",
+    "Equals",
+    "EqualsIgnoringCase",
+    "FieldChange",
+    "FieldDelivery",
+    "FieldMatcher",
+    "FieldSubscription",
+    "GreaterThan",
+    "InNetwork",
+    "LessThan",
+    "Message",
+    "Not",
+    "NotIn",
+    "OneOf",
+    "Prefix",
+    "Present",
+    "Route",
+    "RouteChange",
+    "RoutingMatcher",
+    "Suffix",
+    "Wildcard",
+    "Within",
+    "explain",
+    "flattened",
+    "from_pattern",
+    "pattern_rows",
+    "to_pattern",
+]
 
 _S = TypeVar("_S", default=Any)
 

@@ -209,13 +209,17 @@ cdef inline int is_within_by_number(Within span, object value) noexcept:
     return span.lowest <= number <= span.highest
 
 
-cdef class Prefix(Criterion):
-    cdef readonly object prefix
-    cdef readonly bint ignore_case
+cdef class Spanned(Criterion):
     cdef Within _span
 
-    cpdef bint holds(self, object value) except -1
     cpdef object span(self)
+
+
+cdef class Prefix(Spanned):
+    cdef readonly object prefix
+    cdef readonly bint ignore_case
+
+    cpdef bint holds(self, object value) except -1
 
 
 cpdef Within texts_from(object name, object prefix)

@@ -65,6 +65,7 @@ _ORDER_OF = {
     complex: NOWHERE,
     type(None): NOWHERE,
 }
+_NUMERIC = (Real, Decimal)
 _MISSING = object()
 
 if not cython.compiled:  # the C bodies are in criteria.pxd
@@ -97,7 +98,7 @@ def _order_of_kin(value: Any, kind: type) -> int:
         return TIMES if value.tzinfo is None else UTC_TIMES if type(value.tzinfo) is timezone else OTHER
     if isinstance(value, str):
         return TEXTS
-    if isinstance(value, Real | Decimal):
+    if isinstance(value, _NUMERIC):
         return NUMBERS if is_equal_to_itself(value) else NOWHERE
     if isinstance(value, bytes):
         return BYTES
@@ -520,7 +521,18 @@ def _given(name: str, bound: Any) -> Any:
     return bound
 
 
-class Prefix(Criterion):
+class Spanned(Criterion):
+    """A criterion that is filed under a range of what its view makes of the field."""
+
+    __slots__ = ("_span",)
+    _span: Any
+
+    def span(self) -> Within:
+        span: Within = self._span
+        return span
+
+
+class Prefix(Spanned):
     """Prefix(name, prefix, ignore_case=False)\n--\n
     The field has a text that begins with `prefix`, which is a str or bytes; with `ignore_case=True`, upper and lower
     case are the same, as in `EqualsIgnoringCase`.
@@ -529,10 +541,9 @@ class Prefix(Criterion):
     (True, False)
     """
 
-    __slots__ = ("_span", "ignore_case", "prefix")
+    __slots__ = ("ignore_case", "prefix")
     prefix: Any
     ignore_case: bool
-    _span: Any
 
     def __init__(self, name: str, prefix: str | bytes, ignore_case: bool = False) -> None:
         self.name = _checked_name(name)
@@ -550,10 +561,6 @@ class Prefix(Criterion):
         if isinstance(value, str):
             value = folded(value) if self.ignore_case else plain(value)
         return bool(value.startswith(self._span.low))
-
-    def span(self) -> Within:
-        span: Within = self._span
-        return span
 
     def arguments(self) -> tuple[Any, ...]:
         return (self.name, self.prefix, True) if self.ignore_case else (self.name, self.prefix)

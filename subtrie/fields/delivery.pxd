@@ -1,8 +1,6 @@
 # C types for delivery.py.
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_SET_ITEM
 
 from ctrie._machine cimport untrack_constant
 
@@ -47,7 +45,6 @@ cdef extern from *:
     int deliveries_are(object kind) except -1
     object filled(PyObject *subscriber, PyObject *options, PyObject *criteria, bint leads_nowhere)
     bint is_tracked "PyObject_GC_IsTracked" (object thing) noexcept
-    PyObject *item_of "PyTuple_GET_ITEM" (object several, Py_ssize_t i) noexcept
     void DECREF "Py_DECREF" (PyObject *thing) noexcept
 
 
@@ -67,24 +64,9 @@ cdef inline object referred_by(object reference):
     return subscriber
 
 
-cdef inline object part_of(object delivery, Py_ssize_t i):
-    return <object>item_of(delivery, i)
-
-
-cdef inline tuple changeable(tuple found):
-    return found    # nobody else has it yet
-
-
-cdef inline void put(tuple several, Py_ssize_t i, object thing) noexcept:
-    cdef PyObject *before = item_of(several, i)
-    Py_INCREF(thing)
-    PyTuple_SET_ITEM(several, i, thing)
-    DECREF(before)
-
-
 @cython.locals(leads_nowhere=bint)
 cpdef tuple delivery_for(object subscriber, dict options, object view)
 @cython.locals(leads_nowhere=bint)
 cpdef tuple completed(object delivery, object subscriber, tuple criteria)
-@cython.locals(several=tuple, gone=Py_ssize_t, i=Py_ssize_t)
-cdef tuple living(tuple found, bint delivers)
+@cython.locals(alive=list)
+cpdef tuple living(tuple found, bint delivers)

@@ -31,14 +31,12 @@ class FieldDelivery(NamedTuple):
     criteria: tuple[Any, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.subscriber, dict(self.options), self.criteria)
+        return remade, (type(self), self.subscriber, dict(self.options), None, self.criteria)
 
 
-def _restored(
-    kind: type[FieldDelivery], subscriber: Any, options: dict[str, Any], criteria: tuple[Any, ...]
-) -> FieldDelivery:
-    """Unpickle, or copy: a mapping proxy can do neither."""
-    return kind(subscriber, MappingProxyType(options), None, criteria)
+def remade(kind: type[Any], *parts: Any) -> Any:
+    """Unpickle, or copy, what has options: a mapping proxy can do neither. No other part is a dict."""
+    return kind(*[MappingProxyType(part) if type(part) is dict else part for part in parts])
 
 
 _DELIVERY, _HELD = FieldDelivery, Held  # for delivery.pxd, which knows no classes of Python
@@ -57,18 +55,6 @@ if not cython.compiled:  # the C body, which fills a tuple without a call of Pyt
     def referred_by(reference: Any) -> Any:
         """Return what a reference refers to, None if it is gone."""
         return reference()
-
-    def part_of(delivery: Any, i: int) -> Any:
-        """Return an item of a delivery, which is a tuple of a class of its own."""
-        return delivery[i]
-
-    def changeable(found: tuple[Any, ...]) -> list[Any]:
-        """Return answers that were just made, for `put`."""
-        return list(found)
-
-    def put(several: list[Any], i: int, thing: Any) -> None:
-        """Put something in the place of one of them."""
-        several[i] = thing
 
     def is_tracked(thing: Any) -> bool:
         """Return whether the collector looks at an object. For the compiled twin."""
@@ -94,17 +80,10 @@ def completed(delivery: FieldDelivery, subscriber: Any, criteria: tuple[Any, ...
 
 
 def living(found: tuple[Any, ...], delivers: bool) -> tuple[Any, ...]:
-    """Return answers that were just made, references to subscribers or deliveries that have such, with what is alive in
-    their places, in the very tuple if it can be."""
-    several = changeable(found)
-    gone = 0
-    for i in range(len(several)):
-        subscriber = referred_by(part_of(several[i], 0) if delivers else several[i])
-        if subscriber is None:
-            gone += 1
-            put(several, i, None)  # nobody refers weakly to None
-        elif delivers:
-            put(several, i, new_delivery(subscriber, part_of(several[i], 1), part_of(several[i], 3), False))
-        else:
-            put(several, i, subscriber)
-    return tuple([one for one in several if one is not None]) if gone else tuple(several)
+    """Return answers, references to subscribers or deliveries that have such, with what is alive in their places."""
+    alive: list[Any] = []
+    for one in found:
+        subscriber = referred_by(one[0] if delivers else one)
+        if subscriber is not None:  # nobody refers weakly to None
+            alive.append(new_delivery(subscriber, one[1], one[3], False) if delivers else subscriber)
+    return tuple(alive)

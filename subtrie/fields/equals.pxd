@@ -1,7 +1,7 @@
 # C types for equals.py.
 cimport cython
 
-from subtrie.fields.criteria cimport Criterion, Equals
+from subtrie.fields.criteria cimport Criterion
 
 cdef frozenset _OURS, PLAIN
 
@@ -9,7 +9,5 @@ cdef frozenset _OURS, PLAIN
 cpdef Criterion one_of_equals(Criterion criterion)
 @cython.locals(known=dict)
 cpdef tuple one_of_words(tuple words)
-@cython.locals(known=Equals)
-cdef bint is_like(Criterion found, Equals wanted) except -1
 @cython.locals(likeness=list, arguments=tuple)
 cdef object _likeness_of(Criterion criterion)

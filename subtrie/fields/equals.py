@@ -8,8 +8,6 @@ compare equal without being the same, or may change. Those with long texts are n
 
 The words of filters are one object, too, where they are the same: a search that compares words of many filters finds
 those that it has met before in the processor's caches.
-
-What is rare, and filed under, is known where it is filed: state.py looks for it there (`is_like`).
 """
 
 from __future__ import annotations
@@ -20,18 +18,18 @@ from typing import Any
 import cython
 
 if not cython.compiled:
-    from subtrie.fields.criteria import Criterion, Equals
+    from subtrie.fields.criteria import Criterion
 
-from subtrie.fields.criteria import Absent, Prefix, Present, Within
+from subtrie.fields.criteria import Absent, Equals, Prefix, Present, Within
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 KNOWN = 1024  # for each thread
 LONGEST = 200  # characters of a text that is kept
 PLAIN = frozenset((str, int, float, bool, type(None)))
 
-_OF_VALUES = (Equals, Present, Absent, Within)
-_OF_TEXTS = (Prefix, Suffix, EqualsIgnoringCase, Wildcard, InNetwork)
-_OURS = frozenset(_OF_VALUES + _OF_TEXTS)  # a user's subclass may have more in it than its arguments
+_OURS = frozenset(  # a user's subclass may have more in it than its arguments
+    (Equals, Present, Absent, Within, Prefix, Suffix, EqualsIgnoringCase, Wildcard, InNetwork)
+)
 
 
 class _Own(threading.local):
@@ -72,17 +70,6 @@ def one_of_words(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         [known.setdefault(word, word) if type(word) is str and len(word) <= LONGEST else word for word in words]
     )
-
-
-def is_like(found: Criterion, wanted: Equals) -> bool:
-    """Return whether a criterion is an Equals like another one in all. O(1)."""
-    if found is wanted or type(found) is not Equals or found.written != wanted.written:
-        return found is wanted
-    known: Equals = found
-    kind = type(known.value)
-    if kind is float or kind not in PLAIN or type(wanted.value) is not kind:
-        return False
-    return bool(known.value == wanted.value) and bool(known.name == wanted.name)
 
 
 def _likeness_of(criterion: Criterion) -> tuple[Any, ...] | None:

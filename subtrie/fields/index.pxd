@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._machine cimport replaced, untrack_constant
 from ctrie._nodes cimport mix
-from subtrie._trie.keyed cimport Keyed, SetNode, set_size, with_keyed, without_keyed
+from subtrie._trie.keyed cimport Keyed, set_size, with_keyed, without_keyed
 from subtrie.fields.criteria cimport (
     ANY, Absent, BOXES, Criterion, LEADS, NONE, ORIGINAL, OneOf, PIECES, Prefix, RANGES, TOPICS, VALUES, Within
 )
@@ -74,8 +74,4 @@ cdef bint _is_filed_again(Criterion criterion) except -1
 cpdef int kind_of_cost(Criterion criterion) except -1
 @cython.locals(words=WordsAt, name_hash=uint64_t, cell=Cell, field=Field, crowd=Py_ssize_t, span=Within, tree=Tree, below=Py_ssize_t, above=Py_ssize_t)
 cpdef Py_ssize_t crowd_under(Index index, Criterion criterion, Py_ssize_t most) except -2
-@cython.locals(cell=Cell, field=Field, entry=Filed)
-cpdef Criterion first_under(Index index, Criterion criterion)
-@cython.locals(node=SetNode)
-cpdef object first_in(object filed)
 cdef Py_ssize_t _crowd_at(object cells, object key, uint64_t hash) except -1

@@ -32,7 +32,7 @@ import cython
 if not cython.compiled:
     from ctrie._machine import replaced, untrack_constant
     from ctrie._nodes import mix
-    from subtrie._trie.keyed import Keyed, SetNode, set_size, with_keyed, without_keyed
+    from subtrie._trie.keyed import Keyed, set_size, with_keyed, without_keyed
     from subtrie.fields.boxes import Box, with_box
     from subtrie.fields.criteria import (
         ANY,
@@ -351,28 +351,6 @@ def crowd_under(index: Index, criterion: Criterion, most: int) -> int:
         above = 0 if span.high is None else crowd_around(tree, span.high, most)
         return _RANGE_COST + max(below, above)
     return _ANY_COST + crowd_size(field.any)
-
-
-def first_under(index: Index, criterion: Criterion) -> Criterion | None:
-    """Return the access of what is filed under the value of an Equals, of one entry of them; None if there is none, or
-    a crowd. O(log n)."""
-    cell: Cell | None = find_in_map(index.fields, criterion.name, mix(hash(criterion.name)))
-    field: Field = _NO_FIELD if cell is None else cell.value
-    (value,) = criterion.values_filed()
-    cell = find_in_map(field.values, value, mix(hash(value)))
-    filed = None if cell is None else first_in(cell.value)
-    if not isinstance(filed, Filed):
-        return None
-    entry: Filed = filed
-    return None if type(entry.access) is tuple else entry.access
-
-
-def first_in(filed: Any) -> Any:
-    """Return one of the entries of a set; None, if it is empty, and an index itself. O(log n)."""
-    while isinstance(filed, SetNode):
-        node: SetNode = filed
-        filed = node.array[0]
-    return filed[0] if type(filed) is tuple else filed
 
 
 def _crowd_at(cells: Any, key: object, hash: int) -> int:

@@ -92,19 +92,15 @@ def find_in_map(cells: Any, key: object, hash: int) -> Cell | None:
     return None
 
 
-def with_cell(cells: Any, cell: Cell, found: Cell | None) -> Any:
+def with_cell(node: Any, cell: Cell, found: Cell | None, shift: int = 0) -> Any:
     """Return the map with a cell, in the place of `found` (its key's present cell) unless that is None. O(log n)."""
-    return _with(cells, cell, found, 0)
-
-
-def _with(node: Any, cell: Cell, found: Cell | None, shift: int) -> Any:
     if isinstance(node, CNode):
         cn: CNode = node
         flag = flag_at(cell.hash, shift)
         pos = popcount(cn.bitmap & (flag - 1))
         if not cn.bitmap & flag:
             return with_branch(cn, flag, pos, cell)
-        return with_other_branch(cn, pos, _with(branch_at(cn, pos), cell, found, shift + W))
+        return with_other_branch(cn, pos, with_cell(branch_at(cn, pos), cell, found, shift + W))
     if node is found:  # nothing at all, perhaps
         return cell
     if shift >= _HASH_BITS:
@@ -112,15 +108,11 @@ def _with(node: Any, cell: Cell, found: Cell | None, shift: int) -> Any:
             return (node, cell)
         return inserted(node, len(node), cell) if found is None else replaced(node, _place_of(node, found), cell)
     other: Cell = node
-    return _with(new_cnode(flag_at(other.hash, shift), (other,)), cell, None, shift)
+    return with_cell(new_cnode(flag_at(other.hash, shift), (other,)), cell, None, shift)
 
 
-def without_cell(cells: Any, found: Cell) -> Any:
+def without_cell(node: Any, found: Cell, shift: int = 0) -> Any:
     """Return the map without the cell `found`, which it has. O(log n)."""
-    return _without(cells, found, 0)
-
-
-def _without(node: Any, found: Cell, shift: int) -> Any:
     if node is found:
         return None
     if type(node) is tuple:
@@ -129,7 +121,7 @@ def _without(node: Any, found: Cell, shift: int) -> Any:
     cn: CNode = node
     flag = flag_at(found.hash, shift)
     pos = popcount(cn.bitmap & (flag - 1))
-    below = _without(branch_at(cn, pos), found, shift + W)
+    below = without_cell(branch_at(cn, pos), found, shift + W)
     changed = with_other_branch(cn, pos, below) if below is not None else without_branch(cn, flag, pos)
     if not changed.bitmap & (changed.bitmap - 1) and isinstance(branch_at(changed, 0), Cell):
         return branch_at(changed, 0)  # the only one left, which needs no path

@@ -9,15 +9,15 @@ from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.scratch cimport leave
 from subtrie._trie.subscribers cimport is_held, subscriber_hash
+from subtrie.fields.combined cimport listed, values_named, ways_to_meet
 from subtrie.fields.criteria cimport Criterion
 from subtrie.fields.delivery cimport delivery_for
 from subtrie.fields.index cimport Filed
 from subtrie.fields.maps cimport untrack_entry
 from subtrie.fields.search cimport answers_for, clues_for, enter_search
 from subtrie.fields.state cimport (
-    NOTHING, NO_ROWS, CriterionRow, State, Subscribed, asks_the_same, distinct, find_in, new_draft, with_rows
+    NOTHING, NO_ROWS, CriterionRow, State, Subscribed, asks_the_same, distinct, find_in, with_rows
 )
-from subtrie.fields.turns cimport Turn, begin_turn, others_may_run
 
 cdef Slot _UNMADE
 
@@ -48,7 +48,7 @@ cdef inline Borrowed slot_of(FieldMatcher matcher) noexcept:
 cdef Slot _new_slot(State state)
 cpdef State state_of(FieldMatcher matcher)
 cpdef dict as_dict(object message)
-@cython.locals(turn=Turn, answers=list)
+@cython.locals(answers=list)
 cdef list _answers_to_many(State state, object messages, bint delivers)
 @cython.locals(clue=Filed, row=CriterionRow, counts=dict)
 cdef dict _hits_of(State state, dict message)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import cython
@@ -22,8 +21,8 @@ if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.scratch import leave
-    from subtrie._trie.match.walk import address
     from subtrie._trie.subscribers import is_held, subscriber_hash
+    from subtrie.fields.combined import listed, values_named, ways_to_meet
     from subtrie.fields.criteria import Criterion
     from subtrie.fields.delivery import delivery_for
     from subtrie.fields.maps import untrack_entry
@@ -36,20 +35,15 @@ if not cython.compiled:
         asks_the_same,
         distinct,
         find_in,
-        new_draft,
         with_rows,
     )
-    from subtrie.fields.turns import Turn, begin_turn, others_may_run
-else:
-    from cython import address
 
 from ctrie._subclasses import attributes_of, not_to_be_changed, set_attributes
 from ctrie._views import SUBSCRIPTED
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.options import with_view
 from subtrie._trie.weak_subscribers import Held, hold
-from subtrie.fields.combined import listed, values_named, ways_to_meet
-from subtrie.fields.delivery import NO_OPTIONS, FieldDelivery
+from subtrie.fields.delivery import NO_OPTIONS, FieldDelivery, remade
 from subtrie.fields.short import short
 from subtrie.fields.state import (
     check_state,
@@ -77,12 +71,7 @@ class FieldSubscription(NamedTuple):
         return hash((self.criteria, self.subscriber))  # options may hold what has no hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.criteria, self.subscriber, dict(self.options))
-
-
-def _restored(criteria: frozenset[Any], subscriber: Any, options: dict[str, Any]) -> FieldSubscription:
-    """Unpickle, or copy: a mapping proxy can do neither."""
-    return FieldSubscription(criteria, subscriber, MappingProxyType(options))
+        return remade, (type(self), self.criteria, self.subscriber, dict(self.options))
 
 
 class FieldChange(NamedTuple):
@@ -181,7 +170,7 @@ class FieldMatcher:
         asked = self._checked(criteria)
         owner_hash = subscriber_hash(subscriber)
         delivery = self._kept(subscriber, owner_hash, options)
-        added: bool = self._change(with_subscription, (asked, delivery, owner_hash, new_draft()))
+        added: bool = self._change(with_subscription, (asked, delivery, owner_hash))
         return added
 
     def unsubscribe(self, criteria: Iterable[Criterion], subscriber: Any) -> bool:
@@ -234,7 +223,7 @@ class FieldMatcher:
         2
         """
         self._writable()
-        given = [_parts_of(subscription) for subscription in subscriptions]  # keeps alive what will be held weakly
+        given = [parts_of(subscription) for subscription in subscriptions]  # keeps alive what will be held weakly
         several = []
         for criteria, subscriber, options in given:
             check_signals()
@@ -300,8 +289,6 @@ class FieldMatcher:
         >>> matcher.match_many([{"a": 1}, {"a": 2}])
         [('ann',), ()]
         """
-        if isinstance(messages, Mapping):
-            raise TypeError("match_many() takes several messages; match_all() takes one")
         return _answers_to_many(state_of(self), messages, False)
 
     def match_any(self, message: Message, /) -> tuple[Any, ...]:
@@ -312,7 +299,7 @@ class FieldMatcher:
         much again for each of their criteria.
         """
         state = self._with_rows()
-        return distinct(state, list(_hits_of(state, as_dict(message))))
+        return distinct(list(_hits_of(state, as_dict(message))))
 
     def hits(self, message: Message, /) -> dict[FieldSubscription, int]:
         """Return for each subscription how many of its criteria hold; those of which none holds are left out. Cost as
@@ -344,8 +331,6 @@ class FieldMatcher:
 
     def deliveries_many(self, messages: Iterable[Message]) -> list[tuple[Any, ...]]:
         """Return `deliveries` of each message, all of one instant."""
-        if isinstance(messages, Mapping):
-            raise TypeError("deliveries_many() takes several messages; deliveries() takes one")
         return _answers_to_many(state_of(self), messages, True)
 
     def _with_rows(self) -> State:
@@ -385,7 +370,7 @@ class FieldMatcher:
 
     def __contains__(self, subscription: object) -> bool:
         """Return whether (criteria, subscriber) is there; options do not matter."""
-        criteria, subscriber, _ = _parts_of(subscription)
+        criteria, subscriber, _ = parts_of(subscription)
         asked = self._checked(criteria)
         return find_in(state_of(self), asked, subscriber, subscriber_hash(subscriber)) is not None
 
@@ -527,29 +512,27 @@ def as_dict(message: Any) -> dict[Any, Any]:
 
 
 def _answers_to_many(state: State, messages: Iterable[Message], delivers: bool) -> list[tuple[Any, ...]]:
-    if not cython.compiled:
-        turn = Turn()
+    if isinstance(messages, Mapping):
+        raise TypeError(f"{'deliveries' if delivers else 'match'}_many() takes several messages, and this is one")
     answers: list[tuple[Any, ...]] = []
-    begin_turn(address(turn))
     for message in messages:
+        check_signals()
         answers.append(answers_for(state, as_dict(message), delivers))
-        others_may_run(address(turn), answers)
     return answers
 
 
-def _parts_of(subscription: Any) -> tuple[Any, Any, Mapping[str, Any]]:
-    """Return criteria, subscriber and options of one of many."""
-    if not isinstance(subscription, tuple) or len(subscription) not in (2, 3):
-        raise ValueError(
-            f"a subscription is (criteria, subscriber) or (criteria, subscriber, options), not {short(subscription)}"
-        )
-    options = subscription[2] if len(subscription) == 3 else NO_OPTIONS
+def parts_of(subscription: Any, names: str = "criteria, subscriber") -> tuple[Any, ...]:
+    """Return the parts of one of many, with these names, and its options."""
+    size = names.count(",") + 1
+    if not isinstance(subscription, tuple) or len(subscription) not in (size, size + 1):
+        raise ValueError(f"a subscription is ({names}) or ({names}, options), not {short(subscription)}")
+    options = subscription[size] if len(subscription) > size else NO_OPTIONS
     if not isinstance(options, Mapping):
         raise TypeError(f"the options of a subscription are a mapping, not {short(options)}")
     for name in options:
         if not isinstance(name, str):
             raise TypeError(f"the name of an option is a str, not {short(name)}")
-    return subscription[0], subscription[1], options
+    return *subscription[:size], options
 
 
 def _hits_of(state: State, message: dict[Any, Any]) -> dict[Subscribed, int]:

@@ -28,9 +28,9 @@ from subtrie.fields.combined import Not
 from subtrie.fields.criteria import Equals, NotIn, OneOf, Prefix, Present, Within
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix
 
-_OF_VALUES = (Equals, OneOf, NotIn, Present, Within, Not)
-_OF_TEXTS = (Prefix, Suffix, Wildcard, EqualsIgnoringCase, InNetwork)
-_NEED_THEIR_FIELD = frozenset(_OF_VALUES + _OF_TEXTS)  # a user's subclass may hold for what it likes
+_NEED_THEIR_FIELD = frozenset(  # a user's subclass may hold for what it likes
+    (Equals, OneOf, NotIn, Present, Within, Not, Prefix, Suffix, Wildcard, EqualsIgnoringCase, InNetwork)
+)
 
 if not cython.compiled:  # the compiled ones are in needs.pxd
 

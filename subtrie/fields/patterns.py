@@ -31,6 +31,7 @@ MOST_DIGITS = 4_000  # of a whole number; Python takes 4,300, and n * n steps fo
 MOST_BITS = MOST_DIGITS * 10 // 3
 
 Path: TypeAlias = tuple[str, ...]
+_Make: TypeAlias = Callable[[str, Any], Criterion | None]
 
 
 class _Object(dict[str, Any]):
@@ -213,18 +214,19 @@ def _exists(name: str, operand: Any) -> Criterion | None:
     return Present(name) if operand else Absent(name)
 
 
-def _exactly(name: str, operand: Any) -> Criterion | None:
-    return Equals(name, operand) if isinstance(operand, str) else None
+def _of_text(make: Callable[[str, str], Criterion]) -> _Make:
+    """Return what reads a test on a text."""
+    return lambda name, operand: make(name, operand) if isinstance(operand, str) else None
 
 
-def _prefix(name: str, operand: Any) -> Criterion | None:
-    text, ignore_case = _text_in_any_case(operand)
-    return None if text is None else Prefix(name, text, ignore_case)
+def _in_any_case(make: Callable[[str, str, bool], Criterion]) -> _Make:
+    """Return what reads a test on a text that may be in any case."""
 
+    def read(name: str, operand: Any) -> Criterion | None:
+        text, ignore_case = _text_in_any_case(operand)
+        return None if text is None else make(name, text, ignore_case)
 
-def _suffix(name: str, operand: Any) -> Criterion | None:
-    text, ignore_case = _text_in_any_case(operand)
-    return None if text is None else Suffix(name, text, ignore_case)
+    return read
 
 
 def _text_in_any_case(operand: Any) -> tuple[str | None, bool]:
@@ -235,22 +237,6 @@ def _text_in_any_case(operand: Any) -> tuple[str | None, bool]:
         text = pairs[0][1]
         return (text if isinstance(text, str) else None), True
     return (operand if isinstance(operand, str) else None), False
-
-
-def _equals_ignore_case(name: str, operand: Any) -> Criterion | None:
-    return EqualsIgnoringCase(name, operand) if isinstance(operand, str) else None
-
-
-def _wildcard(name: str, operand: Any) -> Criterion | None:
-    return Wildcard(name, operand) if isinstance(operand, str) else None
-
-
-def _shellstyle(name: str, operand: Any) -> Criterion | None:
-    return Wildcard(name, operand.replace("\\", "\\\\")) if isinstance(operand, str) else None
-
-
-def _cidr(name: str, operand: Any) -> Criterion | None:
-    return InNetwork(name, operand) if isinstance(operand, str) else None
 
 
 def _anything_but(name: str, operand: Any) -> Criterion | None:
@@ -294,18 +280,18 @@ def _numeric(name: str, operand: Any) -> Criterion | None:
     return Within(name, low, high, low_sign == ">", high_sign == "<")
 
 
-_OF_TEXTS: dict[str, Callable[[str, Any], Criterion | None]] = {
-    "equals-ignore-case": _equals_ignore_case,
-    "exactly": _exactly,
-    "prefix": _prefix,
-    "shellstyle": _shellstyle,
-    "suffix": _suffix,
-    "wildcard": _wildcard,
+_OF_TEXTS: dict[str, _Make] = {
+    "equals-ignore-case": _of_text(EqualsIgnoringCase),
+    "exactly": _of_text(Equals),
+    "prefix": _in_any_case(Prefix),
+    "shellstyle": _of_text(lambda name, text: Wildcard(name, text.replace("\\", "\\\\"))),
+    "suffix": _in_any_case(Suffix),
+    "wildcard": _of_text(Wildcard),
 }
-_TESTS: dict[str, Callable[[str, Any], Criterion | None]] = {
+_TESTS: dict[str, _Make] = {
     **_OF_TEXTS,
     "anything-but": _anything_but,
-    "cidr": _cidr,
+    "cidr": _of_text(InNetwork),
     "exists": _exists,
     "numeric": _numeric,
 }

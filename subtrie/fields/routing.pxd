@@ -2,6 +2,7 @@
 cimport cython
 from cpython.object cimport PyObject
 
+from ctrie._machine cimport check_signals
 from ctrie._native cimport Borrowed
 from subtrie._trie.match.plan cimport Plan
 from subtrie.fields.equals cimport one_of_words
@@ -9,7 +10,6 @@ from subtrie.fields.matcher cimport FieldMatcher, as_dict, state_of
 from subtrie.fields.search cimport answers_on_topic
 from subtrie.fields.state cimport State
 from subtrie.fields.topics cimport Topic
-from subtrie.fields.turns cimport Turn, begin_turn, others_may_run
 
 cdef FieldMatcher _UNMADE
 
@@ -22,7 +22,7 @@ cdef class RoutingMatcher:
 
     cdef object _begin(self, object dialect, FieldMatcher fields)
     cdef tuple _answers(self, State state, object topic, object message, bint delivers)
-    @cython.locals(turn=Turn, answers=list)
+    @cython.locals(answers=list)
     cdef list _answers_to_many(self, object messages, bint delivers)
     cdef RoutingMatcher _with(self, FieldMatcher fields)
 
@@ -39,6 +39,5 @@ cdef inline Borrowed dialect_of(RoutingMatcher matcher) noexcept:
     return <PyObject *>matcher.dialect
 
 
-cdef FieldMatcher _fields_in(RoutingMatcher matcher)
 @cython.locals(matcher=RoutingMatcher)
 cpdef RoutingMatcher _rebuilt(object kind, object dialect, FieldMatcher fields)

@@ -12,38 +12,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import cython
 
 if not cython.compiled:
+    from ctrie._machine import check_signals
     from subtrie._trie.match.plan import Plan
-    from subtrie._trie.match.walk import address
     from subtrie.fields.equals import one_of_words
     from subtrie.fields.matcher import FieldMatcher, as_dict, state_of
     from subtrie.fields.search import answers_on_topic
     from subtrie.fields.state import State
     from subtrie.fields.topics import Topic
-    from subtrie.fields.turns import Turn, begin_turn, others_may_run
-else:
-    from cython import address
 
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import SUBSCRIPTED
 from subtrie.dialects import AMQP, Dialect
 from subtrie.fields.combined import listed
 from subtrie.fields.criteria import Criterion
-from subtrie.fields.matcher import FieldSubscription, Message
+from subtrie.fields.delivery import NO_OPTIONS, remade
+from subtrie.fields.matcher import FieldSubscription, Message, parts_of
 from subtrie.fields.short import short
 from subtrie.matcher import checked_filter
-
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-
-
-class _HasDialect(Protocol):
-    @property
-    def dialect(self) -> Dialect: ...
 
 
 class Route(NamedTuple):
@@ -52,18 +42,13 @@ class Route(NamedTuple):
     filter: str
     criteria: frozenset[Any]
     subscriber: Any
-    options: Mapping[str, Any] = _NO_OPTIONS
+    options: Mapping[str, Any] = NO_OPTIONS
 
     def __hash__(self) -> int:
         return hash((self.filter, self.criteria, self.subscriber))  # options may hold what has no hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _route_of, (self.filter, self.criteria, self.subscriber, dict(self.options))
-
-
-def _route_of(filter: str, criteria: frozenset[Any], subscriber: Any, options: dict[str, Any]) -> Route:
-    """Unpickle, or copy: a mapping proxy can do neither."""
-    return Route(filter, criteria, subscriber, MappingProxyType(options))
+        return remade, (type(self), self.filter, self.criteria, self.subscriber, dict(self.options))
 
 
 class RouteChange(NamedTuple):
@@ -115,7 +100,7 @@ class RoutingMatcher:
 
     def __init__(
         self,
-        dialect: Dialect | _HasDialect = AMQP,
+        dialect: Any = AMQP,
         *,
         max_criteria: int = 64,
         max_values: int = 4096,
@@ -266,14 +251,16 @@ class RoutingMatcher:
         """
         if not isinstance(older, RoutingMatcher):
             raise TypeError(f"older must be a RoutingMatcher, not {type(older).__name__}")
-        return _changes(self._fields, _fields_in(older))
+        changes = self._fields.diff(cython.cast(RoutingMatcher, older)._fields)
+        return (RouteChange(_route(found), kind) for found, kind in changes)
 
     def __eq__(self, other: object) -> bool:
         """Return whether `other` is a matcher of the same dialect with the same subscriptions and equal options, each
         at one instant. O(n)."""
         if not isinstance(other, RoutingMatcher):
             return NotImplemented
-        return self is other or bool(self.dialect == other.dialect and self._fields == _fields_in(other))
+        same_dialect = self is other or self.dialect == other.dialect
+        return bool(same_dialect and self._fields == cython.cast(RoutingMatcher, other)._fields)
 
     def __hash__(self) -> int:
         """By identity, unlike `==`, as of a SubscriptionTrie."""
@@ -299,15 +286,9 @@ class RoutingMatcher:
 
     def _parts_of(self, subscription: Any) -> tuple[Any, ...]:
         """Return one of many as `FieldMatcher.subscribe_many` takes it."""
-        if not isinstance(subscription, tuple) or len(subscription) not in (3, 4):
-            raise ValueError(
-                "a subscription is (filter, criteria, subscriber) or (filter, criteria, subscriber, options), not "
-                f"{short(subscription)}"
-            )
-        options = subscription[3] if len(subscription) == 4 else _NO_OPTIONS
-        if hasattr(options, "keys") and all(isinstance(name, str) for name in options):
-            self._check_options(options)  # others are refused by the matcher
-        return self._asked(subscription[0], subscription[1]), *subscription[2:]
+        filter, criteria, subscriber, options = parts_of(subscription, "filter, criteria, subscriber")
+        self._check_options(options)
+        return self._asked(filter, criteria), subscriber, options
 
     def _check_options(self, options: Mapping[str, Any]) -> None:
         if not options:
@@ -330,14 +311,11 @@ class RoutingMatcher:
         )
 
     def _answers_to_many(self, messages: Iterable[tuple[str, Message]], delivers: bool) -> list[tuple[Any, ...]]:
-        if not cython.compiled:
-            turn = Turn()
         state = state_of(cython.cast(FieldMatcher, fields_of(self)))
         answers: list[tuple[Any, ...]] = []
-        begin_turn(address(turn))
         for topic, message in messages:
+            check_signals()
             answers.append(self._answers(state, topic, message, delivers))
-            others_may_run(address(turn), answers)
         return answers
 
     def _with(self, fields: FieldMatcher) -> RoutingMatcher:
@@ -349,14 +327,6 @@ class RoutingMatcher:
 @cache
 def _plan_for(dialect: Dialect) -> Plan:
     return Plan(dialect, False)
-
-
-def _fields_in(matcher: RoutingMatcher) -> FieldMatcher:
-    return matcher._fields
-
-
-def _changes(newer: FieldMatcher, older: FieldMatcher) -> Iterator[RouteChange]:
-    return (RouteChange(_route(found), kind) for found, kind in newer.diff(older))
 
 
 def _rebuilt(kind: type[RoutingMatcher], dialect: Dialect, fields: FieldMatcher) -> RoutingMatcher:

@@ -26,10 +26,10 @@ from subtrie.fields.together cimport Together, hold_together, new_together
 from subtrie.fields.topics cimport Topic, hash_of_all, stand_there
 from subtrie.fields.tree cimport below_at, count_at, is_leaf, key_at
 from subtrie.fields.views cimport (
-    AHEAD, ORDERS, Search, Seen, WAY, absent_of, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_all_bits, has_field, has_pieces, has_topic,
+    AHEAD, ORDERS, Search, Seen, WAY, absent_of, all_bits, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field, has_pieces, has_topic,
     hash_at,
     is_equal, is_first_of_name, is_joint, is_met, is_new, is_repeated, keep, keep_crowds, may_refer, name_at, name_hash_at, needs_in, node_at, note, note_bits,
-    note_bits_of_values, note_crowd, note_node, note_piece, note_plain, note_value,
+    note_crowd, note_node, note_piece, note_plain, note_value,
     note_way, number_at,
     prefetch, ranges_of, rest_of, see, start_over, topics_of, unsee, value_at, value_hash_at, value_of,
     values_known, values_of, views_of, whole_of, whole_value, words_of,
@@ -65,8 +65,6 @@ cdef bint _note_values(Search *search, dict message, Borrowed names) except -1
 cdef int _search_noted(Search *search, Borrowed index, dict message) except -1
 @cython.locals(words="Words *", i=Py_ssize_t)
 cdef int _note_topic(Search *search, Borrowed topics) except -1
-@cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t)
-cdef Borrowed _bucket_in(Borrowed cells, uint64_t hash) noexcept
 @cython.locals(first=Py_ssize_t, last=Py_ssize_t, i=Py_ssize_t)
 cdef int _search_in_crowds(Search *search) except -1
 @cython.locals(fields=Borrowed, cell=Borrowed, field=Borrowed, most=Py_ssize_t, i=Py_ssize_t)
@@ -80,7 +78,7 @@ cdef inline int _note_at(Search *search, Borrowed cell, Py_ssize_t at) except -1
 cdef inline bint _leads_to(Search *search, Borrowed cell, Py_ssize_t at) except -1
 @cython.locals(view=int, field=Borrowed, piece=str)
 cdef int _note_in_views(Search *search, Borrowed views, object text) except -1
-@cython.locals(i=Py_ssize_t)
+@cython.locals(shift=int, bitmap=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef Borrowed _find_cell(Borrowed cells, Borrowed key, uint64_t hash) except NULL
 @cython.locals(i=int)
 cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except -1

@@ -53,6 +53,7 @@ if not cython.compiled:
         Seen,
         Spot,
         absent_of,
+        all_bits,
         answer_of,
         answers_noted,
         any_of,
@@ -64,7 +65,6 @@ if not cython.compiled:
         fields_of,
         forget_nodes,
         go_on,
-        has_all_bits,
         has_field,
         has_pieces,
         has_topic,
@@ -84,7 +84,6 @@ if not cython.compiled:
         node_at,
         note,
         note_bits,
-        note_bits_of_values,
         note_crowd,
         note_node,
         note_piece,
@@ -243,7 +242,8 @@ def _note_values(search: Any, message: dict[Any, Any], names: Any) -> bool:
                 note_value(search, borrow(name), mix(hash(name)), element, mix(hash(element)))
             continue
         if not has_hash(value):
-            if isinstance(value, list | Mapping) and leads_on(borrowed(names), name):
+            is_list = isinstance(value, list)
+            if (is_list or isinstance(value, Mapping)) and leads_on(borrowed(names), name):
                 return False
             continue
         own = as_value(value)
@@ -411,8 +411,8 @@ def _note_in_views(search: Any, views: Any, text: Any) -> int:
     return 0
 
 
-def _bucket_in(cells: Any, hash: int) -> Any:
-    """Return what a map has where a hash leads: a cell, several in a tuple, or None."""
+def _find_cell(cells: Any, key: Any, hash: int) -> Any:
+    """Return a key's cell in a map, or None; as `find_in_map` in maps.py."""
     shift = 0
     while is_exactly(cells, CNode):
         bitmap = bitmap_of(cells)
@@ -422,12 +422,6 @@ def _bucket_in(cells: Any, hash: int) -> Any:
         cells = child_at(cells, popcount(bitmap & (flag - 1)))
         prefetch(cells)
         shift += W
-    return cells
-
-
-def _find_cell(cells: Any, key: Any, hash: int) -> Any:
-    """Return a key's cell in a map, or None; as `find_in_map` in maps.py."""
-    cells = _bucket_in(cells, hash)
     if is_exactly(cells, tuple):
         for i in range(size_of(cells)):
             if _is_cell_of(item_of(cells, i), key, hash):
@@ -609,9 +603,8 @@ def _keep_possible(search: Any) -> int:
     lacks = ~search.has
     kept = 0
     for i in range(search.noted.count):
-        if needs_in(as_node(items[i])) & lacks and not has_all_bits(search):
-            note_bits_of_values(search)
-            lacks = ~search.has
+        if needs_in(as_node(items[i])) & lacks:
+            lacks = ~all_bits(search)
         if not needs_in(as_node(items[i])) & lacks and has_pieces(search, as_node(items[i])):
             search.repeated |= is_repeated(as_node(items[i]))
             items[kept] = items[i]

@@ -10,10 +10,10 @@ from subtrie._trie.keyed cimport Keyed, SetNode, find_keyed, set_size, with_keye
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Box, box_among
 from subtrie.fields.combined cimport AnyOf
-from subtrie.fields.criteria cimport Criterion, Equals, Key, LEADS, NONE
-from subtrie.fields.delivery cimport completed
-from subtrie.fields.equals cimport is_like, one_of_equals
-from subtrie.fields.index cimport Filed, Index, crowd_under, first_under, kind_of_cost, new_index, refiled
+from subtrie.fields.criteria cimport Criterion, Key, LEADS, NONE
+from subtrie.fields.delivery cimport completed, living
+from subtrie.fields.equals cimport one_of_equals
+from subtrie.fields.index cimport Filed, Index, crowd_under, kind_of_cost, new_index, refiled
 from subtrie.fields.maps cimport untrack_entry
 from subtrie.fields.names cimport may_meet_in_a_list, with_names
 from subtrie.fields.needs cimport needs_of, pieces_needed
@@ -70,12 +70,8 @@ cdef bint has_owners_of_several(State state) except -1
 
 @cython.locals(state=State)
 cdef State _new_state(object owners, Index index, Py_ssize_t count, object names, object rows, Index clues)
-@cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed, known=Subscribed)
-cpdef tuple with_subscription(
-    State state, frozenset criteria, object delivery, uint64_t owner_hash, Subscribed draft=*
-)
-@cython.locals(draft=Subscribed)
-cpdef Subscribed new_draft()
+@cython.locals(owner=Owner, hash_=uint64_t, old=Subscribed, new=Subscribed)
+cpdef tuple with_subscription(State state, frozenset criteria, object delivery, uint64_t owner_hash)
 @cython.locals(owner=Owner, old=Subscribed)
 cpdef tuple without_subscription(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
 @cython.locals(owner=Owner, changed=State, subscribed=Subscribed)
@@ -109,7 +105,7 @@ cpdef bint asks_the_same(Subscribed one, Subscribed other) except -1
 cpdef Subscribed find_subscribed(object among, frozenset criteria, uint64_t hash)
 @cython.locals(owner=Owner)
 cpdef Subscribed find_in(State state, frozenset criteria, object subscriber, uint64_t owner_hash)
-@cython.locals(found=Criterion, kept=list, criterion=Criterion)
+@cython.locals(known=Criterion, kept=list, criterion=Criterion)
 cdef int _file(Subscribed new, Index index, frozenset criteria) except -1
 @cython.locals(found=Criterion)
 cdef bint _is_joint(object criteria, object access) except -1
@@ -126,5 +122,5 @@ cpdef object access_of_clue(Criterion criterion)
 cdef object _rest(tuple criteria, object access)
 @cython.locals(box=Box)
 cdef bint _is_in_box(Criterion criterion, object access) except -1
-@cython.locals(subscribers=list, is_alone=bint, seen=set, seen_before=Py_ssize_t, entry=Subscribed)
-cdef tuple distinct(State state, list found)
+@cython.locals(entry=Subscribed, subscribers=tuple)
+cdef tuple distinct(list found)

@@ -35,14 +35,13 @@ if not cython.compiled:
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import Box, box_among
     from subtrie.fields.combined import AnyOf
-    from subtrie.fields.criteria import LEADS, NONE, Criterion, Equals, Key
-    from subtrie.fields.delivery import completed
-    from subtrie.fields.equals import is_like, one_of_equals
+    from subtrie.fields.criteria import LEADS, NONE, Criterion, Key
+    from subtrie.fields.delivery import completed, living
+    from subtrie.fields.equals import one_of_equals
     from subtrie.fields.index import (
         Filed,
         Index,
         crowd_under,
-        first_under,
         kind_of_cost,
         new_index,
         refiled,
@@ -129,13 +128,10 @@ NOTHING: State = _new_state(None, new_index(None, None), 0, None, None, None)
 
 
 def with_subscription(
-    state: State, criteria: frozenset[Criterion], delivery: Any, owner_hash: int, draft: Subscribed | None = None
+    state: State, criteria: frozenset[Criterion], delivery: Any, owner_hash: int
 ) -> tuple[State, bool]:
     """Return the state with the subscription of a delivery, and whether it was not there. Options replace the ones it
-    had.
-
-    Where it is filed is written down in the draft, which is for the same criteria: to find that out takes half of the
-    time. If another state came first, it is filed there again, even if that state has a better place."""
+    had."""
     owner: Owner | None = find_keyed(state.owners, delivery[0], owner_hash)
     among = None if owner is None else owner.value
     hash_ = _hash_of(criteria, owner_hash)
@@ -145,26 +141,16 @@ def with_subscription(
     new: Subscribed = Subscribed.__new__(Subscribed)
     new.key = delivery[0] if owner is None else owner.key
     new.hash = hash_
-    known = draft if old is None else old
-    if known is None:
+    if old is None:
         _file(new, state.index, criteria)
     else:
-        if known.access is None:
-            _file(known, state.index, criteria)
-        new.access, new.rest, new.asked = known.access, known.rest, known.asked
-        new.needs, new.pieces, new.is_joint = known.needs, known.pieces, known.is_joint
+        new.access, new.rest, new.asked = old.access, old.rest, old.asked
+        new.needs, new.pieces, new.is_joint = old.needs, old.pieces, old.is_joint
     new.is_repeated = type(new.access) is tuple
     new.delivery = completed(delivery, new.key, _of_fields(new.asked))
     untrack_entry(new)
     owners = with_keyed(state.owners, _new_owner(new.key, owner_hash, with_keyed(among, new, old)), owner)
     return _refiled(state, owners, old, new), old is None
-
-
-def new_draft() -> Subscribed:
-    """Return what `with_subscription` writes on."""
-    draft: Subscribed = Subscribed.__new__(Subscribed)
-    draft.access = None
-    return draft
 
 
 def without_subscription(
@@ -437,19 +423,15 @@ def find_in(state: State, criteria: frozenset[Criterion], subscriber: object, ow
 
 
 def _file(new: Subscribed, index: Index, criteria: frozenset[Criterion]) -> int:
-    """Say where a new subscription is filed, and what is asked besides. Equal criteria that are known take the places
-    of its own: one that is filed there, and what equals.py keeps."""
+    """Say where a new subscription is filed, and what is asked besides. Equal criteria that are known (equals.py) take
+    the places of its own."""
     access = filed = _access(index, criteria)
-    if type(access) is Equals:
-        found = first_under(index, access)
-        if found is not None and is_like(found, access):
-            filed = found
     kept: list[Criterion] = []
     for criterion in criteria:
+        known = criterion if _is_in_box(criterion, access) else one_of_equals(criterion)
+        kept.append(known)
         if criterion is access:
-            kept.append(filed)
-        else:
-            kept.append(criterion if _is_in_box(criterion, access) else one_of_equals(criterion))
+            filed = known
     new.asked = tuple(kept)
     untrack_constant(new.asked)
     new.access, new.rest = filed, _rest(new.asked, filed)
@@ -565,12 +547,9 @@ def _rest(criteria: tuple[Criterion, ...], access: Criterion) -> Any:
     if box is not None:
         rest = [criterion for criterion in rest if criterion is not box.one and criterion is not box.other]
         rest.append(box)
-    if type(access) is tuple:
+    if len(rest) > 1 or type(access) is tuple:
         return tuple(sorted(rest, key=_kind))
-    if len(rest) <= 1:
-        return rest[0] if rest else None
-    rest.sort(key=_kind)
-    return tuple(rest)
+    return rest[0] if rest else None
 
 
 def _kind(criterion: Criterion) -> int:
@@ -580,23 +559,10 @@ def _kind(criterion: Criterion) -> int:
 # ------------------------------------------------------------------------------------------------------------- queries
 
 
-def distinct(state: State, found: list[Any]) -> tuple[Any, ...]:
+def distinct(found: list[Any]) -> tuple[Any, ...]:
     """Return the subscribers of subscriptions found, each once, without those that are gone."""
-    subscribers: list[Any] = []
-    seen: set[int] | None = set() if has_owners_of_several(state) else None
-    for entry in found:
-        subscriber = entry.key
-        if seen is not None:
-            seen_before = len(seen)
-            seen.add(id(subscriber))
-            if len(seen) == seen_before:
-                continue
-        if is_held(subscriber):
-            subscriber = subscriber()
-            if subscriber is None:
-                continue
-        subscribers.append(subscriber)
-    return tuple(subscribers)
+    subscribers = tuple({id(entry.key): entry.key for entry in found}.values())
+    return living(subscribers, False) if found and is_held(subscribers[0]) else subscribers
 
 
 def subscriptions_in(state: State, subscriber: object = None, owner_hash: int = 0) -> Iterator[Subscribed]:

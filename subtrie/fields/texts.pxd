@@ -3,7 +3,7 @@ cimport cython
 
 from ctrie._machine cimport untrack_constant
 from subtrie.fields.criteria cimport (
-    ADDRESSES, Criterion, FOLDED, FOLDED_REVERSED, Key, LEADS, PIECES, Prefix, RANGES, REVERSED, VALUES, Within, folded, plain, texts_from
+    ADDRESSES, Criterion, FOLDED, FOLDED_REVERSED, Key, LEADS, PIECES, Prefix, RANGES, REVERSED, Spanned, VALUES, Within, folded, plain, texts_from
 )
 
 
@@ -18,14 +18,12 @@ cdef class EqualsIgnoringCase(Criterion):
     cpdef object values_filed(self)
 
 
-cdef class Suffix(Criterion):
+cdef class Suffix(Spanned):
     cdef readonly str suffix
     cdef readonly bint ignore_case
     cdef str _end
-    cdef Within _span
 
     cpdef bint holds(self, object value) except -1
-    cpdef object span(self)
 
 
 cdef class Wildcard(Criterion):
@@ -40,19 +38,16 @@ cdef class Wildcard(Criterion):
 
 @cython.locals(place=Py_ssize_t, last=Py_ssize_t, end=Py_ssize_t, found=Py_ssize_t, i=Py_ssize_t)
 cdef bint _matches(tuple parts, str text) except -1
-cdef Criterion _settled(Criterion lead)
 
 
 @cython.locals(size=Py_ssize_t, i=Py_ssize_t)
 cpdef set pieces_of(str text)
 
 
-cdef class InNetwork(Criterion):
+cdef class InNetwork(Spanned):
     cdef readonly str network
-    cdef Within _span
 
     cpdef bint holds(self, object value) except -1
-    cpdef object span(self)
 
 
 cpdef object address_of(object value)

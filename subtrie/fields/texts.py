@@ -11,6 +11,7 @@ is filed under how it begins, how it ends, or a short piece of it, since any tex
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Any
 
 import cython
@@ -29,6 +30,7 @@ if not cython.compiled:
         Criterion,
         Key,
         Prefix,
+        Spanned,
         Within,
         folded,
         plain,
@@ -40,6 +42,7 @@ from subtrie.fields.short import short
 
 LONGEST_PIECE = 3  # characters: enough for most pieces to be rare, and few enough for most patterns to have one
 
+_TOKENS = re.compile(r"\*|\\.?|[^*\\]+", re.DOTALL)  # of a wildcard pattern
 _AFTER_V4 = 1 << 32  # addresses of version 6 come after those of version 4, in one order
 
 
@@ -80,7 +83,7 @@ class EqualsIgnoringCase(Criterion):
         return self.name, self.text
 
 
-class Suffix(Criterion):
+class Suffix(Spanned):
     """Suffix(name, suffix, ignore_case=False)\n--\n
     The field has a text that ends with `suffix`, a str; with `ignore_case=True`, upper and lower case are the same,
     as in `EqualsIgnoringCase`.
@@ -89,11 +92,10 @@ class Suffix(Criterion):
     (True, True)
     """
 
-    __slots__ = ("_end", "_span", "ignore_case", "suffix")
+    __slots__ = ("_end", "ignore_case", "suffix")
     suffix: str
     ignore_case: bool
     _end: str
-    _span: Any
 
     def __init__(self, name: str, suffix: str, ignore_case: bool = False) -> None:
         self.suffix = _checked_text(name, suffix, "a suffix")
@@ -106,10 +108,6 @@ class Suffix(Criterion):
 
     def holds(self, value: Any) -> bool:
         return isinstance(value, str) and (folded(value) if self.ignore_case else plain(value)).endswith(self._end)
-
-    def span(self) -> Within:
-        span: Within = self._span
-        return span
 
     def arguments(self) -> tuple[Any, ...]:
         return (self.name, self.suffix, True) if self.ignore_case else (self.name, self.suffix)
@@ -136,7 +134,10 @@ class Wildcard(Criterion):
         self.pattern = _checked_text(name, pattern, "a wildcard pattern")
         self.name = name
         self.parts = _parts_of(self.pattern)
-        self._leads = tuple([(lead,) for lead in _leads_of(name, self.parts)])
+        leads = _leads_of(name, self.parts)
+        for lead in leads:
+            untrack_constant(lead)
+        self._leads = tuple([(lead,) for lead in leads])
         self.place = LEADS
 
     def holds(self, value: Any) -> bool:
@@ -155,29 +156,20 @@ class Wildcard(Criterion):
 def _parts_of(pattern: str) -> tuple[str, ...]:
     """Return the texts around the `*` of a pattern."""
     parts: list[str] = []
-    part = ""
-    escaped = False
-    before = ""
-    for character in pattern:
-        if escaped:
-            if character not in "*\\":
-                raise ValueError(f"in the wildcard pattern {short(pattern)}, a backslash stands before {character!r}")
-            part += character
-            escaped = False
-            before = ""
-            continue
-        if character == "*" and before == "*":
+    part = before = ""
+    for token in _TOKENS.findall(pattern):
+        if token == "*" and before == "*":
             raise ValueError(f"the wildcard pattern {short(pattern)} has two * side by side")
-        if character == "*":
+        if token == "\\":
+            raise ValueError(f"the wildcard pattern {short(pattern)} ends with a backslash")
+        if token[0] == "\\" and token[1] not in "*\\":
+            raise ValueError(f"in the wildcard pattern {short(pattern)}, a backslash stands before {token[1]!r}")
+        if token == "*":
             parts.append(part)
             part = ""
-        elif character == "\\":
-            escaped = True
         else:
-            part += character
-        before = character
-    if escaped:
-        raise ValueError(f"the wildcard pattern {short(pattern)} ends with a backslash")
+            part += token[1:] if token[0] == "\\" else token
+        before = token
     return (*parts, part)
 
 
@@ -204,23 +196,18 @@ def _matches(parts: tuple[str, ...], text: str) -> bool:
 def _leads_of(name: str, parts: tuple[str, ...]) -> list[Criterion]:
     """Return criteria that hold wherever a pattern of these parts does; where it begins and ends, or else pieces."""
     if len(parts) == 1:
-        return [_settled(Key(name, parts[0]))]
+        return [Key(name, parts[0])]
     leads: list[Criterion] = []
     if parts[0]:
-        leads.append(_settled(Prefix(name, parts[0])))
+        leads.append(Prefix(name, parts[0]))
     if parts[len(parts) - 1]:
-        leads.append(_settled(Suffix(name, parts[len(parts) - 1])))
+        leads.append(Suffix(name, parts[len(parts) - 1]))
     longest = max(parts, key=len)
     if not leads or len(longest) >= LONGEST_PIECE:
         most = min(len(longest), LONGEST_PIECE)
         pieces = {longest[i : i + most] for i in range(len(longest) - most + 1)}
-        leads += [_settled(Key(name, piece, PIECES)) for piece in sorted(pieces)]
+        leads += [Key(name, piece, PIECES) for piece in sorted(pieces)]
     return leads
-
-
-def _settled(lead: Criterion) -> Criterion:
-    untrack_constant(lead)
-    return lead
 
 
 def pieces_of(text: str) -> set[str]:
@@ -232,7 +219,7 @@ def pieces_of(text: str) -> set[str]:
     return pieces
 
 
-class InNetwork(Criterion):
+class InNetwork(Spanned):
     """InNetwork(name, network)\n--\n
     The field has a text that is an IP address in `network`, which `10.0.0.0/8` or `2001:db8::/32` write; of version
     4 or 6 as the network is.
@@ -244,9 +231,8 @@ class InNetwork(Criterion):
     (True, False)
     """
 
-    __slots__ = ("_span", "network")
+    __slots__ = ("network",)
     network: str
-    _span: Any
 
     def __init__(self, name: str, network: str) -> None:
         self.network = _checked_text(name, network, "a network")
@@ -261,10 +247,6 @@ class InNetwork(Criterion):
     def holds(self, value: Any) -> bool:
         address = address_of(value)
         return address is not None and self._span.holds(address)
-
-    def span(self) -> Within:
-        span: Within = self._span
-        return span
 
     def arguments(self) -> tuple[Any, ...]:
         return self.name, self.network

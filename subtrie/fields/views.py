@@ -115,14 +115,9 @@ def whole_value(search: Search, i: int) -> Any:
     return search.message[search.values[i][0]]
 
 
-def has_all_bits(search: Search) -> bool:
-    """Return whether the search has the bits of all values, as always here."""
-    return True
-
-
-def note_bits_of_values(search: Search) -> None:
-    """Note these bits."""
-    raise AssertionError("this twin has noted them")
+def all_bits(search: Search) -> int:
+    """Return the bits of all that the message has."""
+    return search.has
 
 
 def end(search: Search) -> None:

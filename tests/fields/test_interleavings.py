@@ -17,14 +17,11 @@ from subtrie._trie.subscribers import subscriber_hash
 from subtrie.fields import Equals, FieldMatcher, Present, Within
 from subtrie.fields.delivery import delivery_for
 from subtrie.fields.matcher import state_of
-from subtrie.fields.search import answers_for
 from subtrie.fields.state import (
     check_state,
     find_in,
-    new_draft,
     subscriptions_in,
     with_many,
-    with_subscription,
 )
 from tests.every_schedule import explored, scenarios_of
 from tests.tries.field_subjects import FieldsUnderTest
@@ -103,25 +100,6 @@ def test_a_subscriber_that_moves_is_never_missed(counted: bool) -> None:
         judgement = check(history, spec)
         assert judgement, f"seed {seed}: {judgement}"
         subject.check()
-
-
-def test_what_came_too_late_is_filed_where_it_was_to_be() -> None:
-    """A subscription that lost against another thread is not thought over again, and is found among whatever came."""
-    others, empty = cast(Any, FieldMatcher()), cast(Any, FieldMatcher())
-    asked = frozenset({Equals("f", 1), Equals("g", 2)})
-    delivery, draft = delivery_for("ann", {}, {}), new_draft()
-    alone, is_new = with_subscription(state_of(empty), asked, delivery, subscriber_hash("ann"), draft)
-    assert is_new
-    check_state(alone)
-    others.subscribe_many(
-        ([Equals(name, value)], f"{name} {i}") for name, value in (("f", 1), ("g", 2)) for i in range(3)
-    )
-    others.subscribe_many([([Equals("f", 1), Equals("g", 2), Equals("h", i)], "bob") for i in range(50)])
-    among, is_new = with_subscription(state_of(others), asked, delivery, subscriber_hash("ann"), draft)
-    assert is_new
-    check_state(among)
-    assert "ann" in answers_for(among, {"f": 1, "g": 2}, False)
-    assert "ann" not in answers_for(among, {"f": 1, "g": 3}, False)
 
 
 class _OfOneHash:

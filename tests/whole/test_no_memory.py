@@ -12,11 +12,13 @@ interpreter allocates between any two lines, so a change may be made although it
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import gc
 import importlib.util
 import itertools
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -175,6 +177,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled_hook(tmp_path_factory.mktemp("hook"))
 
 
+def compiled_sources() -> dict[Path, str]:
+    """The sources that are compiled, and their text."""
+    sources = [path for room in ("ctrie", "subtrie") for path in (ROOT / room).rglob("*.py")]
+    return {path: text for path in sources if "\nimport cython\n" in (text := path.read_text("utf-8"))}
+
+
 def returns_within_except(tree: ast.AST) -> Iterator[int]:
     """The lines of these returns, without what only the interpreted twin runs."""
     for node in ast.iter_child_nodes(tree):
@@ -188,10 +196,34 @@ def returns_within_except(tree: ast.AST) -> Iterator[int]:
 def test_nothing_compiled_returns_from_within_an_except_clause() -> None:
     """Without memory an exception has no traceback, and Cython's code for such a return gives one back."""
     assert list(returns_within_except(ast.parse("try:\n    f()\nexcept E:\n    return"))) == [4]
-    sources = [path for room in ("ctrie", "subtrie") for path in (ROOT / room).rglob("*.py")]
-    compiled = {path: text for path in sources if "\nimport cython\n" in (text := path.read_text("utf-8"))}
-    assert len(compiled) > 20
-    found = [f"{path}:{line}" for path, text in compiled.items() for line in returns_within_except(ast.parse(text))]
+    sources = compiled_sources()
+    assert len(sources) > 20
+    found = [f"{path}:{line}" for path, text in sources.items() for line in returns_within_except(ast.parse(text))]
+    assert found == []
+
+
+def unions_asked(tree: ast.AST, known: set[str]) -> Iterator[tuple[int, str]]:
+    """The lines with `isinstance(x, A | B)`, and each of these classes that is none of C."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "isinstance"
+            and isinstance(node.args[1], ast.BinOp)
+        ):
+            names = ast.unparse(node.args[1]).split(" | ")
+            of_c = known | {"None", *dir(builtins)}
+            yield from ((node.lineno, name) for name in names if name not in of_c)
+
+
+def test_nothing_compiled_asks_for_one_of_several_classes_that_are_not_of_c() -> None:
+    """Cython looks at the types of C itself. Of any other class it takes want of memory for yes."""
+    tree = ast.parse("isinstance(x, list | Mapping), isinstance(x, Here | None), isinstance(x, int)")
+    assert list(unions_asked(tree, {"Here"})) == [(1, "Mapping")]
+    found = []
+    for path, text in compiled_sources().items():
+        types = path.with_suffix(".pxd")
+        declared = set(re.findall(r"\w+", types.read_text("utf-8"))) if types.exists() else set()
+        found += [f"{path}:{line}: {name}" for line, name in unions_asked(ast.parse(text), declared)]
     assert found == []
 
 
