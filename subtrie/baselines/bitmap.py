@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from subtrie.dialects import Words
+from subtrie.dialects import Dialect, Words
+from subtrie.matcher import checked_filter
 
 try:
     import pyroaring
@@ -133,8 +135,7 @@ class Numbering:
     def __init__(self) -> None:
         self._number_of: dict[tuple[Words, Hashable], int] = {}
         self._used = Bitmap()
-        self._filters: list[Words] = []
-        self._subscribers: list[Any] = []
+        self._given: list[tuple[Words, Any] | None] = []
 
     def add(self, filter: Words, subscriber: Any) -> int | None:
         """Number a subscription, or return None if it already has a number."""
@@ -143,12 +144,7 @@ class Numbering:
         number = self._used.first_zero()
         self._number_of[filter, subscriber] = number
         self._used.add(number)
-        if number == len(self._filters):
-            self._filters.append(filter)
-            self._subscribers.append(subscriber)
-        else:
-            self._filters[number] = filter
-            self._subscribers[number] = subscriber
+        self._given[number : number + 1] = [(filter, subscriber)]
         return number
 
     def remove(self, filter: Words, subscriber: Any) -> int | None:
@@ -156,16 +152,16 @@ class Numbering:
         number = self._number_of.pop((filter, subscriber), None)
         if number is not None:
             self._used.discard(number)
-            self._subscribers[number] = None
+            self._given[number] = None
         return number
 
     def filter(self, number: int) -> Words:
         """Return the filter of a numbered subscription."""
-        return self._filters[number]
+        return self._given[number][0]  # type: ignore[index]
 
     def subscribers(self, numbers: Iterable[int]) -> set[Any]:
         """Return the subscribers of numbered subscriptions."""
-        return {self._subscribers[number] for number in numbers}
+        return {self._given[number][1] for number in numbers}  # type: ignore[index]
 
     def __len__(self) -> int:
         return len(self._number_of)
@@ -177,5 +173,48 @@ class Numbering:
         """Check that numbers and subscriptions correspond one to one."""
         assert sorted(self._number_of.values()) == list(self._used), "numbers in use differ from those given"
         for (filter, subscriber), number in self._number_of.items():
-            assert self._filters[number] == filter, f"number {number} has another filter"
-            assert self._subscribers[number] is subscriber, f"number {number} has another subscriber"
+            assert self._given[number] == (filter, subscriber), f"number {number} is of {self._given[number]}"
+
+
+class Numbered:
+    """A matcher that numbers its subscriptions. `_file` and `_remove` put a number into its bitmaps, and take it out.
+
+    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
+    must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
+
+    Args:
+        dialect: how filters and topics are written.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._lock = Lock()
+        self._numbers = Numbering()
+
+    def subscribe(self, filter: str, subscriber: Any) -> bool:
+        """Add a subscription and tell whether it is new."""
+        words = checked_filter(self.dialect, filter, subscriber)
+        with self._lock:
+            number = self._numbers.add(words, subscriber)
+            if number is not None:
+                self._file(number, words)
+            return number is not None
+
+    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
+        """Remove a subscription and tell whether it was there. It costs as much as :meth:`subscribe`."""
+        words = checked_filter(self.dialect, filter, subscriber)
+        with self._lock:
+            number = self._numbers.remove(words, subscriber)
+            if number is not None:
+                self._remove(number, words)
+            return number is not None
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._numbers)
+
+    def _file(self, number: int, words: Words) -> None:
+        raise NotImplementedError
+
+    def _remove(self, number: int, words: Words) -> None:
+        raise NotImplementedError

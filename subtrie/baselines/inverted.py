@@ -7,19 +7,16 @@ topics and subscriptions rarely change, and expensive if either changes much.
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
-from subtrie.baselines.bitmap import Bitmap, Numbering
+from subtrie.baselines.bitmap import Bitmap, Numbered
 from subtrie.dialects import AMQP, Dialect, Words, plain_text
-from subtrie.matcher import checked_filter
 
 
-class InvertedMatcher:
+class InvertedMatcher(Numbered):
     """One bitmap for each topic.
 
-    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
-    must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
+    A subscribe, and an unsubscribe, is O(known topics). As to threads, see `Numbered`.
 
     Args:
         dialect: how filters and topics are written.
@@ -35,34 +32,18 @@ class InvertedMatcher:
     def __init__(self, dialect: Dialect = AMQP, max_topics: int = 100_000) -> None:
         if max_topics < 1:
             raise ValueError(f"max_topics must be at least 1, not {max_topics}")
-        self.dialect = dialect
+        super().__init__(dialect)
         self._max_topics = max_topics
-        self._lock = Lock()
-        self._numbers = Numbering()
         self._rows: dict[str, tuple[Words, Bitmap]] = {}
 
-    def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and tell whether it is new. O(known topics)."""
-        words = checked_filter(self.dialect, filter, subscriber)
-        with self._lock:
-            number = self._numbers.add(words, subscriber)
-            if number is None:
-                return False
-            for topic, row in self._rows.values():
-                if self.dialect.matches(words, topic):
-                    row.add(number)
-            return True
+    def _file(self, number: int, words: Words) -> None:
+        for topic, row in self._rows.values():
+            if self.dialect.matches(words, topic):
+                row.add(number)
 
-    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        """Remove a subscription and tell whether it was there. O(known topics)."""
-        words = checked_filter(self.dialect, filter, subscriber)
-        with self._lock:
-            number = self._numbers.remove(words, subscriber)
-            if number is None:
-                return False
-            for _, row in self._rows.values():
-                row.discard(number)
-            return True
+    def _remove(self, number: int, words: Words) -> None:
+        for _, row in self._rows.values():
+            row.discard(number)
 
     def match(self, topic: str) -> tuple[Any, ...]:
         """Return the subscribers that want the topic. O(answer), and O(subscriptions) for an unknown topic."""
@@ -73,10 +54,6 @@ class InvertedMatcher:
         """Return whether any subscriber wants the topic. O(1), and O(subscriptions) for an unknown topic."""
         with self._lock:
             return bool(self._row(topic))
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._numbers)
 
     def check(self) -> None:
         """Check every bit of every row, and that there are no more rows than allowed."""

@@ -15,12 +15,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any, NamedTuple
 
-from subtrie.baselines.bitmap import Bitmap, Numbering
+from subtrie.baselines.bitmap import Bitmap, Numbered
 from subtrie.dialects import AMQP, Dialect, Words
-from subtrie.matcher import checked_filter
 
 
 class _Mask(NamedTuple):
@@ -45,11 +43,11 @@ class _Position:
     """For each word, the number of subscriptions that name it here."""
 
 
-class OptimisedMatcher:
+class OptimisedMatcher(Numbered):
     """One bitmap for each word at each position.
 
-    Thread-safe by one lock, held throughout each operation: ``__hash__`` and ``__eq__`` of subscribers run under it and
-    must not call the matcher. Blocking. Every operation takes effect at one instant while it holds the lock.
+    A subscribe, and an unsubscribe, is O(longest filter), plus the number of words named at each position where its
+    filter is wild. As to threads, see `Numbered`.
 
     Args:
         dialect: how filters and topics are written.
@@ -62,54 +60,35 @@ class OptimisedMatcher:
     """
 
     def __init__(self, dialect: Dialect = AMQP) -> None:
-        self.dialect = dialect
-        self._lock = Lock()
-        self._numbers = Numbering()
+        super().__init__(dialect)
         self._positions: list[_Position] = []
         self._lengths: Counter[int] = Counter()
         self._all = Bitmap()
         self._open = Bitmap()
         self._inexact = Bitmap()
 
-    def subscribe(self, filter: str, subscriber: Any) -> bool:
-        """Add a subscription and tell whether it is new.
+    def _file(self, number: int, words: Words) -> None:
+        mask = self._mask(words)
+        self._lengths[len(mask.words)] += 1
+        while len(self._positions) < len(mask.words):
+            self._positions.append(_Position(other=self._open.copy(), null=self._all.copy()))
+        for position in range(len(self._positions)):
+            self._set(number, mask, position)
+        self._all.add(number)
+        if mask.is_open:
+            self._open.add(number)
+        if not mask.is_exact:
+            self._inexact.add(number)
 
-        O(longest filter), plus the number of words named at each position where this filter is wild.
-        """
-        words = checked_filter(self.dialect, filter, subscriber)
-        with self._lock:
-            number = self._numbers.add(words, subscriber)
-            if number is None:
-                return False
-            mask = self._mask(words)
-            self._lengths[len(mask.words)] += 1
-            while len(self._positions) < len(mask.words):
-                self._positions.append(_Position(other=self._open.copy(), null=self._all.copy()))
-            for position in range(len(self._positions)):
-                self._set(number, mask, position)
-            self._all.add(number)
-            if mask.is_open:
-                self._open.add(number)
-            if not mask.is_exact:
-                self._inexact.add(number)
-            return True
-
-    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        """Remove a subscription and tell whether it was there. It costs as much as :meth:`subscribe`."""
-        words = checked_filter(self.dialect, filter, subscriber)
-        with self._lock:
-            number = self._numbers.remove(words, subscriber)
-            if number is None:
-                return False
-            mask = self._mask(words)
-            for position in range(len(self._positions)):
-                self._clear(number, mask, position)
-            for row in (self._all, self._open, self._inexact):
-                row.discard(number)
-            self._lengths[len(mask.words)] -= 1
-            self._lengths += Counter()  # drops entries that have fallen to zero
-            del self._positions[max(self._lengths, default=0) :]
-            return True
+    def _remove(self, number: int, words: Words) -> None:
+        mask = self._mask(words)
+        for position in range(len(self._positions)):
+            self._clear(number, mask, position)
+        for row in (self._all, self._open, self._inexact):
+            row.discard(number)
+        self._lengths[len(mask.words)] -= 1
+        self._lengths += Counter()  # drops entries that have fallen to zero
+        del self._positions[max(self._lengths, default=0) :]
 
     def match(self, topic: str) -> tuple[Any, ...]:
         """Return the subscribers that want the topic.
@@ -131,10 +110,6 @@ class OptimisedMatcher:
             left = self._and(words)
             inexact = left & self._inexact
             return len(left) > len(inexact) or any(self._verify(number, words) for number in inexact)
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._numbers)
 
     def check(self) -> None:
         """Check every bit of every row."""
