@@ -86,7 +86,14 @@ class SubscriptionTrie(Generic[_S]):
     def has_match(self, topic: str, /) -> bool: ...
     def count(self, topic: str) -> int: ...
     def deliveries(
-        self, topic: str, *, merge: _Merge = "all", by: str = "qos", key: object = None, sender: object = None
+        self,
+        topic: str,
+        *,
+        merge: _Merge = "all",
+        by: str = "qos",
+        key: object = None,
+        sender: object = None,
+        without: Iterable[object] = (),
     ) -> tuple[Delivery[_S], ...]: ...
     def deliveries_many(
         self, topics: Iterable[str], *, merge: _Merge = "all", by: str = "qos"

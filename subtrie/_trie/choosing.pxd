@@ -23,21 +23,22 @@ cdef class Choice:
     cdef object sender
     cdef uint64_t sender_hash
     cdef Query query
+    cdef frozenset without
 
 
 @cython.locals(choice=Choice)
-cpdef Choice new_choice(object key, object sender)
+cpdef Choice new_choice(object key, object sender, frozenset without)
 @cython.locals(other=Choice)
 cdef Choice choice_for(Choice choice, Query query)
 @cython.locals(members=Borrowed, size=uint64_t)
 cdef Borrowed any_member(Borrowed group) noexcept
 @cython.locals(heaviest=Py_ssize_t, total=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry, lot=Py_ssize_t)
 cdef tuple choose_among(list groups, Choice choice)
-@cython.locals(listed=list, ends=list, end=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry)
+@cython.locals(listed=list, ends=list, end=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry, everyone=Choice)
 cdef tuple _among_listed(list groups, Choice choice)
 @cython.locals(able=Entry)
 cdef Entry _able(Entry entry, Choice choice)
-cdef bint _is_excluded(Entry entry, Choice choice) except -1
+cdef bint _is_excluded(Entry entry, Entry able, Choice choice) except -1
 cdef bint _is_sender(Entry able, Choice choice) except -1
 @cython.locals(at=Py_ssize_t, group=Group, size=uint64_t)
 cdef tuple _member_at(list groups, uint64_t place)

@@ -5,10 +5,10 @@ By lot, unless something else is asked for: for each message a member is drawn, 
 does because of who was served: nothing is kept of earlier messages. Groups of one name that are one group, with members
 on several filters (NATS), are drawn from together.
 
-A member that cannot get the message is drawn in vain: it is dead, its exclusions have the topic, or it is the sender. A
-member is also drawn in vain as often as its weight is less than the greatest in the group. Then another one is drawn
-from all. So among those who can get it each keeps its share. After some draws in vain, those who can are listed, and
-one is drawn from the list.
+A member that cannot get the message is drawn in vain: it is dead, its exclusions have the topic, it is the sender, or
+one of those without whom the message is delivered. A member is also drawn in vain as often as its weight is less than
+the greatest in the group. Then another one is drawn from all. So among those who can get it each keeps its share. After
+some draws in vain, those who can are listed, and one is drawn from the list.
 
 By the hash of a key: the member whose hash, mixed with that of the key, is the greatest gets the message (rendezvous
 hashing: Thaler, Ravishankar, "Using name-based mappings to increase hit rates", 1998). So a member that leaves gives
@@ -41,20 +41,22 @@ if not cython.compiled:  # in choosing.pxd
 
 
 class Choice:
-    """What is asked for besides a member: by a key's hash, not the sender, nobody whose exclusions have the topic."""
+    """What is asked for besides a member: by a key's hash, not the sender, none of some, nobody whose exclusions have
+    the topic."""
 
-    __slots__ = ("by_key", "key_hash", "query", "sender", "sender_hash", "spares")
+    __slots__ = ("by_key", "key_hash", "query", "sender", "sender_hash", "spares", "without")
     by_key: bool
     key_hash: int
     spares: bool  # there is a sender, who gets the message only if nobody else can
     sender: Any
     sender_hash: int
     query: Query | None  # the topic, if a member may have exclusions
+    without: Any  # subscribers who do not get the message; None: there are none
 
 
-def new_choice(key: Any, sender: Any) -> Choice | None:
-    """Return the choice that these two ask for, each of which may be None. TypeError if one has no hash."""
-    if key is None and sender is None:
+def new_choice(key: Any, sender: Any, without: frozenset[Any]) -> Choice | None:
+    """Return the choice that these ask for, of which key and sender may be None. TypeError if one has no hash."""
+    if key is None and sender is None and not without:
         return None
     choice: Choice = Choice.__new__(Choice)
     choice.by_key = key is not None
@@ -63,10 +65,11 @@ def new_choice(key: Any, sender: Any) -> Choice | None:
     choice.sender = sender
     choice.sender_hash = subscriber_hash(sender)
     choice.query = None
+    choice.without = without or None
     return choice
 
 
-def choice_for(choice: Choice | None, query: Query) -> Choice:
+def choice_for(choice: Choice | None, query: Query | None) -> Choice:
     """Return what is asked for of groups in which a member may have exclusions."""
     other: Choice = Choice.__new__(Choice)
     other.by_key = choice is not None and choice.by_key
@@ -75,6 +78,7 @@ def choice_for(choice: Choice | None, query: Query) -> Choice:
     other.sender = None if choice is None else choice.sender
     other.sender_hash = 0 if choice is None else choice.sender_hash
     other.query = query
+    other.without = None if choice is None else choice.without
     return other
 
 
@@ -125,21 +129,27 @@ def _among_listed(groups: list[Group], choice: Choice | None) -> tuple[int, Entr
         return listed[bisect_right(ends, draw(end))]
     if choice is None or not choice.spares:
         return 0, None
-    return _among_listed(groups, None if choice.query is None else choice_for(None, choice.query))  # the sender, too
+    everyone = choice_for(choice, choice.query)
+    everyone.spares = False  # the sender, too
+    return _among_listed(groups, everyone)
 
 
 def _able(entry: Entry, choice: Choice | None) -> Entry | None:
-    """Return the member if it can get the message: it is alive, its exclusions do not have the topic, and it is not the
+    """Return the member if it can get the message: it is alive, no exclusion keeps it from it, and it is not the
     sender."""
     able = living(entry)
     if able is None or choice is None:
         return able
-    if _is_excluded(entry, choice) or (choice.spares and _is_sender(able, choice)):
+    if _is_excluded(entry, able, choice) or (choice.spares and _is_sender(able, choice)):
         return None
     return able
 
 
-def _is_excluded(entry: Entry, choice: Choice) -> bool:
+def _is_excluded(entry: Entry, able: Entry, choice: Choice) -> bool:
+    """Return whether a member is one of those without whom the message is delivered, or its exclusions have the
+    topic."""
+    if choice.without is not None and able.key in choice.without:
+        return True
     return choice.query is not None and isinstance(entry, Excepting) and is_excluded(entry, choice.query)
 
 
@@ -221,7 +231,7 @@ class _Best:
         if self.entry is not None and not self.spared and score <= self.score:
             return
         able = living(entry)
-        if able is None or _is_excluded(entry, self.choice):
+        if able is None or _is_excluded(entry, able, self.choice):
             return
         spared = self.choice.spares and _is_sender(able, self.choice)
         if self.entry is None or (self.spared and not spared):

@@ -257,13 +257,23 @@ exact=False)\n--\n
 
     # If a default were a name, the compiled method would have no signature that `inspect` can read.
     def deliveries(
-        self, topic: str, *, merge: str = "all", by: str = "qos", key: Any = None, sender: Any = None
+        self,
+        topic: str,
+        *,
+        merge: str = "all",
+        by: str = "qos",
+        key: Any = None,
+        sender: Any = None,
+        without: Iterable[Any] = (),
     ) -> tuple[Delivery, ...]:
         """Return a Delivery (subscriber, options, group, filter) for each subscription that gets a message on `topic`,
         in no particular order. From each group, that is only one member, drawn by lot for each message; or, with `key`,
         the one that the hash of the key chooses, which is the same as long as it stays; but not `sender`, a subscriber,
         unless nobody else is in the group. Members with an option `weight` (1 to 1,000) are drawn so many times as
         often.
+
+        Those in `without`, subscribers that are not there now, say, get nothing: the others of a group are drawn from,
+        and a group in which nobody else is gets none.
 
         A group member that is also subscribed outside the group gets the message twice. If several filters deliver to a
         subscriber outside of groups, `merge` decides: "all" keeps all deliveries, "one" keeps any one, "best" keeps one
@@ -277,7 +287,8 @@ exact=False)\n--\n
         Raises:
             TopicError: For a text that is not a topic.
             ValueError: For any other `merge`.
-            TypeError: The options of one subscriber cannot be compared, or `key` or `sender` has no hash.
+            TypeError: The options of one subscriber cannot be compared, or `key`, `sender` or one of `without` has no
+                hash.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.*", "ann", qos=1), t.subscribe("#", "ann", qos=2)
@@ -286,12 +297,21 @@ exact=False)\n--\n
         [('ann', 1, 'a.*'), ('ann', 2, '#')]
         >>> [one.options["qos"] for one in t.deliveries("a.b", merge="best")]
         [2]
+        >>> t.deliveries("a.b", without={"ann"})
+        ()
         """
-        choice = None if key is None and sender is None else new_choice(key, sender)
-        if merge == "all":
-            return matching.deliveries(self, topic, choice)  # type: ignore[return-value]
-        check_merge(merge, by)
-        return merged(matching.deliveries(self, topic, choice), merge, by)  # type: ignore[return-value]
+        if merge != "all":
+            check_merge(merge, by)
+        if key is None and sender is None and without == ():
+            found = matching.deliveries(self, topic, None)
+        else:
+            if isinstance(without, str):
+                raise TypeError(f"without= takes several subscribers, in a set or a list, not {without!r}")
+            absent = frozenset(without)
+            found = matching.deliveries(self, topic, new_choice(key, sender, absent))
+            if absent:
+                found = tuple([one for one in found if one.subscriber not in absent])
+        return found if merge == "all" else merged(found, merge, by)  # type: ignore[return-value]
 
     def deliveries_many(
         self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"

@@ -420,3 +420,44 @@ class TestChoices:
             trie.deliveries("a", key=[])
         with pytest.raises(TypeError, match="unhashable"):
             trie.deliveries("a", sender=[])
+
+    def test_those_who_are_not_there_are_left_out(self, dialect: Dialect, number: int) -> None:
+        ways, trie = Ways(dialect), members(dialect, number)
+        seed(1)
+        there = number // 2
+        absent = set(range(there, number))
+        got = Counter(member(trie, without=absent) for _ in range(60 * there))
+        check_fair(got, dict.fromkeys(range(there), 1), 1)
+        assert {member(trie, without=absent, key=key) for key in range(2_000)} == set(range(there))
+        assert {member(trie, without=range(1, number), key=key) for key in (None, 1, 2)} == {0}
+        assert member(trie, without=range(1, number), sender=0) == 0
+        for key in (None, 1):  # the sender is the only one who could get it, and is not there
+            assert trie.deliveries("a", without=range(number), sender=0, key=key) == ()
+        trie.subscribe(ways.filter("a", "g"), "weak", weight=1_000, **ways.options("g"))
+        assert {member(trie, without=["weak"]) for _ in range(20 * number)} <= set(range(number))
+        trie.check()
+
+    def test_those_who_are_not_there_are_left_out_of_every_group_and_of_all_others(
+        self, dialect: Dialect, number: int
+    ) -> None:
+        ways, trie = Ways(dialect), members(dialect, number)
+        for n in range(number):
+            all_topics = dialect.many_words or ""
+            trie.subscribe(ways.filter(all_topics, "h"), n, but=["x"], **ways.options("h"))
+            trie.subscribe(all_topics, n, but=["x"])
+        absent = frozenset(range(1, number))
+        found = trie.deliveries("a", without=absent)
+        assert {one.group for one in found} == {None, "g", "h"}
+        assert [one.subscriber for one in found] == [0] * 3
+        assert trie.deliveries("a", without=iter([*absent, 0])) == ()
+        assert [one.subscriber for one in trie.deliveries("a", without={*absent, "nobody"}, merge="one")] == [0] * 3
+        assert len(trie.deliveries("a", without=())) == number + 2
+        trie.check()
+
+    def test_what_is_no_set_of_subscribers_is_refused(self, dialect: Dialect, number: int) -> None:
+        trie = members(dialect, number)
+        several: list[Any] = ["ann", [[]], 5]
+        for wrong in several:
+            with pytest.raises(TypeError):
+                trie.deliveries("a", without=wrong)
+        trie.check()
