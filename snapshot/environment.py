@@ -1,20 +1,15 @@
 """Whether Spark's workers can run this package: their interpreter, and what is installed there.
 
 A worker that lacks something fails with a traceback of thirty lines, which hides the cause. So one worker of each
-application is asked first, by a function that needs nothing installed. If the workers run on this machine, their
-interpreter is asked without Spark, which would log the failure.
+application is asked first, by a function that needs nothing but pyarrow installed.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from snapshot._extras import extra
 from snapshot.sparks import is_remote
 
 if TYPE_CHECKING:
@@ -63,58 +58,34 @@ def require_session(spark: Any) -> None:
         raise RuntimeError("the Spark session was stopped; SparkSession.builder.getOrCreate() makes a new one")
 
 
-_LOOK = """
-def look():
+_PROBE = """
+def probe(batches):
     import sys
+    import pyarrow as pa
     lacks = []
-    for name in ("pyarrow", "numpy", "subtrie", "snapshot.worker"):
+    for name in ("numpy", "subtrie", "snapshot.worker"):
         try:
             __import__(name)
         except ImportError as error:
             lacks.append(f"{name} ({error})")
-    return sys.executable, "%d.%d" % sys.version_info[:2], "; ".join(lacks)
+    for batch in batches:
+        values = sys.executable, "%d.%d" % sys.version_info[:2], "; ".join(lacks)
+        columns = [pa.array([value] * batch.num_rows) for value in values]
+        yield pa.record_batch(columns, names=["executable", "version", "lacks"])
 """
 """A function that tells the interpreter, its version and what it lacks. It is text, since Spark sends only the name of
 a function of an installed module."""
-
-_PROBE = f"""{_LOOK}
-def probe(batches):
-    import pyarrow as pa
-    for batch in batches:
-        columns = [pa.array([value] * batch.num_rows) for value in look()]
-        yield pa.record_batch(columns, names=["executable", "version", "lacks"])
-"""
 
 Answer = tuple[str, str, str] | str
 """A worker's interpreter, its version and what it lacks; or why it could not answer."""
 
 
 def _ask(spark: SparkSession) -> Answer:
-    return (None if is_remote(spark) else _ask_here(spark)) or _ask_a_worker(spark)
-
-
-def _ask_here(spark: SparkSession) -> Answer | None:
-    """The answer of an interpreter that is started like the workers; None if they are elsewhere, or get files sent."""
-    context: Any = spark.sparkContext
-    if not context.master.startswith("local") or context.master.startswith("local-") or context._python_includes:
-        return None
-    command = [context.pythonExec, "-c", f"{_LOOK}\nimport json\nprint(json.dumps(look()))"]
-    environment = os.environ | {name: str(value) for name, value in context.environment.items()}
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        executable, version, lacks = json.loads(done.stdout)
-    except (OSError, subprocess.CalledProcessError, ValueError) as error:
-        told = getattr(error, "stderr", None)
-        return _last_line(told) if told else str(error)
-    return executable, version, lacks
-
-
-def _ask_a_worker(spark: SparkSession) -> Answer:
     code: dict[str, Any] = {"__name__": "__main__"}
     exec(_PROBE, code)
     try:
         row = spark.range(1).mapInArrow(code["probe"], "executable string, version string, lacks string").first()
-    except extra("pyspark.errors").PySparkException as error:
+    except Exception as error:  # noqa: BLE001 (Spark's, or of what it calls Java with)
         return _last_line(str(error))
     assert row is not None
     return row["executable"], row["version"], row["lacks"]

@@ -27,7 +27,6 @@ Any other option, value or reader is refused (`snapshot.source.options`). A stre
 
 from __future__ import annotations
 
-import json
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -71,23 +70,13 @@ class Subscriptions(DataSource):
         return NAME
 
     def schema(self) -> StructType:
-        """The columns of `snapshot.columns`, and those of a change.
-
-        A catalog keeps the columns of a table, but Spark gives the reader of a table none of the table's options. So
-        the first column of a table carries them in its metadata.
-        """
-        options = self._options
-        if options.is_of_table:
-            options.require(Reader.STREAM if options.changes and options.start is None else _batch(options))
-        fields = [StructField(name, kind) for name, kind in _columns(options.changes).items()]
-        if options.is_of_table:
-            fields[0].metadata = {NAME: json.dumps(options.texts)}
-        return StructType(fields)
+        """The columns of `snapshot.columns`, and those of a change."""
+        return StructType([StructField(name, kind) for name, kind in _columns(self._options.changes).items()])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch."""
         options = self._asked(schema)
-        options.require(_batch(options))
+        options.require(Reader.CHANGES if options.changes else Reader.INSTANT)
         return Changes(options, schema) if options.changes else self.instant(options, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -103,33 +92,23 @@ class Subscriptions(DataSource):
         raise _read_only()
 
     def _asked(self, schema: StructType) -> Options:
-        """The options of the query, and those of the table that it reads.
+        """The options of a query for these columns.
 
         Raises:
             ValueError: the columns are not those of this source.
         """
-        options = self._options
-        kept = [field.metadata[NAME] for field in schema.fields if NAME in (field.metadata or {})]
-        if kept:
-            own = {name.lower() for name in options.texts}
-            of_table = json.loads(kept[0]).items()
-            options = Options({name: text for name, text in of_table if name.lower() not in own} | options.texts)
-        known = _columns(options.changes)
+        known = _columns(self._options.changes)
         for field in schema.fields:
             if known.get(field.name) != field.dataType:
                 columns = ", ".join(f"{name} {kind.simpleString()}" for name, kind in known.items())
                 raise ValueError(f"{NAME} has no column {field.name} {field.dataType.simpleString()}, but {columns}")
-        return options
+        return self._options
 
 
 class FilteredSubscriptions(Subscriptions):
     """The data source for sessions with ``spark.sql.python.filterPushdown.enabled``; other sessions refuse it."""
 
     instant = FilteredInstant
-
-
-def _batch(options: Options) -> Reader:
-    return Reader.CHANGES if options.changes else Reader.INSTANT
 
 
 def _columns(changes: bool) -> dict[str, DataType]:

@@ -89,16 +89,18 @@ class Options:
     """The options that a user gave.
 
     Args:
-        given: as Spark gives them: those of a reader, or the properties of a table that is being created.
+        given: as Spark gives them.
 
     Raises:
         ValueError: one is unknown, or has a value that it cannot have.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self.is_of_table = given.get("provider", "").lower() == NAME
-        self.texts = _of_table(given) if self.is_of_table else dict(given)
-        texts = {_known(name): text for name, text in self.texts.items()}
+        if given.get("provider", "").lower() == NAME:
+            raise ValueError(
+                f"{NAME} is read, or is a temporary view; Spark tells a table's reader none of its options"
+            )
+        texts = {_known(name): text for name, text in given.items()}
         if {"versionAsOf", "timestampAsOf"} <= texts.keys():
             raise ValueError("versionAsOf and timestampAsOf exclude each other")
         self._values = values = {name: _value(name, text) for name, text in texts.items()}
@@ -158,9 +160,3 @@ def _value(name: str, text: str) -> Any:
         return TABLE[name].read(text)
     except (ValueError, KeyError):
         raise ValueError(f"{name} must be {TABLE[name].domain}, not {text!r}") from None
-
-
-def _of_table(properties: Mapping[str, str]) -> dict[str, str]:
-    """The options among the properties of a table, which also has Spark's own and those of TBLPROPERTIES."""
-    texts = {name.removeprefix("option."): text for name, text in properties.items() if name.startswith("option.")}
-    return texts | {name: text for name, text in properties.items() if name == "path"}

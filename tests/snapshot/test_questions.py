@@ -130,23 +130,16 @@ def relation(one: tuple[str, ...], two: tuple[str, ...]) -> str:
 class TestEnvironment:
     def test_of_these_workers_lacks_nothing(self, spark: SparkSession) -> None:
         assert environment.lack_of_workers(spark) is None
-        answer = environment._ask_a_worker(spark)
-        assert answer[1:] == (f"{sys.version_info[0]}.{sys.version_info[1]}", "")
-        assert environment._ask(spark) == answer
+        assert environment._ask(spark)[1:] == (f"{sys.version_info[0]}.{sys.version_info[1]}", "")
 
-    def test_of_another_interpreter_is_found_without_a_job(
+    def test_of_workers_that_cannot_start_is_told_by_spark(
         self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         other = tmp_path / "python"
-        other.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without site-packages
-        other.chmod(0o700)
-        monkeypatch.setattr(environment, "_ask_a_worker", lambda spark: pytest.fail("a job"))
-        monkeypatch.setattr(spark.sparkContext, "pythonExec", str(other))
-        assert "pyarrow (No module named 'pyarrow')" in environment._ask(spark)[2]
         other.write_text("#!/bin/sh\necho ModuleNotFoundError: no encodings >&2; exit 1\n")
+        other.chmod(0o700)
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", str(other))
         assert environment._ask(spark) == "ModuleNotFoundError: no encodings"
-        other.unlink()
-        assert "No such file or directory" in environment._ask(spark)
 
     @pytest.mark.parametrize(
         ("answer", "message"),

@@ -124,34 +124,6 @@ def test_a_refusal_says_what_to_do(options: dict[str, str], message: str) -> Non
         Options({"path": "x"} | options)
 
 
-def test_the_properties_of_a_table_are_not_options() -> None:
-    properties = {
-        "provider": "subscriptions",
-        "owner": "root",
-        "location": "file:/x",
-        "path": "file:/x",
-        "comment": "hi",
-        "color": "red",
-        "versionasof": "2",
-        "option.versionasof": "2",
-    }
-    options = Options(properties)
-    assert options.is_of_table
-    assert (options.path, options.at, options.texts) == ("file:/x", 2, {"versionasof": "2", "path": "file:/x"})
-    with pytest.raises(ValueError, match="has no option 'color'"):
-        Options(properties | {"option.color": "red"})
-    with pytest.raises(ValueError, match="needs the path"):
-        Subscriptions({"provider": "subscriptions", "owner": "root"}).schema()
-
-
-def test_a_table_remembers_its_options_in_its_columns(tmp_path: Path) -> None:
-    columns = Subscriptions({"provider": "subscriptions", "path": "/x", "option.versionasof": "2"}).schema()
-    restored = StructType.fromJson(columns.jsonValue())
-    assert Subscriptions({})._asked(restored).at == 2
-    assert Subscriptions({"versionAsOf": "3"})._asked(restored).at == 3
-    assert Subscriptions({})._asked(restored).path == "/x"
-
-
 def test_columns_that_are_not_there_are_refused() -> None:
     schema = StructType().add("filter", StringType()).add("depth", IntegerType())
     read(Reader.INSTANT, {"path": "x"}, schema)

@@ -202,6 +202,8 @@ def test_source(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None
     spark.sql(f"create temporary view held using subscriptions options (path '{where}', timestampAsOf '{time}')")
     assert found(spark.table("held"), "filter", "subscriber") == held_by(snapshot.restore(where, at=2))
     spark.catalog.dropTempView("held")
+    with pytest.raises(Exception, match="or is a temporary view"):
+        spark.sql(f"create table held using subscriptions options (path '{where}')")
     with pytest.raises(Exception, match="startingVersion is an option of the changes between versions"):
         spark.read.format("subscriptions").option("startingVersion", 1).load(where).collect()
 
@@ -224,31 +226,6 @@ def test_limits(spark: SparkSession, where: str, tmp_path: Path) -> None:
     batches = run_stream(spark.readStream.format("subscriptions").options(**options).load(where), tmp_path)
     assert batches == 3
     assert len(found(spark.read.parquet(str(tmp_path / "out")), "filter")) == 6
-
-
-@feature("data source: `CREATE TABLE ... USING subscriptions`", since=(4, 0))
-def test_tables(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
-    snapshot.register(spark)
-    spark.sql(f"create table held using subscriptions options (path '{where}') comment 'x' tblproperties ('a' = 'b')")
-    spark.sql(f"create table at_first using subscriptions options (versionAsOf 1) location '{where}'")
-    spark.sql(
-        "create table changes using subscriptions "
-        f"options (path '{where}', readChangeFeed true, startingVersion 2, endingVersion 3)"
-    )
-    try:
-        assert found(spark.table("held"), "filter", "subscriber") == held_by(trie)
-        assert found(spark.sql("select * from at_first"), "filter", "subscriber") == held_by(
-            snapshot.restore(where, at=1)
-        )
-        assert spark.sql("select * from changes where _change_type = 'delete'").count() == 1
-        with pytest.raises(Exception, match=r"needs the path|has no option"):
-            spark.sql("create table bad using subscriptions options (versionAsOf 1)")
-        with pytest.raises(Exception, match="read by Spark and not written"):
-            spark.sql("insert into held select * from at_first")
-    finally:
-        for name in ("held", "at_first", "changes", "bad"):
-            spark.sql(f"drop table if exists {name}")
-    assert held_by(snapshot.restore(where)) == held_by(trie), "dropping a table leaves the directory"
 
 
 @feature("data source: filters pushed down to the files", since=(4, 1))
