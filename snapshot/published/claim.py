@@ -64,32 +64,36 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         DamagedError: a manifest is damaged, or does not belong there.
         OSError: the directory cannot be read or written to.
 
-    Lock-free: an attempt fails only if another publisher has taken the number.
+    Lock-free: an attempt fails only if another publisher has taken the number. In an object store, the next request
+    after the one that has read that manifest is the claim; a publisher makes three for each version.
     """
     newest = _newest(directory, store, dialect)
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
-    known: dict[int, Version] = {}
+    known = _all(directory, {})
     # Progress: a round that does not return found that another publisher has taken a number.
     while True:
-        known = _all(directory, known)
+        if known and (newest is None or newest.version < max(known)):
+            newest = known[max(known)]
+            _require_dialect(store, newest, dialect)
+            require(newest)
         claim = _after(newest, dialect)
         desk = desk_name(claim.version, claim.writer)
         store.add_folder(desk)
-        made = None
+        there, is_mine = None, False
         try:
-            if _is_free(directory, claim.version):
-                made = _made(directory, store, claim, desk)
+            if not store.is_local or _is_free(directory, claim.version):
+                there = _made(directory, store, claim, desk)
+                is_mine = there is not None and there.writer == claim.writer
         finally:
-            if made is None:
+            if not is_mine:
                 with contextlib.suppress(OSError):  # the next publisher will clear it
                     store.clear_folder(desk)
-        if made is not None:
-            present = [*(known[number] for number in sorted(known)), made]
-            return Claimed(made, desk, present, sweep(store, present, made.epoch, desk))
-        newest = _newest(directory, store, dialect)
-        require(newest)
+        known = _all(directory, known) if there is None else known | {there.version: there}
+        if there is not None and is_mine:
+            present = [known[number] for number in sorted(known)]
+            return Claimed(there, desk, present, sweep(store, present, there.epoch, desk))
 
 
 def fenced(store: Store, by: Version) -> FencedError:
@@ -110,17 +114,15 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
     if newest is None:
         others = set(store.names("")).difference(FOLDERS)
         others.update(name for folder in (FULL, CHANGES) for name in store.names(folder) if not name.startswith("."))
+        if others and directory.newest() is not None:  # of a publisher that came meanwhile
+            return _newest(directory, store, dialect)
         if others:
             raise ValueError(
                 f"{store.place} is not a published directory and has other files "
                 f"({', '.join(sorted(others)[:3])}): publish to a new or an empty one"
             )
         return None
-    if newest.dialect != dialect:
-        raise ValueError(
-            f"{store.place} has subscriptions of the dialect {newest.dialect.name}, "
-            f"and the trie is of {dialect.name}: publish to another directory"
-        )
+    _require_dialect(store, newest, dialect)
     highest = directory.numbers()[-1]
     if highest > newest.version:
         again = directory.newest()  # which has those that were added since
@@ -131,6 +133,14 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
                 "restore the directory from a copy"
             )
     return newest
+
+
+def _require_dialect(store: Store, newest: Version, dialect: Dialect) -> None:
+    if newest.dialect != dialect:
+        raise ValueError(
+            f"{store.place} has subscriptions of the dialect {newest.dialect.name}, "
+            f"and the trie is of {dialect.name}: publish to another directory"
+        )
 
 
 def _attempt_to_write(store: Store, newest: Version | None) -> None:
@@ -156,7 +166,7 @@ def _is_free(directory: Directory, number: int) -> bool:
 
 
 def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:
-    """Create the manifest of a claim; None if another publisher has taken its number."""
+    """Create the manifest of a claim. If another publisher has taken its number, its manifest; None if it is gone."""
     text, claim = sealed(claim)
     name = manifest_name(claim.version)
     try:
@@ -166,10 +176,14 @@ def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Vers
             raise
         return None
     except FileExistsError:
-        if directory.get(claim.version) is None:
-            raise DamagedError(f"{store.locate(name)} is there and cannot be read: move it away") from None
-        return None
-    return claim
+        there = directory.get(claim.version)
+        if there is None:
+            directory.newest_by_listing()  # raises DamagedError if it is there and cannot be read
+        return there
+    if store.is_local or (directory.newest_since(claim) or 0) <= claim.version or directory.is_followed(claim):
+        return claim
+    store.remove(name)  # its number was taken and removed before, which without desks nothing prevents
+    return None
 
 
 def _after(newest: Version | None, dialect: Dialect) -> Version:

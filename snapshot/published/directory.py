@@ -30,7 +30,7 @@ from snapshot.published.manifest import (
     manifest_name,
     manifest_number,
 )
-from snapshot.published.store import Store, store_of
+from snapshot.published.store import LocalStore, Store, store_of
 
 HINT_BYTES = 64
 """No hint is longer."""
@@ -51,6 +51,7 @@ class Directory:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._listed: dict[str, Any] | None = None  # the newest manifest, as a listing showed it
 
     def newest(self) -> Version | None:
         """The newest version, which may be a claim; None if there is none. Usually reads two or three small files.
@@ -64,14 +65,19 @@ class Directory:
         if found is not None and found.kind == "claim":
             found = None  # after a claim there may be a gap, where versions were removed
         if found is None:
-            found = self._newest_listed()
+            found = self.newest_by_listing()
         # Progress: each round reaches a later manifest.
         while found is not None and (following := self.get(found.version + 1)) is not None:
             self.require_order(found, following)
             found = following
         return found
 
-    def _newest_listed(self) -> Version | None:
+    def newest_by_listing(self) -> Version | None:
+        """The newest version that a listing shows.
+
+        Raises:
+            DamagedError: it cannot be read, though it stays listed.
+        """
         gone = None
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
@@ -86,6 +92,29 @@ class Directory:
                 )
             gone = numbers[-1]
         return None
+
+    def newest_since(self, seen: Version) -> int | None:
+        """The number of the newest manifest, by one request that lists those from that of `seen` on.
+
+        None if that does not tell. Files of this machine are not listed, since looking for two is quicker. And if the
+        manifest of `seen` is not there as it was read, it is not kept, or the directory has another history.
+        """
+        if isinstance(self.store, LocalStore):
+            return None
+        listed = self.store.listed(manifest_name(seen.version))
+        if not listed or _number_of(listed[0]) != seen.version:
+            return None
+        if listed[0] != self._listed:  # otherwise it was read after it was listed so, and has not changed since
+            there = self.get(seen.version, seen)
+            if there is None or there.digest != seen.digest:
+                return None
+        self._listed = listed[-1]
+        return _number_of(self._listed)
+
+    def is_followed(self, version: Version) -> bool:
+        """Whether the next manifest follows this one."""
+        following = self.get(version.version + 1)
+        return following is not None and following.follows(version)
 
     def require_order(self, earlier: Version, later: Version) -> None:
         """Require that one version was published after the other.
@@ -308,6 +337,11 @@ class Directory:
 
     def _manifest(self, number: int) -> str:
         return self.store.locate(manifest_name(number))
+
+
+def _number_of(listed: dict[str, Any]) -> int | None:
+    """The number of a manifest that was listed."""
+    return manifest_number(listed["path"].rpartition("/")[2])
 
 
 # A file is read only if its bytes are those that the manifest names.

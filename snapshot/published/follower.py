@@ -92,10 +92,10 @@ class Follower:
                 far, and `poll` may be called again.
             OSError: a file cannot be read.
 
-        If nothing is new, it looks for two files. Otherwise it applies the changes of each version: O(changes). If its
-        version is not kept any more, it rebuilds the newest version beside `trie` and applies the difference, so
-        readers never see less than what both have in common: O(n) time, and memory for another trie. Calls wait for
-        each other.
+        If nothing is new, it looks for two files; in an object store, one request lists them. Otherwise it applies the
+        changes of each version: O(changes). If its version is not kept any more, it rebuilds the newest version beside
+        `trie` and applies the difference, so readers never see less than what both have in common: O(n) time, and
+        memory for another trie. Calls wait for each other.
         """
         return self._noted(self._polled)
 
@@ -145,8 +145,9 @@ class Follower:
         """Follow, while no other call does."""
         before = self._trie.snapshot()
         try:
-            # Progress: each round that does not return reaches a later manifest.
-            while True:
+            newest = self._directory.newest_since(self._seen)
+            # Progress: each round that does not end reaches a later manifest.
+            while self._seen.version != newest:
                 following = self._directory.get(self._seen.version + 1)
                 if following is not None and following.directory == self._version.directory:
                     if not following.follows(self._seen):
@@ -155,8 +156,9 @@ class Follower:
                 elif self._is_behind():
                     self._resynchronise()
                 else:
-                    self._rounds.note(None)
-                    return self._version.version
+                    break
+            self._rounds.note(None)
+            return self._version.version
         finally:
             self._show(before)
 

@@ -66,7 +66,7 @@ class ObjectStore:
         try:
             self._store = extra("obstore.store").from_url(place, **options)
         except (self._errors.BaseError, ValueError, TypeError) as error:
-            raise ValueError(f"{self.place}: obstore has no such store: {error}") from error
+            raise ValueError(f"{self.place}: obstore has no such store: {_first_line(error)}") from error
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
@@ -118,6 +118,14 @@ class ObjectStore:
         paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
         return [path.rstrip("/").rpartition("/")[2] for path in paths]
 
+    def listed(self, name: str) -> list[dict[str, Any]]:
+        """What a listing says of the objects of a folder, from one on: their paths, tags and times. A change of an
+        object changes what is said of it."""
+        folder, _, file = name.rpartition("/")
+        with self._named(folder):
+            listed = self._obs.list(self._store, prefix=folder, offset=f"{folder}/{file[:-1]}", chunk_size=1000)
+            return [each for some in listed for each in some]
+
     # ------------------------------------------------------------------------------------------------- for publishers
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
@@ -139,13 +147,12 @@ class ObjectStore:
             except OSError as error:
                 unknown = error
             try:
-                if self.read(name) == content:
-                    return
-                unknown = there
-            except OSError:
-                pass  # it is not there, or that is not known either
-            if unknown is there:
-                break
+                is_there = self.read(name) == content
+            except OSError:  # it is not there, after a conflict with one that failed, or that is not known either
+                continue
+            if is_there:
+                return
+            raise there
         raise unknown
 
     def overwrite(self, name: str, content: bytes) -> None:

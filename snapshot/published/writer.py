@@ -121,7 +121,7 @@ class Writer:
         if fields is not None:
             self._commit(self._attempted(cut, number, fields, trial, refused))
         elif last is not None:
-            if not self._store.is_local:
+            if not self._store.is_local and self._directory.newest_since(self._previous) != self._previous.version:
                 self._resolve_attempt()
             self._adopt(_Attempt(self._previous, b"", last._replace(instant=cut.trie), trial, refused))
         assert self.published is not None
@@ -188,17 +188,24 @@ class Writer:
         self._committed(attempt)
 
     def _require_last(self, attempt: _Attempt) -> None:
-        """Require that a version which was committed follows the last one. An object store has no desks: there a
-        publisher that slept can create a manifest whose number its successors have used, and retention made free
-        again. They removed the one before it first."""
-        if not self._store.is_local:
+        """Require that a version which was committed follows the last one, and is the newest or is followed itself.
+
+        An object store has no desks: there a publisher that slept can create a manifest whose number its successors
+        have used, and retention made free again. Then there are later ones, and none of the next number follows it.
+        """
+        version = attempt.version
+        if self._store.is_local:
+            return
+        newest = self._directory.newest_since(self._previous)
+        if newest is None:  # not all is listed, or the last one is not there
             mine = self._mine()
-            if mine is None or mine.digest != self._previous.digest:
-                with contextlib.suppress(OSError):  # it belongs to no history
-                    self._store.remove(manifest_name(attempt.version.version))
-                self._composer.discard(attempt.version.files())
-                self._attempt = None
-                raise self._gone()
+            newest = None if mine is None or mine.digest != self._previous.digest else version.version
+        if (newest is None or newest > version.version) and not self._directory.is_followed(version):
+            with contextlib.suppress(OSError):  # it belongs to no history
+                self._store.remove(manifest_name(version.version))
+            self._composer.discard(version.files())
+            self._attempt = None
+            raise self._gone()
 
     def _resolve_attempt(self) -> None:
         """Find out whether the last attempt was committed, and whether this writer still owns the directory.

@@ -1,7 +1,8 @@
 """Publishers that take a directory over from each other and are killed. What each of them acknowledged is noted.
 
 `python -m tests.snapshot.contending_publishers` starts one for each line of standard input, while others may still run. It
-is forked, since imports would take longer than the test. Its process number is printed.
+is forked, since imports would take longer than the test, and before anything asks an object store. Its process number is
+printed.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ def main() -> None:
     """Start a publisher for each line."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps those that ended
     for line in sys.stdin:
-        where, notes = json.loads(line)
+        where, notes, options = json.loads(line)
         process = os.fork()
         if process == 0:
             try:
-                publish_on(where, f"{notes}.{os.getpid()}")
+                publish_on(where, f"{notes}.{os.getpid()}", **options)
             except snapshot.FencedError:
                 os._exit(0)
             except BaseException as error:  # noqa: BLE001 (the test reads it)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import snapshot
@@ -39,9 +40,11 @@ def step_of(trie: SubscriptionTrie) -> int:
     return next((held.options["step"] for held in trie.subscriptions(filter=COUNTER)), -1)
 
 
-def publish_on(where: str, notes: str, **options: Any) -> NoReturn:
-    """Take over, continue from there, publish each step, and note each acknowledged version in a file."""
-    trie, publisher = snapshot.take_over(where, **options)
+def publish_on(where: str, notes: str, *, storage: dict[str, Any] | None = None, **options: Any) -> NoReturn:
+    """Take over, continue from there, publish each step, and note each acknowledged version in a file. What an object
+    store refuses is tried again."""
+    attempts = (lambda call: call()) if storage is None else persistently
+    trie, publisher = attempts(lambda: snapshot.take_over(where, storage=storage, **options))
     noted = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     step = step_of(trie)
     while True:
@@ -51,7 +54,14 @@ def publish_on(where: str, notes: str, **options: Any) -> NoReturn:
                 trie.unsubscribe(filter, subscriber)
             else:
                 trie.subscribe(filter, subscriber, **new)
-        os.write(noted, f"{publisher.publish()} {step}\n".encode())
+        os.write(noted, f"{attempts(publisher.publish)} {step}\n".encode())
+
+
+def persistently(call: Callable[[], Any]) -> Any:
+    """Call again and again while requests fail."""
+    while True:
+        with contextlib.suppress(OSError):
+            return call()
 
 
 def import_arrow() -> None:

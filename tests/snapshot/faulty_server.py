@@ -1,6 +1,6 @@
 """An S3 server of this machine, behind a proxy that answers wrongly, late or not at all, and repeats and delays requests.
 
-`python -m tests.snapshot.faulty_server` prints the port of the server and that of the proxy; then each line of standard
+`python -m tests.snapshot.faulty_server [ADDRESS]` prints the port of the server and that of the proxy; then each line of standard
 input sets the faults: a number, which seeds them, how likely they are, and which there are, if not all. The answer says
 how many faults and requests there were. It runs in a process of its own, since those that are killed meanwhile are
 forked.
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 BUCKET = "bucket"
@@ -41,7 +42,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.chance, self.share, self.kinds, self.seen = random.Random(0), 0.0, FAULTS, Counter[str]()
-        self.lock = threading.Lock()
+        self.lock, self.late = threading.Lock(), list[threading.Timer]()
 
     def draw(self) -> str | None:
         with self.lock:
@@ -49,11 +50,20 @@ class Faults:
             self.seen[str(fault)] += 1
             return fault
 
+    def delay(self, carry_out: Callable[[Request], object], request: Request) -> None:
+        with self.lock:
+            self.late.append(threading.Timer(self.chance.uniform(0.01, 0.3), carry_out, (request,)))
+            self.late[-1].start()
+
     def set(self, line: str) -> str:
-        """Set them, and return how many there were until now, and how many requests."""
+        """Set them, wait for what is late, and return how many there were until now, and how many requests."""
         seed, share, *kinds = line.strip().split(",")
         with self.lock:
             self.chance, self.share, self.kinds = random.Random(int(seed)), float(share), tuple(kinds) or FAULTS
+            late, self.late = self.late, []
+        for timer in late:
+            timer.join()
+        with self.lock:
             return f"{self.seen.total() - self.seen['None']} {self.seen.total()}"
 
 
@@ -91,8 +101,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         elif fault == "conflict" and self.command == "PUT":
             self.answer(409, [], b"<Error><Code>ConditionalRequestConflict</Code></Error>")
         elif fault == "late":
+            self.faults.delay(self.carry_out, request)
             self.answer(500, [], b"")
-            threading.Timer(self.faults.chance.uniform(0.01, 0.3), self.carry_out, (request,)).start()
         else:
             if fault == "slow":
                 time.sleep(self.faults.chance.uniform(0, 0.2))
@@ -149,7 +159,7 @@ def main() -> None:
     connection = http.client.HTTPConnection("127.0.0.1", Proxy.server_port)
     connection.request("PUT", f"/{BUCKET}", b"", {"Authorization": AUTHORIZATION})
     assert connection.getresponse().status == 200
-    proxy = Server(("127.0.0.1", 0), Proxy)
+    proxy = Server((sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1", 0), Proxy)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     print(Proxy.server_port, proxy.server_address[1], flush=True)
     for line in sys.stdin:

@@ -89,6 +89,20 @@ class TestTakeOver:
             assert_equal(again, trie)
             assert publisher.publish() == 1
 
+    def test_of_a_new_directory_in_which_another_publishes_at_once_continues_that(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        names = store.LocalStore.names
+
+        def late(self: store.LocalStore, folder: str) -> list[str]:
+            if folder == "":  # it has found no manifest, and asks what else there is
+                monkeypatch.undo()
+                published(tmp_path)
+            return names(self, folder)
+
+        monkeypatch.setattr(store.LocalStore, "names", late)
+        assert len(snapshot.take_over(tmp_path)[0]) == 3
+
     def test_keeps_what_was_acknowledged_after_its_first_look(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

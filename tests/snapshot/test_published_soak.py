@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import random
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,11 +18,9 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot.published import composer, open_directory
-from snapshot.published.feed import apply_feed
+from snapshot.published import composer
 from subtrie import SubscriptionTrie
-from tests.snapshot.crashing_publisher import content, step_of
-from tests.snapshot.support import held_by as plainly_held_by
+from tests.snapshot.contest import Contest, Counts, Place, contend
 from tests.snapshot.support import running
 from tests.snapshot.test_published import held_by
 
@@ -36,68 +31,6 @@ SHARE = float(os.environ.get("STRESS_PUBLISHING", "0.01"))
 KILLS, TAKE_OVERS, DAMAGES = (max(4, round(SHARE * whole)) for whole in (2000, 200, 4000))
 KILLS_EACH = 50
 """Kills for one directory, since all its versions are compared in the end."""
-
-
-class Contest:
-    """Publishers of one directory, of which several may run; only the last one may publish."""
-
-    def __init__(self, publishers: subprocess.Popen[str], where: Path) -> None:
-        self.publishers, self.where, self.notes = publishers, where / "published", where / "notes"
-        self.running: list[int] = []
-
-    def start(self) -> None:
-        assert self.publishers.stdin is not None
-        assert self.publishers.stdout is not None
-        print(json.dumps([str(self.where), str(self.notes)]), file=self.publishers.stdin, flush=True)
-        self.running.append(int(self.publishers.stdout.readline()))
-
-    def kill(self, process: int) -> None:
-        self.running.remove(process)
-        with contextlib.suppress(ProcessLookupError):  # it was fenced and has ended
-            os.kill(process, signal.SIGKILL)
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline:
-                os.kill(process, 0)
-                time.sleep(0.0005)
-            raise AssertionError("a killed process does not end")
-
-    def acknowledged(self) -> dict[int, int]:
-        """The step of each acknowledged version, of all publishers; a line that a kill has cut off does not count."""
-        found: dict[int, int] = {}
-        for path in self.notes.parent.glob(f"{self.notes.name}.[0-9]*"):
-            for line in path.read_text().splitlines(keepends=True):
-                if line.endswith("\n"):
-                    version, step = map(int, line.split())
-                    assert version not in found, "two publishers have acknowledged one number"
-                    found[version] = step
-        return found
-
-    def wait_for_more(self, than: int) -> None:
-        deadline = time.monotonic() + 60
-        while len(self.acknowledged()) <= than:
-            assert time.monotonic() < deadline, "nothing is published"
-            time.sleep(0.002)
-
-    def check(self) -> int:
-        """Every acknowledged version is there with its content, and no later version undoes a step."""
-        failed = Path(f"{self.notes}.failed")
-        assert not failed.exists(), failed.read_text()
-        acknowledged = self.acknowledged()
-        published = snapshot.versions(self.where)
-        assert acknowledged.keys() <= {version.version for version in published}
-        before, trie = -1, snapshot.restore(self.where, at=published[0].version)
-        directory = open_directory(self.where)
-        for version in published:
-            if version.feed is not None:
-                apply_feed(trie, directory, version)
-            step = step_of(trie)
-            assert step > before, "a step was undone"
-            assert acknowledged.get(version.version, step) == step
-            before = step
-            if version.version % 7 == 0 or version is published[-1]:
-                assert plainly_held_by(trie) == content(step)
-                assert snapshot.restore(self.where, at=version.version) == trie
-        return len(acknowledged)
 
 
 @pytest.fixture(scope="module")
@@ -113,40 +46,19 @@ def test_kills_and_take_overs_lose_nothing_that_was_acknowledged(
     seed = random.randrange(2**32)
     print("seed", seed)
     chance = random.Random(seed)
-    kills = take_overs = versions = number = 0
-    while kills < KILLS or take_overs < TAKE_OVERS:
-        number += 1
-        contest = Contest(publishers, tmp_path / str(number))
-        contest.where.parent.mkdir()
-        follower: snapshot.Follower | None = None
-        before = kills
-        while kills - before < KILLS_EACH and (kills < KILLS or take_overs < TAKE_OVERS):
-            take_overs += bool(contest.running)  # while the others go on
-            contest.start()
-            if chance.random() < 0.6:
-                contest.wait_for_more(len(contest.acknowledged()))
-            time.sleep(chance.random() * 0.05)  # the moment is left to chance
-            while contest.running and chance.random() < 0.8:
-                contest.kill(chance.choice(contest.running))
-                kills += 1
-            if follower is None:
-                with contextlib.suppress(FileNotFoundError, snapshot.NotPublishedError):
-                    follower = snapshot.follow(contest.where)
-            else:
-                follower.poll()
-                assert plainly_held_by(follower.trie) == content(step_of(follower.trie))
-        while contest.running:
-            contest.kill(contest.running[0])
-            kills += 1
-        versions += contest.check()
-        assert follower is not None
-        follower.poll()
-        assert follower.trie == snapshot.restore(contest.where)
-        with snapshot.take_over(contest.where)[1]:
+    counts = Counts(0, 0, 0)
+    while counts.kills < KILLS or counts.take_overs < TAKE_OVERS:
+        folder = tmp_path / "contest"
+        folder.mkdir()
+        where = str(folder / "published")
+        contest = Contest(publishers, Place(where, where, folder / "notes"))
+        now = contend(contest, chance, min(KILLS, KILLS_EACH), pause=0.05, quieten=lambda: None)
+        counts = Counts(*map(sum, zip(counts, now, strict=True)))
+        with snapshot.take_over(where)[1]:
             pass
-        assert not [name for name in os.listdir(contest.where / "_versions") if name.startswith(".")]
-        shutil.rmtree(contest.where)
-    print(f"{kills} kills, {take_overs} take-overs, {versions} acknowledged versions")
+        assert not [name for name in os.listdir(folder / "published" / "_versions") if name.startswith(".")]
+        shutil.rmtree(folder)
+    print(counts)
 
 
 # ------------------------------------------------------------------------------------------------------------ damage
