@@ -1,4 +1,4 @@
-"""Which tests notice which fault: `python -m tools.kills faults 400`, then `covered`, then `matrix`.
+"""Which tests notice which fault: `python -m tests.kills faults 400`, then `covered`, then `matrix`.
 
 A fault is one change of one function's text: a comparison turned, a condition that always holds or never does, a bound
 off by one, a call left out. They are drawn with a seed, from every room, at most one in a function. Everything runs on
@@ -236,7 +236,7 @@ def main() -> int:
     """Do one of the three."""
     if os.environ.get("CTRIE_TWIN") != "interpreted":
         again = {**os.environ, "CTRIE_TWIN": "interpreted", "CTRIE_EXPECT_TWIN": "interpreted"}
-        return subprocess.call([sys.executable, "-m", "tools.kills", *sys.argv[1:]], env=again)
+        return subprocess.call([sys.executable, "-m", "tests.kills", *sys.argv[1:]], env=again)
     if sys.argv[1:2] == ["faults"] and len(sys.argv) == 3:
         draw(int(sys.argv[2]))
     elif sys.argv[1:] == ["covered"]:
