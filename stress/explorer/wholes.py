@@ -23,8 +23,9 @@ WHOLES: Final[dict[str, tuple[str, str]]] = {
     "abc": (CHANGES, "the interpreter calls it where a class is asked for its instances"),
     "ast": (CHANGES, "makes trees of texts"),
     "asyncio": (CHANGES, "an event loop is refused, and the rest only makes one ready"),
-    "bdb": (CHANGES, "the interpreter calls it while a debugger is on"),
+    "bdb": (OUTSIDE, "the interpreter calls it while a debugger is on"),
     "codecs": (CHANGES, "the interpreter calls it where a text is encoded"),
+    "codecs.open": (OUTSIDE, "opens a file"),
     "concurrent.futures.process": (OUTSIDE, "other processes are refused"),
     "concurrent.futures.thread": (OUTSIDE, "other threads are refused"),
     "ctypes": (OUTSIDE, "what it calls is not Python"),
@@ -37,14 +38,14 @@ WHOLES: Final[dict[str, tuple[str, str]]] = {
     "importlib": (CHANGES, "the interpreter calls it where a module is imported"),
     "inspect": (CHANGES, "looks at code"),
     "io": (CHANGES, "its classes are written in C"),
-    "linecache": (CHANGES, "the interpreter calls it where a traceback is told, and it keeps the lines of files"),
+    "linecache": (OUTSIDE, "the interpreter calls it where a traceback is told, and it reads files"),
     "locale": (OUTSIDE, "the settings of the process"),
     "multiprocessing": (OUTSIDE, "other processes are refused"),
-    "ntpath": (CHANGES, "the explorer calls it"),
+    "ntpath": (OUTSIDE, "the explorer calls it, and some of it asks the system"),
     "numbers": (CHANGES, "its classes have no objects"),
     "opcode": (CHANGES, "the explorer calls it"),
     "os": (OUTSIDE, "the system"),
-    "pdb": (CHANGES, "the interpreter calls it while a debugger is on"),
+    "pdb": (OUTSIDE, "the interpreter calls it while a debugger is on"),
     "posixpath": (CHANGES, "the explorer calls it"),
     "posixpath.expanduser": (OUTSIDE, "asks the system"),
     "posixpath.expandvars": (OUTSIDE, "asks the system"),
@@ -60,11 +61,11 @@ WHOLES: Final[dict[str, tuple[str, str]]] = {
     "subprocess": (OUTSIDE, "other programs are refused"),
     "sysconfig": (OUTSIDE, "looks at the installation"),
     "threading": (CHANGES, "its names stand for explored ones, and to start a thread is refused"),
-    "tokenize": (CHANGES, "the interpreter calls it where a source is read"),
+    "tokenize": (OUTSIDE, "the interpreter calls it where a source is read, and it reads files"),
     "traceback": (CHANGES, "the interpreter calls it where an exception is told"),
     "uuid": (CHANGES, "asks the system for what nobody else has"),
     "warnings": (CHANGES, "the interpreter calls it"),
-    "zipimport": (CHANGES, "the interpreter calls it where a module is imported"),
+    "zipimport": (OUTSIDE, "the interpreter calls it where a module is imported"),
     "zoneinfo": (CHANGES, "zones never change, and it keeps those that it has read"),
 }
 """Modules, packages and functions of the standard library: what a call does, and why its code gets no steps."""
@@ -93,7 +94,7 @@ _STARTING: Final = frozenset({"start", "_start"})
 _LOOKING: Final = frozenset({"current_process", "parent_process", "current_task", "iscoroutine", "iscoroutinefunction"})
 """Functions that only tell where the caller is, and what it has."""
 OWN_THREAD: Final = "the object starts a thread of its own, which the explorer cannot schedule"
-_REFUSED: Final = {
+_REFUSED: Final[dict[str, str]] = {
     "threading": OWN_THREAD,
     "concurrent.futures.thread": OWN_THREAD,
     "concurrent.futures.process": "the object uses other processes, which cannot be explored",

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import linecache
 import threading
 import urllib.parse
 from collections.abc import Iterator
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -144,6 +146,33 @@ def test_caches_of_the_library_are_filled_beforehand_and_those_of_the_program_ar
     assert outcome.executions < 50, outcome.summary
     assert explore(Keeps, None, TWICE, seed=1).verdict is Verdict.ILLEGAL
     assert not KEPT
+
+
+class ByLine:
+    """Wrong: it reads a file by a module that is taken as a whole, and writes it in a second step."""
+
+    path: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        self._write(0)
+
+    def _write(self, n: int) -> None:
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write(str(n))
+
+    def increment(self) -> int:
+        linecache.clearcache()
+        n = int(linecache.getline(self.path, 1)) + 1
+        self._write(n)
+        return n
+
+
+def test_what_a_module_that_is_taken_as_a_whole_reads_outside_is_a_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ByLine, "path", str(tmp_path / "number"))
+    outcome = explore(ByLine, Counter(), TWICE, seed=1)
+    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
 
 
 def test_what_only_passes_on_is_no_step() -> None:
