@@ -44,6 +44,7 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,  # for help() and inspect.signature
     "embedsignature.format": "clinic",
+    "infer_types": True,  # what a name gets is declared only where Cython could not tell it from what is assigned
     "initializedcheck": False,
     "wraparound": False,
 }

@@ -10,8 +10,7 @@ from ctrie._cnode cimport (
 )
 from ctrie._machine cimport GROUPS, W, check_signals, flag_at
 from ctrie._nodes cimport (
-    HASH_BITS, INode, Pair, Root, SNode, gcas_read, new_inode, new_lnode, new_pair, rdcss_read_root, rdcss_root,
-    same_key,
+    HASH_BITS, Pair, Root, SNode, gcas_read, new_inode, new_lnode, new_pair, rdcss_read_root, rdcss_root, same_key,
 )
 
 cdef extern from "Python.h":
@@ -83,19 +82,16 @@ cdef inline void let_go(Ordered ordered, Py_ssize_t count) noexcept:
     pairs_free(ordered)
 
 
-@cython.locals(
-    old=INode, main=MainNode, cn=CNode, gen=Gen, ordered=Ordered, count=Py_ssize_t, untracked=bint, repeated=list,
-    done=bint,
-)
+@cython.locals(cn=CNode)
 cdef Py_ssize_t fill_root(Root root, list pairs, object equal) except -2
-@cython.locals(flag=uint64_t, stop=Py_ssize_t, bitmap=uint64_t, branches=Branches[1])
+@cython.locals(branches=Branches[1])
 cdef CNode cnode_of(
     Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked, list repeated
 )
-@cython.locals(main=MainNode, kept=list, cn=CNode, i=Py_ssize_t)
+@cython.locals(main=MainNode, i=Py_ssize_t)
 cdef object _branch_of(
     Ordered ordered, Py_ssize_t start, Py_ssize_t end, int lev, Gen gen, object equal, bint untracked, list repeated
 )
 cdef SNode only_pair(CNode cn)
-@cython.locals(kept=list, pair=Pair, first=Pair)
+@cython.locals(pair=Pair, first=Pair)
 cdef list _distinct(list pairs, object equal, list repeated)

@@ -37,7 +37,7 @@ cdef class MapEdit(Edit):
     @cython.locals(pair=Pair)
     cdef bint same(self, SNode sn) except -1
     cdef SNode create(self)
-    @cython.locals(mode=int, pair=Pair)
+    @cython.locals(pair=Pair)
     cdef SNode change(self, SNode sn)
 
 
@@ -52,35 +52,26 @@ cdef class Ctrie(Rooted):
     cdef uint64_t _own_hash_of(self, object key) except? 0
     cdef bint _is_made(self) except -1
     cdef int _writable(self) except -1
-    @cython.locals(found=list, mapping=dict, number=Py_ssize_t)
+    @cython.locals(mapping=dict, number=Py_ssize_t)
     cdef bint _fill(self, object given) except -1
-    @cython.locals(hash=uint64_t)
     cdef int _put(self, object key, object value) except -1
-    @cython.locals(hash=uint64_t, outcome=int)
     cdef object _put_if_absent(self, object key, object value, object default)
-    @cython.locals(in_doubt=bint, number=Py_ssize_t)
     cdef bint _fill_root(self, list pairs) except -1
     cdef SNode _edit(self, int mode, object key, object value, SNode expected)
-    @cython.locals(edit=MapEdit, found=SNode, more=int, in_doubt=bint)
     cdef SNode _edit_hashed(self, int mode, object key, uint64_t hash, object value, SNode expected)
     @cython.locals(edit=MapEdit)
     cdef MapEdit _map_edit(self, int mode, object key, uint64_t hash, object value, SNode expected)
-    @cython.locals(hash=uint64_t, sn=SNode)
     cdef bint _edit_if(self, int mode, object key, object old, object new) except -1
     cdef Root _creations_root(self)
-    @cython.locals(edit=MapEdit)
     cdef object _take_back(self, Root making, int mode, object key, uint64_t hash, SNode announced)
-    @cython.locals(answers=list, block=list, start=Py_ssize_t, at=Py_ssize_t)
     cdef list _get_all(self, list keys, object default)
-    @cython.locals(hashes=uint64_t[16], count=Py_ssize_t, i=Py_ssize_t)
+    @cython.locals(hashes=uint64_t[16])
     cdef int _get_group(self, list keys, Py_ssize_t start, object default, list answers) except -1
-    @cython.locals(other=Ctrie)
     cdef Ctrie _with_content(self, Root root, Tally tally)
     @cython.locals(other=Ctrie)
     cdef Ctrie _with_root(self, Root root)
 
 
-@cython.locals(count=Py_ssize_t, root=Root, stack=list)
 cpdef Py_ssize_t _number(Ctrie trie) except -1
 cdef bint compares_as(Ctrie one, Ctrie other) except -1
 @cython.locals(remade=Ctrie)

@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport CNode, Gen, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
+from ctrie._cnode cimport CNode, MainNode, bitmap_of, branch_at, child_at, with_branch, with_other_branch
 from ctrie._machine cimport W, flag_at, is_out_of_track, popcount
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport (
@@ -33,26 +33,19 @@ cdef class NoValue:
     pass
 
 
-
 @cython.locals(kept_inode=INode, kept_main=MainNode)
 cdef int help_pending(Root root, Borrowed inode, Borrowed main) except -1
-@cython.locals(lev=int, node=Borrowed, main=Borrowed, bitmap=uint64_t, flag=uint64_t)
 cdef Borrowed _end_of_path(Rooted trie, uint64_t hash) except NULL
 @cython.locals(sn=SNode, ln=LNode, tn=TNode)
 cdef SNode _compared(object end, object key, uint64_t hash, object equal)
-@cython.locals(end=Borrowed)
 cdef SNode find(Rooted trie, object key, uint64_t hash, object equal)
-@cython.locals(end=Borrowed, same=bint)
+@cython.locals(same=bint)
 cdef bint is_there(Rooted trie, object key, uint64_t hash, object equal) except -1
-@cython.locals(end=Borrowed, sn=SNode)
 cdef object find_value(Rooted trie, object key, uint64_t hash, object equal, object default)
 
 
-@cython.locals(
-    nodes=Borrowed[16], places=Py_ssize_t[16], top=Borrowed, left=Py_ssize_t, i=Py_ssize_t, lev=int
-)
+@cython.locals(nodes=Borrowed[16], places=Py_ssize_t[16])
 cdef int prefetch_paths(Rooted trie, Hashes hashes, Py_ssize_t count) except -1
-@cython.locals(left=Py_ssize_t, i=Py_ssize_t, pos=Py_ssize_t, main=Borrowed, child=Borrowed)
 cdef void prefetch_walk(tuple here, list stack) noexcept
 
 
@@ -67,12 +60,8 @@ cdef inline bint same_without_python(Borrowed stored, object key, object equal) 
     )
 
 
-@cython.locals(
-    node=Borrowed, gen=Borrowed, main=Borrowed, child=Borrowed, lev=int, bitmap=uint64_t, flag=uint64_t,
-    pos=Py_ssize_t, same=bint, inode=INode, cn=CNode, changed=CNode, added=bint, done=bint, in_doubt=bint
-)
+@cython.locals(added=bint)
 cdef int put_quickly(Rooted trie, object key, uint64_t hash, object equal, object value, bint only_new) except -1
-@cython.locals(there=Pair, gen=Gen, both=INode)
 cdef CNode _with_pair(
     CNode cn, INode inode, uint64_t flag, Py_ssize_t pos, int lev, object key, uint64_t hash, object value
 )

@@ -4,19 +4,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport CNode, Gen, MainNode, branch_at, branches_of, new_cnode
-from ctrie._machine cimport (
-    W, check_signals, check_stack, flag_at, leaf_after, new_leaf, popcount, replaced, untrack_above,
-)
-from ctrie._native cimport (
-    Borrowed, Slot, borrow, borrowed, compare_and_set, initialise, is_exactly, load, peek, pin, unpin,
-)
+from ctrie._machine cimport W, check_signals, check_stack, flag_at, leaf_after, new_leaf, popcount, untrack_above
+from ctrie._native cimport Borrowed, Slot, borrow, compare_and_set, initialise, is_exactly, load, peek, pin, unpin
 from ctrie._tally cimport Tally
 
 cdef int HASH_BITS
 cdef uint64_t _MASK64, _MIX_1, _MIX_2
 cdef object UNDECIDED, COMMITTED, ABORTED
 
-@cython.locals(h=uint64_t)
 cpdef uint64_t mix(uint64_t raw) noexcept
 
 
@@ -120,35 +115,27 @@ cdef MainNode gcas_read(Root root, INode inode)
 cdef MainNode gcas_complete(Root root, INode inode, MainNode main)
 
 cdef INode rdcss_read_root(Root root, bint abort=*)
-@cython.locals(top=Borrowed, same=bint)
+@cython.locals(same=bint)
 cdef bint is_present(Root root, INode inode) except -1
-@cython.locals(descriptor=RDCSSDescriptor, chosen=INode)
+@cython.locals(descriptor=RDCSSDescriptor)
 cdef INode _rdcss_complete(Root root, bint abort)
 @cython.locals(descriptor=RDCSSDescriptor)
 cdef bint rdcss_root(Root root, INode old, MainNode expected, INode new) except -1
-@cython.locals(old=INode, main=MainNode)
 cdef INode snapshot_root(Root root)
-@cython.locals(old=INode)
 cdef Root fork_root(Root root)
 cdef Root freeze_root(Root root)
-@cython.locals(old=INode)
 cdef list clear_root(Root root)
 
 cdef INode renewed(Root root, INode inode, Gen gen)
-@cython.locals(i=uint64_t, j=uint64_t)
 cdef MainNode two_snodes(SNode x, SNode y, int lev, Gen gen)
 
-@cython.locals(tn=TNode, cn=CNode, ln=LNode, main=MainNode)
+@cython.locals(tn=TNode, cn=CNode, ln=LNode)
 cdef tuple branches(Root root, INode inode)
 cdef bint same_key(SNode sn, object key, uint64_t hash, object equal) except -1
 cdef bint is_empty(Root root) except -1
-@cython.locals(here=tuple)
 cdef SNode first_snode(Root root)
-@cython.locals(old_main=MainNode, new_main=MainNode)
 cdef object compare_next(Root older, Root newer, object equal, list stack, list found)
-@cython.locals(both=uint64_t, flag=uint64_t)
 cdef object _compare_branches(CNode older, CNode newer, object equal, list stack, list found)
-@cython.locals(x=SNode, y=SNode)
 cdef bint _have_one_key(SNode x, SNode y, object equal) except -1
 
 
@@ -171,7 +158,7 @@ cdef class Edit:
     cdef bint verdict
     cdef dict said
 
-    @cython.locals(verdict=cython.bint, said=tuple)
+    @cython.locals(said=tuple)
     cdef bint agree(self, object stored, object wanted, object equal) except -1
     cdef object rewind(self)
     cdef bint same(self, SNode sn) except -1
@@ -183,14 +170,10 @@ cdef class Edit:
     cdef SNode change(self, SNode sn)
 
 
-@cython.locals(
-    top=INode, found=list, stack=list, sn=SNode, inode=INode, below=INode, lev=int, path=uint64_t, known=uint64_t,
-    main=MainNode
-)
+@cython.locals(sn=SNode, inode=INode, below=INode, lev=int, path=uint64_t)
 cpdef list check_level(Root root, INode first=*)
-@cython.locals(cn=CNode, ln=LNode, held=tuple)
+@cython.locals(cn=CNode, ln=LNode)
 cdef object _check_main(MainNode main, int lev, bint first_of_trie)
 @cython.locals(tn=TNode, cn=CNode, ln=LNode)
 cdef list _groups(MainNode main)
-@cython.locals(start=INode, main=MainNode)
 cpdef tuple shape(Root root, INode inode=*)

@@ -57,17 +57,13 @@ cdef inline void end_change(Tally t, int64_t items, int64_t filters) noexcept:
 
 cdef void end_with_doubts(Tally t, int64_t items, int64_t filters, int64_t doubts, int64_t filter_doubts) noexcept
 cdef void end_in_doubt(Tally t) noexcept
-@cython.locals(counts=Counts, done=int64_t)
+@cython.locals(counts=Counts)
 cpdef Counts read(Tally t)
-@cython.locals(done=int64_t)
 cdef bint has_changed(Tally t, Counts before) noexcept
-@cython.locals(copy=Tally)
 cpdef Tally taken_over(Tally t, Counts before)
 cdef Counts begin_clear(Tally t)
 cdef void end_clear(Tally t, Counts before, bint cleared) noexcept
-@cython.locals(before=Counts)
 cpdef object approximate_length(Tally t, bint filters, object count)
-@cython.locals(before=Counts)
 cpdef object length(Tally t, object count)
-@cython.locals(number=int64_t, more=int64_t, less=int64_t, before=Counts)
+@cython.locals(number=int64_t)
 cdef object counted(Tally t, bint filters, object count)

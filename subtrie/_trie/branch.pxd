@@ -19,7 +19,7 @@ cdef class Branch(TextNode):
     cdef readonly uint64_t alone
 
     cdef SNode with_level(self, INode level)
-    @cython.locals(filter_edit=FilterEdit, branch=Branch, chain=Branch)
+    @cython.locals(filter_edit=FilterEdit, branch=Branch)
     cdef SNode without_level(self, Edit edit, SNode last)
 
 
@@ -40,9 +40,7 @@ cdef inline Borrowed next_of(Borrowed branch) noexcept nogil:
 cdef Branch branch_of(bint long, uint64_t hash, object subscribers, INode next)
 @cython.locals(branch=Branch)
 cdef Branch lone_branch(bint long, uint64_t hash, object subscriber, uint64_t subscriber_hash, dict options)
-@cython.locals(branch=Branch)
 cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
-@cython.locals(copy=Branch)
 cdef Branch changed_branch(Branch branch, object subscribers, INode next)
 cpdef object subscribers_of(Branch branch)
 cpdef bint is_wanted(Branch branch) except -1
@@ -84,9 +82,7 @@ cdef class FilterEdit(Edit):
     cdef bint same(self, SNode sn) except -1
     @cython.locals(branch=Branch)
     cdef INode below(self, SNode sn)
-    @cython.locals(below=Borrowed, followed=Py_ssize_t)
     cdef Borrowed level_passed(self, Borrowed sn) noexcept
-    @cython.locals(followed=Py_ssize_t)
     cdef object _follow(self, Branch branch)
     cdef object advance(self)
     cdef bint rolls_up(self) except -1
@@ -98,9 +94,9 @@ cdef class Subscribe(FilterEdit):
     cdef Entry entry
 
     cdef SNode create(self)
-    @cython.locals(branch=Branch, end=Py_ssize_t, entry=Entry, present=Entry, audience=object)
+    @cython.locals(branch=Branch, present=Entry)
     cdef SNode change(self, SNode sn)
-    @cython.locals(rest=tuple, lower_hash=uint64_t, lower=Branch, gen=Gen, both=INode)
+    @cython.locals(lower_hash=uint64_t)
     cdef Branch _parted(self, Branch branch, Py_ssize_t end)
     cdef Branch _path_from(self, Py_ssize_t depth)
 

@@ -4,8 +4,7 @@ from libc.stdint cimport uint64_t
 
 from ctrie._machine cimport EVERY, check_signals, release, release_items
 from ctrie._edits cimport edit_trie
-from ctrie._native cimport Borrowed
-from ctrie._nodes cimport Edit, Pair, Root, clear_root, empty_root, freeze_root, root_of
+from ctrie._nodes cimport Edit, Root, clear_root, empty_root, freeze_root, root_of
 from ctrie._tally cimport Tally, begin_change, begin_clear, end_change, end_clear, end_in_doubt, end_with_doubts
 from subtrie._trie.branch cimport (
     Branch, Chain, FilterEdit, Place, Subscribe, Unsubscribe, is_wanted, subscribe_edit, subscribers_of, unsubscribe_edit, words_in,
@@ -43,45 +42,31 @@ cdef class Changeable(Matchable):
     cdef Place _place(self, object filter, object queue)
     cdef Place _place_with(self, object filter, dict options)
     cdef Place _place_filed(self, object key)
-    @cython.locals(
-        added=Py_ssize_t, entries=list, number=Py_ssize_t, own=dict, place=Place, hash=uint64_t,
-        changed=Py_ssize_t, entry=Entry, column=list
-    )
+    @cython.locals(own=dict, entry=Entry)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint removes) except -1
-    @cython.locals(added=Py_ssize_t, doubts=int, filled=bint, column=list)
+    @cython.locals(filled=bint)
     cdef Py_ssize_t _fill(self, list filters, list subscribers, list options, bint strict) except -2
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, Place place, object subscriber, uint64_t hash, dict options)
-    @cython.locals(edit=Subscribe, plan=Borrowed)
     cdef bint _put(self, Place place, Entry entry) except -1
-    @cython.locals(notice=Duty, adds=bint, in_doubt=bint)
     cdef object _make(self, Place place, FilterEdit edit)
-    @cython.locals(entry=Entry, index=ReverseIndex, filing=Filing, after=Duty, is_there=bint)
     cdef object _put_filed(self, Place place, Subscribe edit)
-    @cython.locals(edit=Unsubscribe, plan=Borrowed)
     cdef bint _remove(self, Place place, object subscriber, uint64_t hash) except -1
-    @cython.locals(hash=uint64_t, after=Duty)
     cdef object _remove_filed(self, Place place, Unsubscribe edit)
     cdef object _settle(self, Duty after, Edit edit, bint is_there)
-    @cython.locals(index=ReverseIndex, place=Place, filing=Filing, touched=bint, hash=uint64_t)
+    @cython.locals(place=Place, filing=Filing, touched=bint, hash=uint64_t)
     cdef object _finish(self, Duty duty, Edit edit, bint is_there)
     cdef bint _crosses(self, FilterEdit edit) except -1
-    @cython.locals(retries=Py_ssize_t)
     cdef object _after(self, FilterEdit edit, Duty notice)
-    @cython.locals(notices=Notices)
     cdef object _tell(self, Duty notice)
     cdef object _count_retries(self, Py_ssize_t number)
-    @cython.locals(pair=Pair)
     cdef object _withdraw(self, Place place, object subscriber, uint64_t hash, Edit edit)
-    @cython.locals(index=ReverseIndex)
     cdef object _withdraw_all(self)
     cdef object _catch_up(self)
     cdef object _remove_all(self, object found, object subscriber, uint64_t hash)
-    @cython.locals(hash=uint64_t)
     cdef object _spelled_for(self, object subscriber)
-    @cython.locals(root=Root, place=Place)
+    @cython.locals(root=Root)
     cdef list _spelled_filed(self, object subscriber, uint64_t hash)
-    @cython.locals(pair=Pair)
     cdef object _filed(self, object subscriber, uint64_t hash)
     cdef object _check_index(self)
 

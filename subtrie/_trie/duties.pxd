@@ -16,5 +16,5 @@ cdef class Duties:
     cdef Duty first(self)
     cdef object put(self, Duty duty)
     cdef bint take(self, Duty first) except -1
-    @cython.locals(duty=Duty, following=Duty)
+    @cython.locals(following=Duty)
     cdef object do_all(self, object do)

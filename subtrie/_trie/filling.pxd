@@ -7,9 +7,9 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 
 from ctrie._bulk cimport Ordered, SORT_AHEAD, SORT_LONG, cnode_of, hash_at, pairs_drop, pairs_free, pairs_new, sort_level
-from ctrie._cnode cimport CNode, Gen, MainNode
+from ctrie._cnode cimport CNode, Gen
 from ctrie._machine cimport EVERY, check_signals, check_stack
-from ctrie._nodes cimport INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
+from ctrie._nodes cimport INode, gcas_read, new_inode, rdcss_read_root, rdcss_root
 from subtrie._trie.branch cimport Branch, Place, branch_of, lone_branch
 from subtrie._trie.groups cimport members_of, with_members
 from subtrie._trie.match.plan cimport Matchable, word_hash, words_in_filter
@@ -109,27 +109,19 @@ cdef class Filling:
     cdef Gen _gen
     cdef Py_ssize_t count
 
-    @cython.locals(number=Py_ssize_t)
     cdef int read(self) except -1
     cdef int _read_row(self, Py_ssize_t number) except -1
-    @cython.locals(
-        words=tuple, hashes=tuple, text=str, separator=str, row=FilterRow, place=Place, at=Py_ssize_t, start=Py_ssize_t,
-        end=Py_ssize_t
-    )
+    @cython.locals(place=Place)
     cdef int _cut_by_dialect(self, Py_ssize_t number, object filter, object queue) except -1
     cdef INode level(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth)
-    @cython.locals(ordered=Ordered, made=list, at=Py_ssize_t, stop=Py_ssize_t, branch=Branch)
+    @cython.locals(branch=Branch)
     cdef INode _inode(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t depth, int lev)
-    @cython.locals(hash=uint64_t)
     cdef Py_ssize_t end_of_word(self, Py_ssize_t start, Py_ssize_t end) noexcept
     cdef Branch _of_one_word(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
-    @cython.locals(is_long=bint, branch=Branch)
+    @cython.locals(is_long=bint)
     cdef Branch _alone(self, FilterRow row, Py_ssize_t depth)
-    @cython.locals(
-        ordered=Ordered, first=FilterRow, row=FilterRow, end=Py_ssize_t, number=Py_ssize_t, longer=Py_ssize_t, below=INode, branch=Branch
-    )
     cdef Branch _branch(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth)
-    @cython.locals(entry=Entry, present=Entry)
+    @cython.locals(present=Entry)
     cdef object _with_row(self, object audience, FilterRow row)
 
 
@@ -291,7 +283,7 @@ cdef inline int put_key(Branch branch, FilterRow row, Py_ssize_t depth, Py_ssize
 
 # --------------------------------------------------------------------------------------------------------------- texts
 
-@cython.locals(root=Root, old=INode, main=MainNode, cn=CNode, filling=Filling, added=Py_ssize_t)
+@cython.locals(cn=CNode)
 cdef Py_ssize_t fill_empty(
     Matchable trie, object place, list filters, list subscribers, list options, bint strict
 ) except -2

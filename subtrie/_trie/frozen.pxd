@@ -10,9 +10,8 @@ from ctrie._nodes cimport (
 from subtrie._trie.branch cimport next_of
 
 
-@cython.locals(first=Borrowed, main=Borrowed, kept=MainNode, root=Root)
+@cython.locals(kept=MainNode)
 cdef MainNode main_for_good(Rooted trie)
-@cython.locals(i=Py_ssize_t, node=Borrowed)
 cdef bint _leads_to_none_of(Borrowed main, Borrowed gen) noexcept
 cdef Root root_over(MainNode main)
 cpdef Root frozen_root(Rooted trie)

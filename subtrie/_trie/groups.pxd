@@ -47,7 +47,6 @@ cdef inline bint may_be_excluded_from(Borrowed value) noexcept:
     return is_exactly(value, Shared) and (<Shared>value).excepting > 0
 
 
-@cython.locals(excepting=Py_ssize_t, changed=Group)
 cdef object with_members(object value, object group, object members, Entry newest, Entry gone)
 cdef object _with_groups(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(shared=Shared)

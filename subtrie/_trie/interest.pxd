@@ -21,7 +21,7 @@ cdef class Notices:
     @cython.locals(doer=Doer)
     cdef bint _begin_to_deliver(self, Doer me) except -1
     cdef object _cease_to_deliver(self, Doer me)
-    @cython.locals(first=Duty, duty=Duty)
+    @cython.locals(duty=Duty)
     cdef bint _take_list(self) except -1
     @cython.locals(wanted=bint)
     cdef object _look(self, object is_wanted)

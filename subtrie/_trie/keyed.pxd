@@ -48,29 +48,24 @@ cdef inline Py_ssize_t size_in(PyObject *members) noexcept nogil:
 cdef SetNode _new_node(uint32_t bitmap, tuple array, Py_ssize_t size)
 cdef bint _same(Keyed member, object key, uint64_t hash, Edit edit) except -1
 cdef bint _same_key(Keyed one, Keyed other) except -1
-@cython.locals(changed=list)
 cdef list changed_listed(list left, list members, object same)
 @cython.locals(large=SetNode)
 cpdef Py_ssize_t set_size(object members) except -1
-@cython.locals(shift=int, node=SetNode, flag=uint32_t, pos=Py_ssize_t)
+@cython.locals(node=SetNode, flag=uint32_t)
 cpdef Keyed find_keyed(object members, object key, uint64_t hash, Edit edit=*)
-@cython.locals(pos=Py_ssize_t)
 cdef Py_ssize_t _position(tuple several, object key, uint64_t hash, Edit edit) except -2
 cpdef object with_keyed(object members, Keyed member, Keyed found=*)
-@cython.locals(left=tuple)
 cpdef object without_keyed(object members, Keyed found)
-@cython.locals(pos=Py_ssize_t)
 cdef Py_ssize_t _index(tuple several, Keyed found) except -1
-@cython.locals(flag=uint32_t, pos=Py_ssize_t, size=Py_ssize_t)
+@cython.locals(flag=uint32_t)
 cdef SetNode _node_with(SetNode node, Keyed member, Keyed found, int shift)
-@cython.locals(other=Keyed, below=SetNode)
+@cython.locals(other=Keyed)
 cdef object _child_with(object child, Keyed member, Keyed found, int shift)
-@cython.locals(flag=uint32_t, pos=Py_ssize_t, array=tuple, bitmap=uint32_t)
+@cython.locals(flag=uint32_t)
 cdef object _node_without(SetNode node, Keyed found, int shift)
 cdef list _listed(object members)
 @cython.locals(large=SetNode)
 cdef tuple branches_of(object node)
-@cython.locals(both=uint32_t, flag=uint32_t)
 cdef list _branch_pairs(SetNode x, SetNode y)
 cpdef object check_set(object members)
 cpdef object check_shape(object members)

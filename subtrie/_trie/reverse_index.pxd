@@ -36,7 +36,7 @@ cdef class File(IndexEdit):
 
 @cython.no_gc
 cdef class Confirm(IndexEdit):
-    @cython.locals(pair=Pair, filings=tuple)
+    @cython.locals(pair=Pair)
     cdef SNode change(self, SNode sn)
 
 
@@ -54,10 +54,8 @@ cdef class ReverseIndex(Rooted):
     cpdef object owner_of(self, object subscriber, uint64_t hash)
     @cython.locals(edit=File)
     cdef object file(self, object subscriber, uint64_t hash, Filing filing)
-    @cython.locals(sn=SNode)
     cpdef object find_member(self, object owner, uint64_t hash, object key)
     cdef Pair pair_of(self, object subscriber, uint64_t hash)
-    @cython.locals(untouched=bint)
     cdef bint confirm(self, object subscriber, uint64_t hash, Filing filing) except -1
     @cython.locals(edit=Confirm)
     cdef bint _put_key(self, object owner, uint64_t hash, object key) except -1

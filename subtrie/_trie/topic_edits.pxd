@@ -2,7 +2,6 @@
 cimport cython
 
 from ctrie._machine cimport untrack
-from ctrie._native cimport Borrowed
 from ctrie._edits cimport edit_trie
 from ctrie._nodes cimport Root, SNode, root_of
 from ctrie._tally cimport begin_change, end_change, end_in_doubt
@@ -31,9 +30,8 @@ cdef class Take(Unsubscribe):
     cdef SNode change(self, SNode sn)
 
 
-@cython.locals(edit=Put, in_doubt=bint)
+@cython.locals(edit=Put)
 cpdef object put_topic(Matchable store, tuple words, tuple hashes, tuple held, bint only_new)
-@cython.locals(edit=Take, in_doubt=bint)
+@cython.locals(edit=Take)
 cpdef object take_topic(Matchable store, tuple words, tuple hashes, object expected=*)
-@cython.locals(plan=Borrowed)
 cdef int _begin(FilterEdit edit, Matchable store, tuple words, tuple hashes) except -1

@@ -9,7 +9,7 @@ from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
 from ctrie._tally cimport Tally, approximate_length, begin_clear, end_clear, length, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root
-from subtrie._trie.lookup cimport a_traversal, find_branch, find_in_place
+from subtrie._trie.lookup cimport find_branch, find_in_place
 from subtrie._trie.match.plan cimport Matchable, Plan, path_by
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_in_place, topic_path
 from subtrie._trie.match.walk cimport Traversal
@@ -44,7 +44,7 @@ cdef class TopicStore(Matchable):
     cdef object _count_more(self)
     cdef bint _is_counted(self) except -1
     cdef object _add_room(self, object more)
-    @cython.locals(topic_words=Traversal, t=a_traversal, words=tuple, hashes=tuple, branch=Branch)
+    @cython.locals(topic_words=Traversal, words=tuple, hashes=tuple, branch=Branch)
     cdef object _found(self, object topic)
     cdef tuple _path(self, object topic)
     @cython.locals(other=TopicStore)

@@ -4,9 +4,9 @@ from libc.stdint cimport uint64_t
 
 from ctrie._machine cimport own_methods
 from ctrie._native cimport borrow
-from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root, rdcss_read_root
+from ctrie._nodes cimport Root, empty_root, fork_root, freeze_root
 from ctrie._tally cimport Tally, approximate_length, length, read, taken_over
-from subtrie._trie.branch cimport Branch, Place, is_wanted, subscribers_of
+from subtrie._trie.branch cimport Branch, is_wanted, subscribers_of
 from subtrie._trie.changeable cimport Changeable
 from subtrie._trie.choosing cimport new_choice
 from subtrie._trie.frozen cimport frozen_root
@@ -17,20 +17,19 @@ from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.plan cimport Plan, filter_path, plan_of, split_filter_in_place
 from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport new_index
-from subtrie._trie.lookup cimport a_traversal, find_branch, find_in_place
+from subtrie._trie.lookup cimport find_branch, find_in_place
 from subtrie._trie.subscribers cimport Entry, Sole, living, subscriber_hash
 
 
 cdef class SubscriptionTrie(Changeable):
-    @cython.locals(other=SubscriptionTrie)
     cdef tuple _both(self, object older)
-    @cython.locals(root=Root, trie=SubscriptionTrie)
+    @cython.locals(trie=SubscriptionTrie)
     cdef Root _present(self)
-    @cython.locals(place=Place, branch=Branch, wanted=bint)
+    @cython.locals(branch=Branch, wanted=bint)
     cdef object _spelled_at(self, object filter, object subscriber)
     @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
     cdef tuple _audience_of(self, object filter)
-    @cython.locals(filter_words=Traversal, t=a_traversal, hash=uint64_t, branch=Branch)
+    @cython.locals(filter_words=Traversal)
     cdef bint _has(self, object filter, object subscriber) except -1
     cdef bint _is_among(self, Branch branch, object group, object subscriber, uint64_t hash) except -1
     @cython.locals(other=SubscriptionTrie)

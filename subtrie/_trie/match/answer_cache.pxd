@@ -95,24 +95,17 @@ cdef inline void count_miss(Borrowed table) noexcept:
     count_one(&(<Table>table).misses)
 
 
-@cython.locals(topic_hash=Py_hash_t, table=Borrowed, found=Borrowed, answer=object)
 cdef object recall(Borrowed cache, Borrowed topic, int stripe)
-@cython.locals(first=Py_ssize_t, i=Py_ssize_t, found=Borrowed)
 cdef Borrowed _remembered_in(Borrowed places, Borrowed topic, Py_hash_t topic_hash) noexcept
-@cython.locals(first=Borrowed, i=Py_ssize_t)
 cdef bint _still_hold(Borrowed remembered) noexcept
 @cython.locals(cache=Cache)
 cpdef Cache new_cache(places)
 @cython.locals(table=Table)
 cdef Table own_table(Cache cache, int stripe)
-@cython.locals(first=Py_ssize_t)
 cdef Py_ssize_t place_number(Table table, Py_hash_t topic_hash, int64_t i) noexcept
-@cython.locals(topic_hash=Py_hash_t, spare=Py_ssize_t, place=Py_ssize_t, i=int)
 cdef Py_ssize_t wanted_place(Table table, str topic) except? -2
-@cython.locals(drawn=int64_t, place=Py_ssize_t, i=int)
 cdef Py_ssize_t _spare_place(Table table, Py_hash_t topic_hash) except -1
 cdef object remember(Table table, Py_ssize_t place, tuple remembered)
-@cython.locals(stripe=int)
 cpdef object forget(Cache cache)
-@cython.locals(stripe=int, table=Table, hits=int64_t, misses=int64_t)
+@cython.locals(table=Table)
 cpdef tuple counts(Cache cache)

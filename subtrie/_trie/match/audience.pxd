@@ -25,19 +25,17 @@ cdef class Audience:
 
     cdef int add(self, Entry entry, object group, object trail, Py_ssize_t at) except -1
     cdef int receive(self, Borrowed value, object trail, Py_ssize_t at) except -1
-    @cython.locals(groups=list, number=Py_ssize_t, entry=Entry)
+    @cython.locals(number=Py_ssize_t, entry=Entry)
     cdef int receive_joined(self) except -1
     cpdef bint excludes(self, Entry entry) except -1
-    @cython.locals(query=Query)
     cdef Query _asked(self)
-    @cython.locals(at=Py_ssize_t, group=Group)
+    @cython.locals(group=Group)
     cdef Choice _choice_in(self, list groups)
-    @cython.locals(array=Borrowed, i=Py_ssize_t, alive=Entry)
+    @cython.locals(alive=Entry)
     cdef int _add_plain(self, Borrowed subscribers, object trail, Py_ssize_t at) except -1
-    @cython.locals(array=Borrowed, i=Py_ssize_t)
     cdef int _add_groups(self, Borrowed groups, object trail, Py_ssize_t at) except -1
     cdef int _join(self, Group group, tuple one) except -1
-    @cython.locals(group=Group, groups=list, entry=Entry)
+    @cython.locals(entry=Entry)
     cdef int _add_chosen(self, Borrowed borrowed_group, object trail, Py_ssize_t at) except -1
 
 
@@ -46,8 +44,8 @@ cpdef Audience new_audience(Matchable trie, object topic, Py_ssize_t filters)
 cdef int begin_audience(
     Audience audience, Matchable trie, object topic, Py_ssize_t filters, Choice choice
 ) except -1
-@cython.locals(audience=Audience, entry=Entry, filters=Py_ssize_t, count=Py_ssize_t, i=Py_ssize_t)
+@cython.locals(entry=Entry)
 cdef int put_receivers(Question *q, Matchable trie, object topic) except -1
-@cython.locals(audience=Audience, branch=Branch, value=object, entry=Entry, by_hash=dict, same_hash=list)
+@cython.locals(branch=Branch, entry=Entry, same_hash=list)
 cdef tuple distinct_subscribers(list found, Matchable trie, object topic)
 cdef inline Borrowed _several(Borrowed members) noexcept

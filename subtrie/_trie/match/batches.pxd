@@ -9,38 +9,32 @@ from subtrie._trie.match.answer_cache cimport DELIVERIES, SUBSCRIBERS
 from subtrie._trie.match.interleaved cimport end_group, take_next
 from subtrie._trie.match.matching cimport ask, deliveries, match, prepare, read_at_last, subscribers_of, told_of
 from subtrie._trie.match.plan cimport Matchable
-from subtrie._trie.match.reading cimport Query, TRIAL, WORTH, WORTH_IN_ONE_BLOCK
+from subtrie._trie.match.reading cimport TRIAL, WORTH, WORTH_IN_ONE_BLOCK
 from subtrie._trie.match.scratch cimport (
-    NUMBERS, Question, Questioned, add_again, add_numbers, begin, bytes_of, coming_again, forget, release,
+    NUMBERS, Question, add_again, add_numbers, begin, bytes_of, coming_again, forget, release,
 )
-from subtrie._trie.match.steps cimport GROUP, Batch, OneBatch, begin_batch, end_batch, question_at, topic_at
+from subtrie._trie.match.steps cimport GROUP, Batch, begin_batch, end_batch, question_at, topic_at
 
 
-@cython.locals(batch=Batch, b=OneBatch, answers=list, answered=dict, block=list, at=Py_ssize_t)
+@cython.locals(batch=Batch)
 cpdef list match_many(Matchable trie, topics)
 cdef inline list _block_of(topics, Py_ssize_t at)
 cdef inline bint _come_again(list block, Py_ssize_t count) except -1
-@cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _match_block(Batch *b, Matchable trie, list block, list answers) except -1
-@cython.locals(question=Question, q=Questioned, repeated=Py_ssize_t, is_text=bint, known=tuple, answer=tuple)
+@cython.locals(question=Question, is_text=bint, known=tuple, answer=tuple)
 cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1
-@cython.locals(batch=Batch, b=OneBatch, answers=list, block=list, start=Py_ssize_t)
+@cython.locals(batch=Batch)
 cpdef list deliveries_many(Matchable trie, topics)
-@cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _deliver_block(Batch *b, Matchable trie, list block, list answers) except -1
-@cython.locals(
-    question=Question, q=Questioned, batch=Batch, offsets=buffer, numbers=buffer, answered=dict, block=list, at=Py_ssize_t
-)
+@cython.locals(question=Question, batch=Batch, offsets=buffer, numbers=buffer)
 cpdef tuple match_numbers(Matchable trie, list topics)
-@cython.locals(at=Py_ssize_t, i=Py_ssize_t, taken=bint)
 cdef int _number_block(
     Batch *b, Question *q, Matchable trie, list block, buffer *offsets, buffer *numbers
 ) except -1
-@cython.locals(i=Py_ssize_t, known=Py_ssize_t, repeated=Py_ssize_t)
+@cython.locals(known=Py_ssize_t)
 cdef bint _number_or_repeat(
     Question *q, Matchable trie, list block, Py_ssize_t at, dict answered, buffer *offsets, buffer *numbers
 ) except -1
-@cython.locals(query=Query)
 cdef int _add_numbers(Question *q, Matchable trie, object topic, buffer *numbers) except -1
 cdef int _add_noted(Question *q, Matchable trie, object topic, buffer *numbers) except -1
 cdef int _push_all(buffer *words, tuple several) except -1

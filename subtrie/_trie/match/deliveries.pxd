@@ -56,7 +56,7 @@ cdef inline int _check_made(Told one) except -1
 cdef object _subscriber(Told one)
 @cython.locals(entry=Entry, sole=Sole)
 cdef dict _options(Told one)
-@cython.locals(branch=Branch, trail=tuple, answer=list)
+@cython.locals(branch=Branch, trail=tuple)
 cdef tuple told_by(list found, object dialect, str topic, bint delivers, bint whole)
 
 
@@ -68,20 +68,20 @@ cdef class Recipients(Audience):
 
 @cython.locals(recipients=Recipients)
 cdef Recipients new_recipients(Matchable trie, object topic, Py_ssize_t filters, Choice choice)
-@cython.locals(recipients=Recipients, branch=Branch, value=object)
+@cython.locals(branch=Branch)
 cpdef tuple delivered_by(list found, Matchable trie, object topic, str plain, Choice choice)
-@cython.locals(one=Told, answer=list, audience=Audience)
+@cython.locals(one=Told)
 cpdef tuple shown_entries(tuple found, Matchable trie, object topic, bint delivers)
-@cython.locals(one=Told, alive=Entry, answer=list, audience=Audience)
+@cython.locals(one=Told, alive=Entry)
 cdef tuple deliveries_to(tuple found, Matchable trie, object topic, object subscriber, uint64_t hash)
 cdef object _value(Told one)
 cdef Told _given(bint delivers, Entry entry, object group, Told by)
 cpdef object check_merge(object merge, object by)
-@cython.locals(one=Told, kept=list, places=dict, at=Py_ssize_t)
+@cython.locals(one=Told, places=dict)
 cpdef tuple merged(tuple found, str merge, str by)
-@cython.locals(one=Told, taken=uint64_t, flag=uint64_t)
+@cython.locals(one=Told)
 cdef bint _are_distinct(tuple found) except -1
-@cython.locals(at=Py_ssize_t, hash=uint64_t, other=Told, same_hash=list)
+@cython.locals(at=Py_ssize_t, other=Told, same_hash=list)
 cdef Py_ssize_t _place(list kept, Told one, dict places) except -2
 @cython.locals(entry=Entry)
 cdef uint64_t _hash(Told one) except? 0

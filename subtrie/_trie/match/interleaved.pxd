@@ -1,5 +1,4 @@
 # C types for interleaved.py.
-cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._cnode cimport CNode, bitmap_of, child_at
@@ -11,9 +10,9 @@ from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
 from subtrie._trie.match.plan cimport Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
 from subtrie._trie.match.scratch cimport Question, begin_trails, end_trails, enter, leave, let_go, start
 from subtrie._trie.match.steps cimport (
-    AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Batch, FEWEST, GROUP, Member, OneStep, OneTopic, PREFETCHES, ROOM, Step,
-    Steps, WILD, clear, fetch_branch, fetch_characters, fetch_level, fetch_main, forget, has_room, keep, moved,
-    next_step, queued, question_at, step_at, text_at, topic_at, trails_at,
+    AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Batch, FEWEST, GROUP, Member, PREFETCHES, ROOM, Step, Steps, WILD, clear,
+    fetch_branch, fetch_characters, fetch_level, fetch_main, forget, has_room, keep, moved, next_step, queued,
+    question_at, step_at, text_at, topic_at, trails_at,
 )
 from subtrie._trie.match.answer_cache cimport DELIVERIES, SUBSCRIBERS
 from subtrie._trie.match.matching cimport along, still_holds, take_found
@@ -25,37 +24,23 @@ from subtrie._trie.match.walk cimport (
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 
-@cython.locals(i=Py_ssize_t, count=Py_ssize_t)
 cdef bint take_next(Batch *b, Matchable trie, list block, Py_ssize_t at, int wants) noexcept
 cdef inline void _start(Question *q, Trails *trails, Matchable trie, int wants) noexcept
-@cython.locals(i=Py_ssize_t)
 cdef void end_group(Batch *b) noexcept
-@cython.locals(first=Borrowed, i=Py_ssize_t, t=OneTopic)
 cdef inline void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
-@cython.locals(i=Py_ssize_t, t=OneTopic)
 cdef inline void _go_through(Borrowed first, Borrowed main, Member *group, Py_ssize_t count, Steps *steps) noexcept
-@cython.locals(i=Py_ssize_t, s=OneStep, t=OneTopic)
 cdef inline void _look_at(Steps *steps, int kind) noexcept
 cdef inline void _at_main(Traversal *t, const Step *s, Steps *steps) noexcept
 cdef inline bint _is_usual(Traversal *t, Borrowed main) noexcept
-@cython.locals(bitmap=uint64_t)
 cdef inline void _to_wildcards(Traversal *t, Steps *steps, Borrowed cn, uint64_t positions) noexcept
-@cython.locals(i=int, j=int, reached=uint64_t, others=uint64_t)
 cdef inline void _to_literals(Traversal *t, Steps *steps, Borrowed cn, uint64_t left) noexcept
-@cython.locals(bitmap=uint64_t, flag=uint64_t, s=OneStep)
 cdef inline void _seek(
     Traversal *t, Steps *steps, Borrowed cn, uint64_t hash, int word, uint64_t positions
 ) noexcept
-@cython.locals(bitmap=uint64_t, flag=uint64_t, further=OneStep)
 cdef inline void _at_inner(Traversal *t, const Step *s, Steps *steps) noexcept
-@cython.locals(further=OneStep)
 cdef inline void _at_child(Traversal *t, Step *s, Steps *steps) noexcept
-@cython.locals(branch=Borrowed, below=Borrowed, reached=uint64_t, further=OneStep)
 cdef inline void _reach(Traversal *t, const Step *s, Steps *steps) noexcept
-@cython.locals(i=Py_ssize_t, s=OneStep)
 cdef inline void _take_mains(Steps *steps) noexcept
-@cython.locals(main=Borrowed)
 cdef inline void _to_main(Traversal *t, Step *s) noexcept
 cdef inline void _fetch_place(Step *s, Borrowed cn, int place) noexcept
-@cython.locals(i=Py_ssize_t, s=OneStep)
 cdef inline void _take_children(Steps *steps) noexcept

@@ -7,7 +7,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport help_pending
 from ctrie._machine cimport W, flag_at, popcount
-from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, unpin
+from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport (
     INode, LNode, Root, entombed_in, entries_of, freeze_root, hash_of, rdcss_read_root, root_of, value_of,
 )
@@ -20,7 +20,7 @@ from subtrie._trie.match.answer_cache cimport (
 from subtrie._trie.match.audience cimport distinct_subscribers, put_receivers
 from subtrie._trie.match.buffer cimport buffer
 from subtrie._trie.match.deliveries cimport (
-    Recipients, Told, delivered_by, told_by, shown_entries, deliveries_to, new_recipients, new_told,
+    Told, delivered_by, told_by, shown_entries, deliveries_to, new_recipients, new_told,
 )
 from subtrie._trie.match.plan cimport (
     Matchable, cache_of, holds_weakly, is_exact, plan_of, prepare_whole, put_query, query_of, remembers,
@@ -28,7 +28,7 @@ from subtrie._trie.match.plan cimport (
 )
 from subtrie._trie.match.reading cimport Query, read_matches
 from subtrie._trie.match.scratch cimport (
-    ALL, ANY, ENTRIES, NUMBERS, OWN, REPEATED, Question, Questioned, add_record, answer_made, begin, begin_records, begin_trails,
+    ALL, ANY, ENTRIES, NUMBERS, OWN, REPEATED, Question, add_record, answer_made, begin, begin_records, begin_trails,
     end_pairs, end_trails, fetch_ahead, forget, handed_over, hash_at, is_shared_at, keep_living, new_answer,
     note_subscriber, push_node, put_entry, put_in_answer, put_subscriber, release, remembered, room_for_pairs,
     subscriber_at, take_references, take_seen, taken_from, taken_shared, trail_of,
@@ -40,7 +40,6 @@ from subtrie._trie.match.walk cimport (
     prefetch_wanted, rewind, size_of, text_in, whole_of, word_at, word_end,
 )
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
-from subtrie._trie.packed_key cimport characters
 from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, subscriber_in
 from subtrie._trie.words cimport MANY_WORDS, MARKED, ONE_WORD, word
 
@@ -60,10 +59,6 @@ cdef enum:              # how a traversal goes on or ends; see matching.py
 
 cdef int RETRIES
 
-ctypedef Trails *Trailing
-ctypedef uint64_t *words_noted
-ctypedef uint32_t *numbered
-
 
 # ------------------------------------------------------------------------------------------------------ the questions
 
@@ -71,74 +66,53 @@ cpdef tuple match(Matchable trie, topic)
 cpdef bint has_match(Matchable trie, topic) except -1
 cpdef tuple deliveries(Matchable trie, topic, Choice choice=*)
 cpdef tuple raw_entries(Matchable trie, topic)
-@cython.locals(question=Question, q=Questioned, found=tuple)
+@cython.locals(question=Question, found=tuple)
 cpdef tuple all_entries(Matchable trie, topic, bint delivers)
 cpdef tuple deliveries_of(Matchable trie, topic, subscriber, uint64_t hash)
 @cython.locals(question=Question)
 cdef inline object _asked(Matchable trie, object topic, int wants, Choice choice)
-@cython.locals(stripe=int, table=Table, answer=object)
 cdef object ask(Question *q, Matchable trie, object topic, Choice choice)
-@cython.locals(query=Query)
 cdef object _find(Question *q, Matchable trie, object topic, Table table, Choice choice)
-@cython.locals(query=Query)
 cdef Query prepare(Traversal *t, Matchable trie, object topic)
-@cython.locals(trails=Trails, answer=object)
+@cython.locals(trails=Trails)
 cdef inline object _read_in_place(
     Question *q, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, Choice choice
 )
 cdef inline bint _notes_trails(Question *q) noexcept
-@cython.locals(found=list)
 cdef object _read_slowly(Question *q, Matchable trie, object topic, Query query, Choice choice)
 cdef str _plain(Matchable trie, Query query)
 
 # -------------------------------------------------------------------------------------------------------- one instant
 
-@cython.locals(taken=bint, outcome=int)
 cdef int _read(Question *q, Borrowed root) except -1
-@cython.locals(outcome=int)
 cdef int read_at_last(Question *q, Borrowed root) except -1
-@cython.locals(first=Borrowed, outcome=int)
 cdef int read_pinned(Traversal *t, Borrowed root) except -1
-@cython.locals(seen=words_noted, at=Py_ssize_t)
 cdef bint still_holds(Traversal *t, Borrowed root, Borrowed first) noexcept
-@cython.locals(ends=Ends, seen=words_noted, at=Py_ssize_t, outcome=int)
 cdef int traverse(Traversal *t, Borrowed first, Borrowed main) noexcept
-@cython.locals(outcome=int)
 cdef inline int _level(
     Traversal *t, Ends *ends, Borrowed level, Borrowed main, uint64_t positions, bint is_first
 ) noexcept
 cdef inline bint _is_pending(Traversal *t, Borrowed inode, Borrowed main) noexcept
-@cython.locals(before=words_noted, outcome=int)
 cdef int _whole(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
-@cython.locals(bitmap=uint64_t, outcome=int)
 cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
-@cython.locals(bitmap=uint64_t, outcome=int)
 cdef inline int _wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
 cdef inline Borrowed _wild(Borrowed cn, uint64_t bitmap, uint64_t group) noexcept
 cdef inline int _entombed_wildcard(Traversal *t, Ends *ends, Borrowed last, uint64_t positions) noexcept
-@cython.locals(i=int, j=int, reached=uint64_t, others=uint64_t, outcome=int)
 cdef inline int _literals(Traversal *t, Ends *ends, Borrowed level, Borrowed main, uint64_t left) noexcept
-@cython.locals(node=Borrowed, hash=uint64_t, bitmap=uint64_t, flag=uint64_t, entries=Borrowed, i=Py_ssize_t, outcome=int)
 cdef inline int _literal(
     Traversal *t, Ends *ends, Borrowed level, Borrowed main, const word *word, uint64_t reached
 ) noexcept
 cdef inline int _visit_if(Traversal *t, Ends *ends, Borrowed branch, const word *word, uint64_t reached) noexcept
-@cython.locals(next=Borrowed)
 cdef inline int _visit(Traversal *t, Ends *ends, Borrowed branch, Py_ssize_t end, uint64_t reached) noexcept
-@cython.locals(chain=characters, length=Py_ssize_t, start=Py_ssize_t, after=uint64_t, left=uint64_t, i=int)
 cdef uint64_t along(Traversal *t, Borrowed branch, Py_ssize_t at, uint64_t reached) noexcept
 
 # ------------------------------------------------------------------------------------------------------- what is taken
 
 cdef bint take_found(Question *q) noexcept
-@cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed)
 cdef inline bint _note_found(Question *q) noexcept
-@cython.locals(i=Py_ssize_t, branch=Borrowed, value=Borrowed, room=bint)
 cdef bint _note_entries_found(Question *q) noexcept
 cdef bint _note_shared(Question *q, Borrowed shared) noexcept
-@cython.locals(array=Borrowed, child=Borrowed, pairs=words_noted, i=Py_ssize_t)
 cdef inline bint _note_all(Question *q, Borrowed several, bint entries) noexcept
-@cython.locals(trails=Trailing, above=words_noted, levels=words_noted, i=Py_ssize_t, level=uint64_t, place=Py_ssize_t)
 cdef bint _note_trails(Traversal *t) noexcept
 @cython.locals(place=Py_ssize_t, marked=bint)
 cdef inline Py_ssize_t _record(Trails *trails, Borrowed branch, uint64_t level) noexcept
@@ -147,12 +121,9 @@ cdef inline Py_ssize_t _record(Trails *trails, Borrowed branch, uint64_t level) 
 
 cdef tuple subscribers_of(Question *q, Matchable trie, object topic)
 cdef tuple told_of(Question *q, Matchable trie, object topic, str plain, Choice choice)
-@cython.locals(trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t, place=Py_ssize_t, found=tuple)
+@cython.locals(end=Py_ssize_t, place=Py_ssize_t)
 cdef tuple _told(Question *q, Matchable trie, str topic)
-@cython.locals(
-    trails=Trailing, i=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t, place=Py_ssize_t, hash=uint64_t,
-    recipients=Recipients, entry=Entry,
-)
+@cython.locals(end=Py_ssize_t, place=Py_ssize_t, entry=Entry)
 cdef tuple _delivered(Question *q, Matchable trie, object topic, str plain, Choice choice)
 
 
@@ -187,17 +158,11 @@ cdef inline void free_places(uint32_t *places) noexcept nogil:
 
 
 cdef int drop_repeated(buffer *subscribers) except -1
-@cython.locals(items=words_noted, taken=uint64_t, flag=uint64_t, i=Py_ssize_t)
 cdef inline bint _have_distinct_hashes(buffer *subscribers) noexcept
-@cython.locals(items=words_noted)
 cdef inline bint _is_same(buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1
-@cython.locals(some=bint, i=Py_ssize_t, j=Py_ssize_t)
 cdef bint _mark_among_few(buffer *subscribers) except -1
-@cython.locals(size=Py_ssize_t, places=numbered, some=bint, i=Py_ssize_t, at=uint64_t)
 cdef bint _mark_among_many(buffer *subscribers) except -1
-@cython.locals(at=uint64_t)
 cdef Py_ssize_t _place_until_taken(
     uint64_t *items, Py_ssize_t i, Py_ssize_t count, uint32_t *places, uint64_t mask
 ) noexcept
-@cython.locals(items=words_noted, kept=Py_ssize_t, i=Py_ssize_t)
 cdef void _drop_marked(buffer *subscribers) noexcept

@@ -2,9 +2,9 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport CNode, MainNode, branch_at, new_cnode
+from ctrie._cnode cimport CNode, branch_at, new_cnode
 from ctrie._machine cimport W, flag_at, popcount
-from ctrie._nodes cimport INode, Root, Rooted, SNode, TNode, branches, gcas_read, rdcss_read_root
+from ctrie._nodes cimport INode, Root, Rooted, TNode, branches, gcas_read, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.packed_key cimport key_begins
@@ -34,36 +34,31 @@ cdef class Reading:
     cdef Query query
     cdef list found
 
-    @cython.locals(query=Query, size=Py_ssize_t, stack=list, level=INode, branch=Branch)
+    @cython.locals(level=INode, branch=Branch)
     cdef object traverse(self, INode first, bint only_first)
-    @cython.locals(query=Query, reached=list, main=MainNode, cn=CNode, branch=Branch)
+    @cython.locals(cn=CNode)
     cdef list _reached(self, INode level, object positions, bint first_level)
     cdef object _reach(self, list reached, Branch branch, object positions)
-    @cython.locals(query=Query, after=dict)
     cdef dict _words_at(self, object positions)
-    @cython.locals(flag=uint64_t)
     cdef Branch _wild(self, CNode cn, uint64_t group)
-    @cython.locals(inode=INode, lev=int, cn=CNode, flag=uint64_t, sn=Branch, child=object, separator=str)
+    @cython.locals(inode=INode, cn=CNode, sn=Branch, separator=str)
     cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
 @cython.locals(words=tuple, one_word=str, many_words=str)
 cpdef bint is_excluded(Excepting entry, Query query) except -1
-@cython.locals(topic=tuple, size=Py_ssize_t, i=Py_ssize_t, word=str, after=object)
+@cython.locals(word=str)
 cdef bint _is_matched(Query query, tuple words, str one_word, str many_words) except -1
 cdef object _after_words(Query query, tuple words, object positions)
 cdef object _after_one(Query query, object positions)
-@cython.locals(size=Py_ssize_t)
 cdef object _after_many(Query query, object positions)
 cdef dict _places(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(reading=Reading)
 cdef list read_matches(Rooted trie, Query query, bint only_first)
-@cython.locals(sn=SNode)
 cdef CNode _alone(TNode tomb)
-@cython.locals(words=list)
 cpdef tuple words_of(object path)
 cpdef object extended(object path, Branch branch)
-@cython.locals(inode=INode, lev=int, main=MainNode, cn=CNode, flag=uint64_t, sn=Branch, found=Branch)
+@cython.locals(inode=INode, cn=CNode, sn=Branch, found=Branch)
 cpdef Branch branch_in(Root root, INode level, str word, uint64_t hash, str separator)

@@ -10,7 +10,6 @@ from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.walk cimport Trails, Traversal, prefetch_to_count
 from subtrie._trie.keyed cimport hash_in, key_in
-from subtrie._trie.words cimport word
 
 cdef extern from *:
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
@@ -41,8 +40,6 @@ cdef struct Question:
     bint weak
     buffer stack
     buffer subscribers      # subscriber (counted), hash
-
-ctypedef Question *Questioned
 
 
 cdef inline bint note_subscriber(buffer *subscribers, PyObject *subscriber, uint64_t hash) noexcept:

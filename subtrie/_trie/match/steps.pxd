@@ -54,10 +54,6 @@ cdef struct Batch:
     Py_ssize_t count
     Steps *steps
 
-ctypedef Step *OneStep
-ctypedef Traversal *OneTopic
-ctypedef Batch *OneBatch
-
 
 cdef inline void begin_batch(Batch *batch) noexcept:
     batch.group = NULL

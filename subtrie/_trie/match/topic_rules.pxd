@@ -24,6 +24,5 @@ cdef inline Borrowed suspect_of(TopicRules rules) noexcept:
 @cython.locals(rules=TopicRules)
 cdef TopicRules _new_rules(object dialect, Plan literal, tuple suspect)
 cdef bint topic_in_place(Traversal *t, TopicRules rules, object topic) except -1
-@cython.locals(suspect=Borrowed, i=Py_ssize_t)
 cdef bint _is_suspect(TopicRules rules, str text) except -1
 cdef tuple topic_path(TopicRules rules, object topic)

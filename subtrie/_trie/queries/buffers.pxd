@@ -10,7 +10,6 @@ from subtrie._trie.queries.growing cimport (
 from subtrie._trie.words cimport MARKED
 from libc.stdint cimport INT32_MAX
 
-ctypedef growing *GrowingBytes
 
 cdef enum:
     _STRINGS = 1
@@ -28,7 +27,7 @@ cdef class GrowingOptions:
     cdef bit_column _validity
 
     cdef int add(self, dict options) except -1
-    @cython.locals(known=int, kind=int, there=bint)
+    @cython.locals(known=int, there=bint)
     cdef int _add_value(self, object name, object value) except -1
     cpdef Py_ssize_t text(self) noexcept
 
@@ -63,16 +62,13 @@ cdef class GrowingRows:
     cdef int done(self) except -1
     cdef int push(self) except -1
     cdef int pop(self) except -1
-    @cython.locals(marked=bint, start=Py_ssize_t)
+    @cython.locals(marked=bint)
     cdef int spell(self, Branch branch) except -1
-    @cython.locals(text=GrowingBytes, stop=Py_ssize_t, step=Py_ssize_t, found=Py_ssize_t, end=Py_ssize_t,
-        separator=bytes, one=bytes, many=bytes)
     cdef int _add_words(self, Py_ssize_t start) except -1
-    @cython.locals(depth=int, name=bytes, part=bytes)
+    @cython.locals(name=bytes)
     cdef int row(self, object group, object subscriber, dict options) except -1
-    @cython.locals(start=Py_ssize_t, step=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t)
+    @cython.locals(at=Py_ssize_t)
     cdef inline int _add_words_of_row(self, text_column *words) except -1
-    @cython.locals(text=GrowingBytes)
     cdef int _add_subscriber(self, object subscriber) except -1
     cpdef Py_ssize_t text(self) noexcept
 

@@ -63,18 +63,15 @@ cdef class SetColumns:
     cdef list _nodes
     cdef readonly GrowingRows rows
 
-    @cython.locals(filling=GrowingRows, nodes=list)
     cpdef bint fill(self, Py_ssize_t rows, Py_ssize_t text) except -1
-    @cython.locals(inodes=list, found=list, some=list, each=INode, node=list)
+    @cython.locals(each=INode)
     cdef object _level(self, INode inode)
-    @cython.locals(alone=Entry)
     cdef object _branch(self, Branch branch)
     @cython.locals(entry=Entry)
     cdef object _members(self, object group, object members)
     cdef object _row(self, object group, object subscriber, dict options)
 
 
-@cython.locals(place=Py_ssize_t)
 cdef int _prefetch_branches(Borrowed main) except -1
 @cython.locals(columns=SetColumns)
 cpdef SetColumns set_columns(Root root, object dialect, object texts, bint ask)

@@ -16,22 +16,20 @@ from subtrie._trie.words cimport MARKED
 @cython.locals(excepting=Excepting)
 cdef bint _leaves(object dialect, tuple texts, tuple given, Entry entry) except -1
 
-@cython.locals(level=INode, depth=Py_ssize_t, followed=Py_ssize_t, branch=Branch)
 cpdef Branch branch_at(Root root, tuple words, tuple hashes, str separator)
 cdef object _audience(Branch branch)
 cdef str _text(object dialect, object group, tuple words)
 cdef object _subscription(str filter, object entry)
-@cython.locals(before=Entry, after=Entry, words=tuple, plain=bint, text=str)
+@cython.locals(before=Entry, after=Entry, plain=bint)
 cdef object _add_rows(list rows, object path, object found, object dialect, str separator)
 cdef object _changed_sets(object old, object new)
 cdef list _as_list(object members)
-@cython.locals(found=list, steps=list, both=tuple, one=Branch, other=Branch)
+@cython.locals(both=tuple, one=Branch, other=Branch)
 cdef list _compare_some(Root older, Root newer, list stack, object path, list pairs, list left)
-@cython.locals(place=Py_ssize_t, removed=bint, added=bint)
+@cython.locals(removed=bint, added=bint)
 cdef bint _is_of_both_sides(list left) except -1
-@cython.locals(steps=list, place=Py_ssize_t, branch=Branch)
+@cython.locals(branch=Branch)
 cdef list _of_one_side(list left, Py_ssize_t start, Py_ssize_t end, object path, list pairs)
-@cython.locals(steps=list)
 cdef list _of_words(object found, object path, list pairs)
 cdef bint _are_same_options(object before, object after) except -1
 cdef bint _are_same(object before, object after) except -1

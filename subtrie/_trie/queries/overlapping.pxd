@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport CNode, MainNode, branch_at
+from ctrie._cnode cimport CNode, branch_at
 from ctrie._machine cimport check_signals, flag_at, popcount
 from ctrie._nodes cimport INode, Root, branches, gcas_read, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted
@@ -35,25 +35,19 @@ cdef class Given:
     cdef uint64_t fresh
     cdef uint64_t after
 
-    @cython.locals(i=Py_ssize_t)
     cdef object begin(self, object dialect, tuple words, tuple hashes)
     cdef object _add(self, str word, uint64_t hash)
-    @cython.locals(place=int)
     cdef object _add_name(self, str word, uint64_t hash)
-    @cython.locals(place=int, name=str)
+    @cython.locals(name=str)
     cdef int _place_of(self, str word) except -2
     cdef bint is_wild(self, str word) except -1
     cdef bint _reserves(self, str word) except -1
     cdef uint64_t _closed(self, uint64_t positions) noexcept
-    @cython.locals(end=uint64_t)
     cdef bint ends(self) noexcept
     cdef bint takes_any_word(self) noexcept
-    @cython.locals(place=int, fitting=uint64_t, after=uint64_t)
     cdef object take(self, str word, bint wild_before)
     cdef void _take_one(self) noexcept
-    @cython.locals(after=uint64_t, everything=uint64_t)
     cdef void _take_many(self) noexcept
-    @cython.locals(fitting=uint64_t)
     cdef uint64_t _any_word(self) noexcept
     cdef uint64_t _stepped(self, uint64_t positions, uint64_t fitting) noexcept
 
@@ -82,17 +76,14 @@ cdef class Overlaps:
 
     @cython.locals(step=OverlapStep)
     cdef object put(self, INode inode, bint is_part, object path, uint64_t fresh, uint64_t after, bint wild_before)
-    @cython.locals(given=Given, step=OverlapStep, has_texts=bint)
+    @cython.locals(has_texts=bint)
     cdef bint _begin_step(self) except -1
-    @cython.locals(here=OverlapStep, given=Given, text=str, no_words=bint, ends=bint, starts_wild=bint, below=INode)
+    @cython.locals(text=str, no_words=bint, below=INode)
     cdef object _goes_on(self, Branch branch)
-    @cython.locals(given=Given, wild_before=bint, words=list, word=str, i=Py_ssize_t)
+    @cython.locals(words=list, word=str)
     cdef bint _take_words(self, Branch branch, str text) except -1
-    @cython.locals(
-        given=Given, main=MainNode, cn=CNode, found=list, wild=uint64_t, flag=uint64_t, at=uint64_t, i=Py_ssize_t
-    )
+    @cython.locals(cn=CNode)
     cdef object _candidates(self, INode level, bint has_texts)
-    @cython.locals(branch=Branch)
     cdef object _find(self, list found, INode level, str word, uint64_t hash)
 
 

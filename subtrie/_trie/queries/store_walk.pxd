@@ -58,9 +58,6 @@ cdef struct Walk:
     bint open
     bint wordless
 
-ctypedef Walk *Walking
-ctypedef const Aim *OneAim
-
 
 cdef inline void begin(Walk *w) noexcept nogil:
     w.apart_count = w.counted = 0
