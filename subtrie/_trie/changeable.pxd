@@ -15,10 +15,9 @@ from subtrie._trie.interest cimport Notices
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.answer_cache cimport forget
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of
-from subtrie._trie.filed cimport Filing
 from subtrie._trie.filling cimport NOT_FILLED, fill_empty
 from subtrie._trie.queries.listing cimport branch_at
-from subtrie._trie.reverse_index cimport ReverseIndex, new_filing
+from subtrie._trie.reverse_index cimport Filing, ReverseIndex, new_filing
 from subtrie._trie.subscribers cimport Entry, checked_entry, new_entry, subscriber_hash
 
 cdef Root _UNMADE

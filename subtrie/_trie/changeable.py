@@ -40,18 +40,17 @@ if not cython.compiled:
     from subtrie._trie.reverse_index import ReverseIndex, new_filing
     from subtrie._trie.subscribers import Entry, checked_entry, new_entry, subscriber_hash
 
-from ctrie._nodes import NODES, check_level
+from ctrie._nodes import check_level
 from ctrie._subclasses import not_to_be_changed
 from subtrie._trie.exact_layout import exact_path, plain_words
 from subtrie._trie.exclusions import BUT
 from subtrie._trie.exclusions import checked as checked_exclusions
-from subtrie._trie.filed import Wide, iter_filed, key_filed
 from subtrie._trie.groups import PARTS, check_value
 from subtrie._trie.match.deliveries import Subscription
 from subtrie._trie.match.plan import hash_in_filter, word_hash
 from subtrie._trie.match.reading import words_of
 from subtrie._trie.queries.listing import Spelled, spelled, spelled_for, walk
-from subtrie._trie.reverse_index import filed_in
+from subtrie._trie.reverse_index import filed_in, keys_in
 from subtrie._trie.weak_subscribers import Held, hold
 from subtrie._trie.words import MARKED
 
@@ -502,7 +501,7 @@ class Changeable(Matchable):
                 raise
             except Exception as error:  # noqa: BLE001 (raised after all others have been withdrawn)
                 raised = raised or error
-        release(before, (*NODES, Wide, tuple))
+        release(before, PARTS)
         if raised is not None:
             raise raised
 
@@ -531,7 +530,7 @@ class Changeable(Matchable):
             pair = index.pair_of(subscriber, hash)
             root = freeze_root(self._root)
             if index.pair_of(subscriber, hash) is pair:
-                return root, [] if pair is None else [key_filed(member) for member in iter_filed(pair.value)]
+                return root, [] if pair is None else keys_in(pair.value)
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the structure is broken. O(n); at rest only.
@@ -585,7 +584,7 @@ def _entry_at(root: Root, separator: str, place: Place, subscriber: Any, hash: i
 
 
 def _filing_key(place: Place) -> Any:
-    """Return filter and queue group as they are filed (filed.py)."""
+    """Return filter and queue group as they are filed."""
     filter, queue = place.given()
     return filter if queue is None else (filter, queue)
 

@@ -3,14 +3,19 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from ctrie._descent cimport find
-from ctrie._machine cimport untrack
+from ctrie._machine cimport untrack, untrack_constant
 from ctrie._native cimport Slot, compare_and_set, initialise, load
 from ctrie._edits cimport edit_trie
-from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
+from ctrie._nodes cimport Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, mix, new_pair, root_of
 from subtrie._trie.duties cimport Duties
-from subtrie._trie.filed cimport Filing, find_filed, with_filed, without_filed
+from subtrie._trie.keyed cimport Keyed, find_keyed, with_keyed, without_keyed
 
 cdef object PENDING, TOUCHED, CONFIRMED
+
+
+cdef class Filing(Keyed):
+    cdef Slot state
+    cdef tuple others
 
 
 @cython.no_gc
@@ -72,4 +77,11 @@ cdef ReverseIndex new_index()
 cdef Filing new_filing(object key)
 @cython.locals(filing=Filing)
 cdef tuple filings_of(object member)
+@cython.locals(member=Keyed)
+cpdef Keyed settled(object key)
 cdef bint _is_confirmed(Filing filing) except -1
+cdef object _members(object filed)
+cdef object _filed(object members)
+cpdef object find_filed(object filed, object key)
+cpdef object with_filed(object filed, Keyed member)
+cpdef object without_filed(object filed, object key)

@@ -1,7 +1,13 @@
 """The reverse index: from a subscriber to its filters.
 
-It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set of filters (filed.py). Every change
+It is a Ctrie (ctrie/_nodes.py) beside the trie, from subscriber to a persistent set of filters (keyed.py). Every change
 of a subscriber's set puts a new pair into the Ctrie, so a pair that is there at two instants was there in between.
+
+    str       one filter, which most subscribers have: its text takes the place of the set
+    else      a set of Keyed, one for each filter
+
+The key is a filter's text, or (filter, queue) if a queue group was named. Keys are of exact types, so no users' code
+compares them. A `Filing` stands for its key as long as the change that files it is in progress.
 
 The trie decides which subscriptions exist. The index must contain every filter of a subscriber. For a while it may
 contain one too many; a look at the trie shows that. No compare-and-set changes both, so they are kept consistent like
@@ -40,18 +46,26 @@ import cython
 if not cython.compiled:
     from ctrie._descent import find
     from ctrie._edits import edit_trie
-    from ctrie._machine import untrack
-    from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, new_pair, root_of
+    from ctrie._machine import untrack, untrack_constant
+    from ctrie._nodes import Edit, Pair, Root, Rooted, SNode, empty_root, freeze_root, mix, new_pair, root_of
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.duties import Duties
-    from subtrie._trie.filed import Filing, find_filed, with_filed, without_filed
+    from subtrie._trie.keyed import Keyed, find_keyed, with_keyed, without_keyed
 
 from ctrie._nodes import check_level, snodes
-from subtrie._trie.filed import check_filed, iter_filed, key_filed
+from subtrie._trie.keyed import check_set, iter_keyed
 
 PENDING = "pending"
 TOUCHED = "touched"
 CONFIRMED = "confirmed"
+
+
+class Filing(Keyed):
+    """A key that a thread is filing, and how far that is."""
+
+    __slots__ = ("others", "state")
+    state: Slot
+    others: tuple[Filing, ...]  # those that other threads had not confirmed when this one took their place
 
 
 class IndexEdit(Edit):
@@ -103,7 +117,7 @@ class Confirm(IndexEdit):
         filings = filings_of(find_filed(pair.value, self.key))
         if not filings or [one for one in filings if not _is_confirmed(one)]:
             return sn
-        return new_pair(pair.key, self.hash, with_filed(pair.value, self.key))
+        return new_pair(pair.key, self.hash, with_filed(pair.value, settled(self.key)))
 
 
 class Strike(IndexEdit):
@@ -151,7 +165,7 @@ class ReverseIndex(Rooted):
         self._edit(edit, subscriber, hash, filing.key, None)
 
     def find_member(self, owner: Any, hash: int, key: Any) -> Any:
-        """Return what is filed under a key: the key itself, or a filing; None if there is nothing."""
+        """Return what is filed under a key; None if there is nothing."""
         sn = find(self, owner, hash, is_)
         return None if sn is None else find_filed(sn.value, key)
 
@@ -214,17 +228,15 @@ class ReverseIndex(Rooted):
         """Raise AssertionError if an invariant is broken that the index alone can check. At rest only."""
         for sn in check_level(self._root):
             check_filed(sn.value)
-            for member in iter_filed(sn.value):
-                assert not isinstance(member, Filing), (
-                    f"the filing of {sn.key!r} for {key_filed(member)!r} was not confirmed"
-                )
+            for member in iter_keyed(_members(sn.value)):
+                assert not isinstance(member, Filing), f"the filing of {sn.key!r} for {member.key!r} was not confirmed"
 
 
 def filed_in(root: Root) -> Iterator[tuple[Any, int, Any]]:
     """Yield what `ReverseIndex.everything` does, of a read-only root."""
     for sn in snodes(root):
-        for member in iter_filed(sn.value):
-            yield sn.key, sn.hash, key_filed(member)
+        for key in keys_in(sn.value):
+            yield sn.key, sn.hash, key
 
 
 def new_index() -> ReverseIndex:
@@ -247,6 +259,7 @@ def new_filing(key: Any) -> Filing:
     """Return a PENDING filing of a key."""
     filing: Filing = Filing.__new__(Filing)
     filing.key = key
+    filing.hash = mix(hash(key))
     filing.others = ()
     state: Slot = Slot.__new__(Slot)
     initialise(state, PENDING)
@@ -255,5 +268,62 @@ def new_filing(key: Any) -> Filing:
     return filing
 
 
+def settled(key: Any) -> Keyed:
+    """Return what stands for a key that is filed, and not being filed."""
+    member: Keyed = Keyed.__new__(Keyed)
+    member.key = key
+    member.hash = mix(hash(key))
+    untrack_constant(member)
+    return member
+
+
 def _is_confirmed(filing: Filing) -> bool:
     return load(filing.state) is CONFIRMED
+
+
+# ---------------------------------------------------------------------------------------------------- a set of filters
+
+
+def _members(filed: Any) -> Any:
+    """Return a subscriber's filters as a set of Keyed."""
+    return settled(filed) if type(filed) is str else filed
+
+
+def _filed(members: Any) -> Any:
+    """Return a set of Keyed as it is filed."""
+    if isinstance(members, Keyed) and not isinstance(members, Filing) and type(members.key) is str:
+        return members.key
+    return members
+
+
+def find_filed(filed: Any, key: Any) -> Any:
+    """Return the member with this key, or None. O(log n)."""
+    return find_keyed(_members(filed), key, mix(hash(key)))
+
+
+def with_filed(filed: Any, member: Keyed) -> Any:
+    """Return the filters with `member` in place of any that has its key."""
+    members = _members(filed)
+    return _filed(with_keyed(members, member, find_keyed(members, member.key, member.hash)))
+
+
+def without_filed(filed: Any, key: Any) -> Any:
+    """Return the filters without this one; None if there is nothing left. Raises KeyError."""
+    members = _members(filed)
+    found = find_keyed(members, key, mix(hash(key)))
+    if found is None:
+        raise KeyError(key)
+    return _filed(without_keyed(members, found))
+
+
+def keys_in(filed: Any) -> list[Any]:
+    """Return the key of every member."""
+    return [member.key for member in iter_keyed(_members(filed))]
+
+
+def check_filed(filed: Any) -> None:
+    """Raise AssertionError if a subscriber's filters are ill-formed, or one of them is not found."""
+    members = _members(filed)
+    assert members is not None, "a subscriber without filters"
+    check_set(members)
+    assert _filed(members) == filed, f"{members.key!r} is alone, and not filed as its text"
