@@ -18,7 +18,7 @@ from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of
 from subtrie._trie.filling cimport NOT_FILLED, fill_empty
 from subtrie._trie.queries.listing cimport branch_at
 from subtrie._trie.reverse_index cimport Filing, ReverseIndex, new_filing
-from subtrie._trie.subscribers cimport Entry, checked_entry, new_entry, subscriber_hash
+from subtrie._trie.subscribers cimport Entry, checked_entry, subscriber_hash
 
 cdef Root _UNMADE
 cdef Plan _UNMADE_PLAN
@@ -41,7 +41,7 @@ cdef class Changeable(Matchable):
     cdef Place _place(self, object filter, object queue)
     cdef Place _place_with(self, object filter, dict options)
     cdef Place _place_filed(self, object key)
-    @cython.locals(own=dict, entry=Entry)
+    @cython.locals(own=dict)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint removes) except -1
     @cython.locals(filled=bint)
     cdef Py_ssize_t _fill(self, list filters, list subscribers, list options, bint strict) except -2

@@ -38,7 +38,7 @@ if not cython.compiled:
     from subtrie._trie.match.plan import Matchable, Plan, filter_path, plan_of
     from subtrie._trie.queries.listing import branch_at
     from subtrie._trie.reverse_index import ReverseIndex, new_filing
-    from subtrie._trie.subscribers import Entry, checked_entry, new_entry, subscriber_hash
+    from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
 
 from ctrie._nodes import check_level
 from ctrie._subclasses import not_to_be_changed
@@ -273,7 +273,8 @@ class Changeable(Matchable):
             added = self._fill(filters, subscribers, options, strict)
             if added != NOT_FILLED:
                 return added
-        entries: list[Entry] = []
+        # What the second pass needs. To unsubscribe, that is numbers only, which the collector need not go through.
+        checked: list[Any] = []
         for number in range(len(filters)):
             if number % EVERY == 0:
                 check_signals()
@@ -282,22 +283,19 @@ class Changeable(Matchable):
             hash = subscriber_hash(subscribers[number])
             if own is not None:
                 options[number] = own = self._checked_options(filters[number], own) or None
-            entries.append(
-                new_entry(subscribers[number], hash) if removes else self._entry(place, subscribers[number], hash, own)
-            )
+            checked.append(hash if removes else self._entry(place, subscribers[number], hash, own))
         changed = 0
         for number in range(len(filters)):
             if number % EVERY == 0:
                 check_signals()
             place = self._place_with(filters[number], options[number])
-            entry = entries[number]
             if removes:
-                changed += self._remove(place, entry.key, entry.hash)
-            elif self._put(place, entry):
+                changed += self._remove(place, subscribers[number], checked[number])
+            elif self._put(place, checked[number]):
                 changed += 1
             elif strict:
                 raise RowError(number, f"subscriber {subscribers[number]!r} is on {filters[number]!r} already")
-        for column in (entries, filters, subscribers, options):
+        for column in (checked, filters, subscribers, options):
             release_items(column)
         return changed
 
