@@ -38,8 +38,6 @@ cdef inline Borrowed next_of(Borrowed branch) noexcept nogil:
 
 @cython.locals(entry=Entry, branch=Branch)
 cdef Branch branch_of(bint long, uint64_t hash, object subscribers, INode next)
-@cython.locals(branch=Branch)
-cdef Branch lone_branch(bint long, uint64_t hash, object subscriber, uint64_t subscriber_hash, dict options)
 cdef Branch new_branch(tuple words, str separator, uint64_t hash, object subscribers, INode next)
 cdef Branch changed_branch(Branch branch, object subscribers, INode next)
 cpdef object subscribers_of(Branch branch)

@@ -112,16 +112,6 @@ def branch_of(long: bool, hash: int, subscribers: Any, next: INode | None) -> Br
     return branch
 
 
-def lone_branch(long: bool, hash: int, subscriber: Any, subscriber_hash: int, options: dict[str, Any] | None) -> Branch:
-    """Make a branch without words yet, for one subscriber without exclusions. `subscriber_hash` is not 0."""
-    branch: Branch = new_leaf(Chain if long else Branch, subscriber, may_be_tracked(options))
-    branch.hash = hash
-    branch.value = subscriber if options is None else new_sole(subscriber, options)
-    branch.alone = subscriber_hash
-    branch.next = None
-    return branch
-
-
 def subscribers_of(branch: Branch) -> Any:
     """Return the set of subscribers of the filter that ends with a branch (subscribers.py, groups.py)."""
     return entry_alone(branch.value, branch.alone) if branch.alone != 0 else branch.value

@@ -15,7 +15,7 @@ from subtrie._trie.interest cimport Notices
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.answer_cache cimport forget
 from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of
-from subtrie._trie.filling cimport NOT_FILLED, fill_empty
+from subtrie._trie.filling cimport NOT_FILLED, fill_empty, is_empty, new_row
 from subtrie._trie.queries.listing cimport branch_at
 from subtrie._trie.reverse_index cimport Filing, ReverseIndex, new_filing
 from subtrie._trie.subscribers cimport Entry, checked_entry, subscriber_hash
@@ -43,8 +43,11 @@ cdef class Changeable(Matchable):
     cdef Place _place_filed(self, object key)
     @cython.locals(own=dict)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint removes) except -1
-    @cython.locals(filled=bint)
-    cdef Py_ssize_t _fill(self, list filters, list subscribers, list options, bint strict) except -2
+    cdef Py_ssize_t _change_each(
+        self, list filters, list subscribers, list options, list checked, bint strict, bint removes
+    ) except -1
+    @cython.locals(doubts=int, filled=bint)
+    cdef Py_ssize_t _fill(self, list rows, list filters, bint strict) except -2
     cdef dict _checked_options(self, object filter, dict options)
     cdef Entry _entry(self, Place place, object subscriber, uint64_t hash, dict options)
     cdef bint _put(self, Place place, Entry entry) except -1

@@ -9,7 +9,7 @@ from typing import Any, Self
 import cython
 
 from subtrie.dialects import AMQP, Dialect
-from subtrie.errors import RowError
+from subtrie.errors import RowError, TopicError
 
 if not cython.compiled:
     from ctrie._edits import edit_trie
@@ -30,7 +30,7 @@ if not cython.compiled:
         words_in,
     )
     from subtrie._trie.duties import Duty
-    from subtrie._trie.filling import NOT_FILLED, fill_empty
+    from subtrie._trie.filling import NOT_FILLED, Row, fill_empty, is_empty, new_row
     from subtrie._trie.groups import members_of
     from subtrie._trie.interest import Watched
     from subtrie._trie.keyed import find_keyed
@@ -269,21 +269,49 @@ class Changeable(Matchable):
         were new, or were there. With `strict`, errors name the row, and a subscription that is there already is one."""
         if not len(filters) == len(subscribers) == len(options):
             raise ValueError("columns of different lengths")
-        if not removes and self._index is None and self._notices is None and self._home is None and self._cache is None:
-            added = self._fill(filters, subscribers, options, strict)
-            if added != NOT_FILLED:
-                return added
+        observed = self._index is not None or self._notices is not None or self._home is not None
+        fills = not removes and not observed and self._cache is None and len(filters) > 0 and is_empty(self._root)
+        rows: list[Row] = []
         # What the second pass needs. To unsubscribe, that is numbers only, which the collector need not go through.
         checked: list[Any] = []
-        for number in range(len(filters)):
-            if number % EVERY == 0:
-                check_signals()
-            own = options[number]
-            place = self._place_with(filters[number], own)
-            hash = subscriber_hash(subscribers[number])
-            if own is not None:
-                options[number] = own = self._checked_options(filters[number], own) or None
-            checked.append(hash if removes else self._entry(place, subscribers[number], hash, own))
+        number = 0
+        try:
+            for number in range(len(filters)):
+                if number % EVERY == 0:
+                    check_signals()
+                own = options[number]
+                place = self._place_with(filters[number], own)
+                hash = subscriber_hash(subscribers[number])
+                if own is not None:
+                    options[number] = own = self._checked_options(filters[number], own) or None
+                checked.append(hash if removes else self._entry(place, subscribers[number], hash, own))
+                if fills:
+                    rows.append(new_row(number, place, checked[number], self._plan.separator))
+        except TopicError as error:
+            if not strict:
+                raise
+            raise TopicError(error.text, error.position, f"row {number}: {error.reason}") from None
+        except (TypeError, ValueError) as error:
+            if not strict:
+                raise
+            raise RowError(number, str(error)) from error
+        changed = self._fill(rows, filters, strict) if fills else NOT_FILLED
+        if changed == NOT_FILLED:
+            changed = self._change_each(filters, subscribers, options, checked, strict, removes)
+        for column in (rows, checked, filters, subscribers, options):
+            release_items(column)
+        return changed
+
+    def _change_each(
+        self,
+        filters: list[Any],
+        subscribers: list[Any],
+        options: list[Any],
+        checked: list[Any],
+        strict: bool,
+        removes: bool,
+    ) -> int:
+        """Do what `_change_many` does with each row, after all have been checked."""
         changed = 0
         for number in range(len(filters)):
             if number % EVERY == 0:
@@ -295,25 +323,18 @@ class Changeable(Matchable):
                 changed += 1
             elif strict:
                 raise RowError(number, f"subscriber {subscribers[number]!r} is on {filters[number]!r} already")
-        for column in (checked, filters, subscribers, options):
-            release_items(column)
         return changed
 
-    def _fill(self, filters: list[Any], subscribers: list[Any], options: list[Any], strict: bool) -> int:
-        """Subscribe what three columns say, if the trie is empty; return NOT_FILLED if it is not."""
+    def _fill(self, rows: list[Row], filters: list[Any], strict: bool) -> int:
+        """Subscribe the rows, if the trie is empty; return NOT_FILLED if it is not."""
         added, doubts = NOT_FILLED, 1
         begin_change(self._tally)
         try:
-            added = fill_empty(
-                self, lambda filter, queue: self._place(filter, queue), filters, subscribers, options, strict
-            )
+            added = fill_empty(self, rows, filters, strict)
             doubts = 0
         finally:
             filled = added != NOT_FILLED
             end_with_doubts(self._tally, added if filled else 0, 0, doubts, filled or doubts)
-        if filled:
-            for column in (filters, subscribers, options):
-                release_items(column)
         return added
 
     def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:

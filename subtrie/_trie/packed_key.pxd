@@ -34,7 +34,6 @@ cdef inline Py_ssize_t words_followed_in(PyObject *node, tuple words, Py_ssize_t
 
 cdef drop_texts(type kind)
 cdef int set_key(TextNode node, str key) except -1
-cdef int set_characters(TextNode node, const char *data, Py_ssize_t length) except -1
 cdef int copy_key(TextNode node, TextNode other) except -1
 cdef Py_ssize_t words_followed(TextNode node, tuple words, Py_ssize_t start, str separator) noexcept
 cdef bint key_begins(TextNode node, str word, str separator) noexcept

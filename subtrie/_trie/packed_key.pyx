@@ -6,7 +6,6 @@ from ctrie._nodes cimport SNode
 
 cdef extern from "packed_key.h":
     int packed_set(packed_text *text, str string) except -1
-    int packed_keep(packed_text *text, characters c) except -1
     int packed_copy(packed_text *text, const packed_text *other) except -1
     void packed_free(packed_text *text)
     str packed_string(const packed_text *text)
@@ -44,13 +43,6 @@ cdef drop_texts(type kind):
 
 cdef int set_key(TextNode node, str key) except -1:
     return packed_set(&node.text, key)
-
-
-cdef int set_characters(TextNode node, const char *data, Py_ssize_t length) except -1:
-    """The same as `set_key`, for ASCII characters that are part of another text."""
-    cdef characters c
-    c.data, c.length, c.kind = data, length, 1
-    return packed_keep(&node.text, c)
 
 
 cdef int copy_key(TextNode node, TextNode other) except -1:
