@@ -126,7 +126,7 @@ class Filling:
                 raise WordsCollide
             else:
                 same.append(row)
-        made = []
+        made: list[Branch] = []
         for same in groups.values():
             first: Row = same[0]
             made.append(self._branch(first.word, first.hash, same, 1))
@@ -136,7 +136,7 @@ class Filling:
         check_stack()
         if depth == DEEP:
             raise WordsCollide
-        made = []
+        made: list[Branch] = []
         for word, rows in groups.items():
             if len(made) % EVERY == 0:
                 check_signals()

@@ -10,14 +10,14 @@ from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
 
 
 cdef class Shared:
-    cdef object plain
-    cdef object groups
-    cdef Py_ssize_t excepting
+    cdef readonly object plain
+    cdef readonly object groups
+    cdef readonly Py_ssize_t excepting
 
 
 cdef class Group(Keyed):
-    cdef object members
-    cdef bint excepting
+    cdef readonly object members
+    cdef readonly bint excepting
     cdef int heaviest
 
 
@@ -48,17 +48,12 @@ cdef inline bint may_be_excluded_from(Borrowed value) noexcept:
 
 
 cdef object with_members(object value, object group, object members, Entry newest, Entry gone)
+@cython.locals(shared=Shared)
 cdef object _with_groups(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(shared=Shared)
 cdef Py_ssize_t _excepting_in(object value) except -1
-@cython.locals(group=Group)
-cpdef bint _is_excepting(object entry) except -1
 @cython.locals(shared=Shared)
 cdef object _groups_of(object value)
-@cython.locals(group=Group)
-cdef object _members(object entry)
-@cython.locals(shared=Shared)
-cdef Shared _new_shared(object plain, object groups, Py_ssize_t excepting)
 @cython.locals(group=Group)
 cdef Group _new_group(object name, object members, Group present, Entry newest)
 cdef bint is_member(object value, object group, bint of_any, object subscriber, uint64_t hash) except -1

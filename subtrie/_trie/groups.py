@@ -81,7 +81,7 @@ def members_of(value: Any, group: str | None) -> Any:
         if group is None:
             return shared.plain
         found: Any = find_keyed(shared.groups, group, subscriber_hash(group))
-        return None if found is None else _members(found)
+        return None if found is None else cython.cast(Group, found).members
     return value if group is None else None
 
 
@@ -97,7 +97,7 @@ def with_members(value: Any, group: str | None, members: Any, newest: Entry | No
     excepting = _excepting_in(value)
     found: Any = find_keyed(groups, group, subscriber_hash(group))
     if found is not None:
-        excepting -= _is_excepting(found)
+        excepting -= cython.cast(Group, found).excepting
     if members is not None:
         changed = _new_group(group, members, found, newest)
         excepting += changed.excepting
@@ -117,7 +117,13 @@ if not cython.compiled:
 
 
 def _with_groups(plain: Any, groups: Any, excepting: int) -> Any:
-    return plain if groups is None and excepting == 0 else _new_shared(plain, groups, excepting)
+    if groups is None and excepting == 0:
+        return plain
+    shared: Shared = Shared.__new__(Shared)
+    shared.plain = plain
+    shared.groups = groups
+    shared.excepting = excepting
+    return shared
 
 
 def _excepting_in(value: Any) -> int:
@@ -127,29 +133,11 @@ def _excepting_in(value: Any) -> int:
     return 0
 
 
-def _is_excepting(entry: Any) -> bool:
-    group: Group = entry
-    return group.excepting
-
-
 def _groups_of(value: Any) -> Any:
     if isinstance(value, Shared):
         shared: Shared = value
         return shared.groups
     return None
-
-
-def _members(entry: Any) -> Any:
-    group: Group = entry
-    return group.members
-
-
-def _new_shared(plain: Any, groups: Any, excepting: int) -> Shared:
-    shared: Shared = Shared.__new__(Shared)
-    shared.plain = plain
-    shared.groups = groups
-    shared.excepting = excepting
-    return shared
 
 
 def _new_group(name: str, members: Any, present: Group | None, newest: Entry | None) -> Group:
@@ -177,7 +165,7 @@ def weight_of(entry: Entry) -> int:
 def total(value: Any) -> int:
     """Return the number of subscriptions of a filter. O(groups)."""
     groups = iter_keyed(_groups_of(value))
-    return set_size(members_of(value, None)) + sum(set_size(_members(group)) for group in groups)
+    return set_size(members_of(value, None)) + sum(set_size(group.members) for group in groups)
 
 
 def group_count(value: Any) -> int:
@@ -189,7 +177,7 @@ def sets_of(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (group, set of its members). The group is None for the subscribers in no group."""
     yield None, members_of(value, None)
     for group in iter_keyed(_groups_of(value)):
-        yield group.key, _members(group)
+        yield group.key, group.members
 
 
 def is_member(value: Any, group: str | None, of_any: bool, subscriber: Any, hash: int) -> bool:
@@ -220,7 +208,7 @@ def changed_members(older: Any, newer: Any) -> Iterator[tuple[str | None, Entry 
     for before, after in changed_keyed(_groups_of(older), _groups_of(newer)):
         either: Any = before if after is None else after
         for old, new in changed_keyed(
-            None if before is None else _members(before), None if after is None else _members(after)
+            None if before is None else before.members, None if after is None else after.members
         ):
             yield either.key, old, new
 
@@ -230,14 +218,14 @@ def check_value(value: Any) -> None:
     check_set(members_of(value, None))
     if isinstance(value, Shared):
         excepting = sum(isinstance(entry, Excepting) for entry in iter_keyed(members_of(value, None)))
-        excepting += sum(map(_is_excepting, iter_keyed(_groups_of(value))))
+        excepting += sum(group.excepting for group in iter_keyed(_groups_of(value)))
         assert _excepting_in(value) == excepting, f"{_excepting_in(value)} with exclusions, not {excepting}"
         assert _groups_of(value) is not None or excepting, "shared, without a group or exclusions"
     else:
         assert not any(isinstance(entry, Excepting) for entry in iter_keyed(value)), "exclusions, but not shared"
     check_set(_groups_of(value))
     for group in iter_keyed(_groups_of(value)):
-        assert _members(group) is not None, f"nobody is in the group {group.key!r}"
-        check_set(_members(group))
-        some = any(isinstance(entry, Excepting) for entry in iter_keyed(_members(group)))
-        assert _is_excepting(group) or not some, f"exclusions in the group {group.key!r}, which does not know of them"
+        assert group.members is not None, f"nobody is in the group {group.key!r}"
+        check_set(group.members)
+        some = any(isinstance(entry, Excepting) for entry in iter_keyed(group.members))
+        assert group.excepting or not some, f"exclusions in the group {group.key!r}, which does not know of them"

@@ -47,7 +47,6 @@ cdef inline Py_ssize_t size_in(PyObject *members) noexcept nogil:
 @cython.locals(node=SetNode)
 cdef SetNode _new_node(uint32_t bitmap, tuple array, Py_ssize_t size)
 cdef bint _same(Keyed member, object key, uint64_t hash, Edit edit) except -1
-cdef bint _same_key(Keyed one, Keyed other) except -1
 cdef list changed_listed(list left, list members, object same)
 @cython.locals(large=SetNode)
 cpdef Py_ssize_t set_size(object members) except -1

@@ -230,10 +230,6 @@ def branches_of(node: Any) -> tuple[Any, ...]:
     return node  # type: ignore[no-any-return]
 
 
-def _same_key(one: Keyed, other: Keyed) -> bool:
-    return _same(one, other.key, other.hash, None)
-
-
 def changed_keyed(older: Any, newer: Any, same: Callable[[Any, Any], bool] | None = None) -> Iterator[tuple[Any, Any]]:
     """Yield (old, new) for every key whose member is not the same object in both sets; None if one set has none.
 
@@ -266,7 +262,7 @@ def changed_listed(left: list[Any], members: list[Any], same: Callable[[Any, Any
     for new in members:
         old = None
         for member in left:
-            if _same_key(member, new) if same is None else same(member, new):
+            if _same(member, new.key, new.hash, None) if same is None else same(member, new):
                 old = member
                 break
         if old is not None:

@@ -8,7 +8,7 @@ from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly, peek, pin, un
 from ctrie._nodes cimport INode, Root, hash_of, rdcss_read_root, root_of
 from subtrie._trie.branch cimport Branch, Chain, next_of
 from subtrie._trie.match.plan cimport Matchable, Plan, plan_of, put_words
-from subtrie._trie.match.walk cimport Traversal, begins_branch, is_part, length_of, text_in, word_at
+from subtrie._trie.match.walk cimport Traversal, begins_branch, is_part, length_of, text_in
 from subtrie._trie.words cimport word, word_end
 
 

@@ -25,7 +25,6 @@ if not cython.compiled:
         is_part,
         length_of,
         text_in,
-        word_at,
         word_end,
     )
 else:
@@ -61,7 +60,7 @@ def find_in_place(trie: Matchable, t: Traversal) -> Branch | None:
             rdcss_read_root(cython.cast(Root, root_of(trie)))
             continue
         depth = 0
-        word = word_at(t, 0)
+        word = address(t.words[0])
         hash = word.hash
         while True:
             main = peek(inode)
@@ -96,7 +95,7 @@ def find_in_place(trie: Matchable, t: Traversal) -> Branch | None:
             if depth == 0 or inode is borrow(None):
                 unpin()
                 return None
-            word = word_at(t, depth)
+            word = address(t.words[depth])
             hash = word.hash
 
 
@@ -108,7 +107,7 @@ def _along(t: Traversal, branch: Any, at: int, depth: int) -> int:
     while at < length:
         start = at + 1
         at = word_end(address(chain), start, t.separator)
-        if depth == t.size or not is_part(word_at(t, depth), address(chain), start, at):
+        if depth == t.size or not is_part(address(t.words[depth]), address(chain), start, at):
             return 0
         depth += 1
     return depth

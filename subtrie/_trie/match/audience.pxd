@@ -5,7 +5,7 @@ from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from subtrie._trie.branch cimport Branch, subscribers_of
 from subtrie._trie.choosing cimport Choice, any_member, choice_for, choose_among
 from subtrie._trie.groups cimport Group, Shared, groups_in, plain_in
-from subtrie._trie.match.plan cimport Matchable, holds_weakly, joins_groups, plan_of, query_again
+from subtrie._trie.match.plan cimport Matchable, plan_of, query_again
 from subtrie._trie.match.reading cimport Query, is_excluded
 from subtrie._trie.match.scratch cimport Question, drop_shared, is_shared_at, put_taken, taken_shared
 from subtrie._trie.match.walk cimport item_of, size_of

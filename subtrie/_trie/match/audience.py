@@ -25,7 +25,7 @@ if not cython.compiled:
     from subtrie._trie.choosing import Choice, any_member, choice_for, choose_among
     from subtrie._trie.groups import Group, Shared, groups_in, plain_in
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
-    from subtrie._trie.match.plan import Matchable, holds_weakly, joins_groups, plan_of, query_again
+    from subtrie._trie.match.plan import Matchable, plan_of, query_again
     from subtrie._trie.match.reading import Query, is_excluded
     from subtrie._trie.match.scratch import Question, drop_shared, is_shared_at, put_taken, taken_shared
     from subtrie._trie.match.walk import item_of, size_of
@@ -158,9 +158,9 @@ def begin_audience(audience: Audience, trie: Matchable, topic: Any, filters: int
     audience.topic = topic
     audience._query = None
     audience._excepting_choice = None
-    audience.weak = holds_weakly(trie)
+    audience.weak = trie._home is not None
     audience.choice = choice
-    audience.joined = {} if filters > 1 and joins_groups(trie) else None
+    audience.joined = {} if filters > 1 and trie._plan.joins else None
     audience.entries = []
     return 0
 

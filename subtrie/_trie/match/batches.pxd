@@ -16,16 +16,16 @@ from subtrie._trie.match.scratch cimport (
 from subtrie._trie.match.steps cimport GROUP, Batch, begin_batch, end_batch, question_at, topic_at
 
 
-@cython.locals(batch=Batch)
 cpdef list match_many(Matchable trie, topics)
+cpdef list deliveries_many(Matchable trie, topics)
+@cython.locals(batch=Batch)
+cdef list _answers(Matchable trie, topics, int wants)
+cdef tuple _one_answer(Matchable trie, object topic, int wants)
 cdef inline list _block_of(topics, Py_ssize_t at)
 cdef inline bint _come_again(list block, Py_ssize_t count) except -1
-cdef int _match_block(Batch *b, Matchable trie, list block, list answers) except -1
+cdef int _answer_block(Batch *b, Matchable trie, list block, int wants, list answers) except -1
 @cython.locals(question=Question, is_text=bint, known=tuple, answer=tuple)
-cdef bint _match_or_repeat(Matchable trie, list block, dict answered, list answers) except -1
-@cython.locals(batch=Batch)
-cpdef list deliveries_many(Matchable trie, topics)
-cdef int _deliver_block(Batch *b, Matchable trie, list block, list answers) except -1
+cdef bint _answer_or_repeat(Matchable trie, list block, int wants, dict answered, list answers) except -1
 @cython.locals(question=Question, batch=Batch, offsets=buffer, numbers=buffer)
 cpdef tuple match_numbers(Matchable trie, list topics)
 cdef int _number_block(

@@ -40,10 +40,20 @@ else:
 
 
 def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return `match` of each topic. A topic that comes again in a list or tuple gets the same answer again, unless
-    members of groups were drawn for it."""
+    """Return `match` of each topic."""
+    return _answers(trie, topics, SUBSCRIBERS)
+
+
+def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, ...]]:
+    """Return `deliveries` of each topic."""
+    return _answers(trie, topics, DELIVERIES)
+
+
+def _answers(trie: Matchable, topics: Any, wants: int) -> list[tuple[Any, ...]]:
+    """Return what a question wants of each topic. A topic that comes again in a list or tuple gets the same answer
+    again, unless members of groups were drawn for it."""
     if type(topics) is not list and type(topics) is not tuple:
-        return [match(trie, topic) for topic in topics]
+        return [_one_answer(trie, topic, wants) for topic in topics]
     if not cython.compiled:
         batch = Batch()
     b = address(batch)
@@ -57,13 +67,17 @@ def match_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Any, ...]]:
             if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
-                _match_block(b, trie, block, answers)
-            elif not _match_or_repeat(trie, block, answered, answers):
+                _answer_block(b, trie, block, wants, answers)
+            elif not _answer_or_repeat(trie, block, wants, answered, answers):
                 answered = None
             at += TRIAL
         return answers
     finally:
         end_batch(b)
+
+
+def _one_answer(trie: Matchable, topic: Any, wants: int) -> tuple[Any, ...]:
+    return match(trie, topic) if wants == SUBSCRIBERS else deliveries(trie, topic)
 
 
 def _block_of(topics: Any, at: int) -> list[Any]:
@@ -82,28 +96,35 @@ def _come_again(block: list[Any], count: int) -> bool:
     return len(block) > GROUP and coming_again(block) * worth >= len(block)
 
 
-def _match_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tuple[Any, ...]]) -> None:
+def _answer_block(b: Batch, trie: Matchable, block: list[Any], wants: int, answers: list[tuple[Any, ...]]) -> None:
     for at in range(0, len(block), GROUP):
-        taken = take_next(b, trie, block, at, SUBSCRIBERS)
+        taken = take_next(b, trie, block, at, wants)
         try:
             for i in range(min(GROUP, len(block) - at)):
-                if taken and topic_at(b.group, i).size > 0:
-                    answers.append(subscribers_of(question_at(b.group, i), trie, block[at + i]))
+                topic = block[at + i]
+                if not taken or topic_at(b.group, i).size == 0:
+                    answers.append(_one_answer(trie, topic, wants))
+                elif wants == SUBSCRIBERS:
+                    answers.append(subscribers_of(question_at(b.group, i), trie, topic))
                 else:
-                    answers.append(match(trie, block[at + i]))
+                    answers.append(told_of(question_at(b.group, i), trie, topic, topic, None))
         finally:
             if taken:
                 end_group(b)
 
 
-def _match_or_repeat(
-    trie: Matchable, block: list[Any], answered: dict[str, tuple[Any, ...]], answers: list[tuple[Any, ...]]
+def _answer_or_repeat(
+    trie: Matchable,
+    block: list[Any],
+    wants: int,
+    answered: dict[str, tuple[Any, ...]],
+    answers: list[tuple[Any, ...]],
 ) -> bool:
-    """Match those that have not been `answered`. Return whether there were enough others."""
+    """Answer those that have not been `answered`. Return whether there were enough others."""
     if not cython.compiled:
         question = Question()
     q = address(question)
-    q.wants = SUBSCRIBERS
+    q.wants = wants
     repeated = 0
     for topic in block:
         is_text = type(topic) is str
@@ -117,40 +138,6 @@ def _match_or_repeat(
         if is_text and not q.by_lot:
             answered[topic] = answer
     return repeated * WORTH >= len(block)
-
-
-def deliveries_many(trie: Matchable, topics: Iterable[Any]) -> list[tuple[Told, ...]]:
-    """Return `deliveries` of each topic."""
-    if type(topics) is not list and type(topics) is not tuple:
-        return [deliveries(trie, topic) for topic in topics]
-    if not cython.compiled:
-        batch = Batch()
-    b = address(batch)
-    answers: list[tuple[Told, ...]] = []
-    start = 0
-    begin_batch(b)
-    try:
-        while start < len(topics):
-            block = _block_of(topics, start)
-            _deliver_block(b, trie, block, answers)
-            start += TRIAL
-        return answers
-    finally:
-        end_batch(b)
-
-
-def _deliver_block(b: Batch, trie: Matchable, block: list[Any], answers: list[tuple[Told, ...]]) -> None:
-    for at in range(0, len(block), GROUP):
-        taken = take_next(b, trie, block, at, DELIVERIES)
-        try:
-            for i in range(min(GROUP, len(block) - at)):
-                if taken and topic_at(b.group, i).size > 0:
-                    answers.append(told_of(question_at(b.group, i), trie, block[at + i], block[at + i], None))
-                else:
-                    answers.append(deliveries(trie, block[at + i]))
-        finally:
-            if taken:
-                end_group(b)
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers

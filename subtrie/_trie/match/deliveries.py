@@ -140,14 +140,6 @@ class Subscription(Told):
     def __repr__(self) -> str:
         return f"Subscription(filter={self.filter!r}, subscriber={self.subscriber!r}, options={self.options!r})"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return filter, subscriber and options as a plain dict, the options one of their own.
-
-        >>> Subscription("a.*", 1, {"qos": 1}).as_dict()
-        {'filter': 'a.*', 'subscriber': 1, 'options': {'qos': 1}}
-        """
-        return {"filter": self.filter, "subscriber": self.subscriber, "options": dict(self.options)}
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Subscription, (self.filter, self.subscriber, dict(self.options))
 

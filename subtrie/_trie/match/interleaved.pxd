@@ -7,7 +7,7 @@ from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, hash_of, root_of, value_of
 from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
-from subtrie._trie.match.plan cimport Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
+from subtrie._trie.match.plan cimport Matchable, plan_of, split_in_place
 from subtrie._trie.match.scratch cimport Question, begin_trails, end_trails, enter, leave, let_go, start
 from subtrie._trie.match.steps cimport (
     AT_CHILD, AT_INNER, AT_MAIN, AT_TEXT, Batch, FEWEST, GROUP, Member, PREFETCHES, ROOM, Step, Steps, WILD, clear,
@@ -19,8 +19,7 @@ from subtrie._trie.match.matching cimport along, still_holds, take_found
 from subtrie._trie.match.walk cimport (
     MOST_WORDS, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, begins_branch, bit, buffer_push,
     fetch_text_apart, is_one_word, is_readonly, levels_noted, lowest_bit, note_above, note_read, prefetch,
-    prefetch_to_count, push_branch, rewind, word_at,
-)
+    prefetch_to_count, push_branch, rewind, )
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 

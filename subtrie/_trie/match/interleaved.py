@@ -34,7 +34,7 @@ if not cython.compiled:
     from subtrie._trie.branch import Chain, next_of, sole_hash_of
     from subtrie._trie.match.answer_cache import DELIVERIES, SUBSCRIBERS
     from subtrie._trie.match.matching import along, still_holds, take_found
-    from subtrie._trie.match.plan import Matchable, holds_weakly, is_exact, plan_of, remembers, split_in_place
+    from subtrie._trie.match.plan import Matchable, plan_of, split_in_place
     from subtrie._trie.match.scratch import Question, begin_trails, end_trails, enter, leave, let_go, start
     from subtrie._trie.match.steps import (
         AT_CHILD,
@@ -89,7 +89,6 @@ if not cython.compiled:
         prefetch_to_count,
         push_branch,
         rewind,
-        word_at,
     )
     from subtrie._trie.words import MANY_WORDS, ONE_WORD
 else:
@@ -101,7 +100,14 @@ def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, wants: int) 
     whose traversal (`topic_at`) has a size have their answers, and the group must be ended. False if they are to be
     asked one by one."""
     count = min(len(block) - at, GROUP)
-    if count < FEWEST or not PREFETCHES or is_exact(trie) or remembers(trie) or not has_room(b) or not enter():
+    if (
+        count < FEWEST
+        or not PREFETCHES
+        or trie._plan.exact
+        or trie._cache is not None
+        or not has_room(b)
+        or not enter()
+    ):
         return False
     b.count = count
     for i in range(count):
@@ -117,10 +123,10 @@ def _start(q: Question, trails: Trails, trie: Matchable, wants: int) -> None:
     q.wants = wants
     start(q)
     if wants == SUBSCRIBERS:
-        q.weak = holds_weakly(trie)
+        q.weak = trie._home is not None
     elif wants == DELIVERIES:
         begin_trails(q, trails)
-        q.shared = holds_weakly(trie)  # Python code will find out which are alive
+        q.shared = trie._home is not None  # Python code will find out which are alive
 
 
 def end_group(b: Batch) -> None:
@@ -239,7 +245,7 @@ def _to_literals(t: Traversal, steps: Steps, cn: Any, left: int) -> None:
             if is_one_word(t, i, j):
                 reached |= bit(j + 1)
                 left ^= bit(j)
-        _seek(t, steps, cn, word_at(t, i).hash, i, reached)
+        _seek(t, steps, cn, address(t.words[i]).hash, i, reached)
 
 
 def _seek(t: Traversal, steps: Steps, cn: Any, hash: int, word: int, positions: int) -> None:
@@ -274,7 +280,7 @@ def _at_child(t: Traversal, s: Step, steps: Steps) -> None:
         further = moved(s, steps, AT_INNER)
         _to_main(t, further)
         keep(further, steps, AT_INNER, True)
-    elif s.word != WILD and hash_of(s.node) != word_at(t, s.word).hash:
+    elif s.word != WILD and hash_of(s.node) != address(t.words[s.word]).hash:
         return
     elif is_exactly(s.node, Chain) and fetch_text_apart(s.node):
         prefetch(value_of(s.node))
@@ -287,10 +293,10 @@ def _reach(t: Traversal, s: Step, steps: Steps) -> None:
     """A branch that has the hash of a word, or is a wildcard's: as `_visit_if` and `_visit` in matching.py."""
     branch = s.node
     reached = s.positions
-    if s.word != WILD and not begins_branch(word_at(t, s.word), branch, t.separator):
+    if s.word != WILD and not begins_branch(address(t.words[s.word]), branch, t.separator):
         return
     if is_exactly(branch, Chain):
-        reached = along(t, branch, 1 if s.word == WILD else word_at(t, s.word).length, reached)
+        reached = along(t, branch, 1 if s.word == WILD else address(t.words[s.word]).length, reached)
     if not reached:
         return
     if reached >> t.size & 1 and (sole_hash_of(branch) or value_of(branch) is not borrow(None)):

@@ -23,8 +23,7 @@ from subtrie._trie.match.deliveries cimport (
     Told, delivered_by, told_by, shown_entries, deliveries_to, new_recipients, new_told,
 )
 from subtrie._trie.match.plan cimport (
-    Matchable, cache_of, holds_weakly, is_exact, plan_of, prepare_whole, put_query, query_of, remembers,
-    split_in_place,
+    Matchable, cache_of, plan_of, prepare_whole, put_query, query_of,     split_in_place,
 )
 from subtrie._trie.match.reading cimport Query, read_matches
 from subtrie._trie.match.scratch cimport (
@@ -37,7 +36,7 @@ from subtrie._trie.match.walk cimport (
     ABOVE, Ends, NOTED, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, as_node, begins_branch, bit,
     buffer_push, character_at, count_notes, ends_of, has_room, is_one_word, is_part, is_readonly, item_of, length_of,
     lowest_bit, make_room, note, note_above, note_both, note_found, noted, prefetch, prefetch_to_count,
-    prefetch_wanted, rewind, size_of, text_in, whole_of, word_at, word_end,
+    prefetch_wanted, rewind, size_of, text_in, word_end,
 )
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, subscriber_in

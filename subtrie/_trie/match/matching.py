@@ -77,13 +77,10 @@ if not cython.compiled:
     from subtrie._trie.match.plan import (
         Matchable,
         cache_of,
-        holds_weakly,
-        is_exact,
         plan_of,
         prepare_whole,
         put_query,
         query_of,
-        remembers,
         split_in_place,
     )
     from subtrie._trie.match.reading import read_matches
@@ -161,8 +158,6 @@ if not cython.compiled:
         rewind,
         size_of,
         text_in,
-        whole_of,
-        word_at,
         word_end,
     )
     from subtrie._trie.subscribers import Entry, Sole, entry_alone, subscriber_in
@@ -231,13 +226,13 @@ def ask(q: Question, trie: Matchable, topic: Any, choice: Choice | None) -> Any:
     member of a group was drawn, or may not be shown yet (deliveries.py). Only others are remembered, and only when the
     topic has been asked for before."""
     table = None
-    if q.wants <= DELIVERIES and remembers(trie) and is_exactly(borrow(topic), str):
+    if q.wants <= DELIVERIES and trie._cache is not None and is_exactly(borrow(topic), str):
         stripe = own_stripe(q.wants)
         answer = recall(cache_of(trie), borrow(topic), stripe)
         if answer is not None:
             q.by_lot = False
             return answer
-        table = own_table(trie._cache, stripe)  # type: ignore[arg-type]
+        table = own_table(trie._cache, stripe)
         if table.misses == 0:
             table.misses = 1  # there was no table yet to count it in
     return _find(q, trie, topic, table, choice)
@@ -245,7 +240,7 @@ def ask(q: Question, trie: Matchable, topic: Any, choice: Choice | None) -> Any:
 
 def _find(q: Question, trie: Matchable, topic: Any, table: Any, choice: Choice | None) -> Any:
     """Find the answer: in a trie with exact=True first without the topic's words."""
-    if table is None and is_exact(trie) and prepare_whole(address(q.walk), plan_of(trie), borrow(topic)):
+    if table is None and trie._plan.exact and prepare_whole(address(q.walk), plan_of(trie), borrow(topic)):
         answer = _read_in_place(q, trie, topic, None, None, -1, choice)
         if answer is not None:
             return answer
@@ -275,9 +270,9 @@ def _read_in_place(
     begin(q)
     if _notes_trails(q):
         begin_trails(q, address(trails))
-        q.shared = holds_weakly(trie)  # Python code will find out which are alive
+        q.shared = trie._home is not None  # Python code will find out which are alive
     else:
-        q.weak = holds_weakly(trie)
+        q.weak = trie._home is not None
     try:
         q.keep_seen = place >= 0
         if read_at_last(q, root_of(trie)) == UNSPLIT:
@@ -439,13 +434,13 @@ def _whole(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
     if bitmap_of(main) >> MARKED and not t.only_first:  # others might match, too
         return UNSPLIT
     before = ends.found
-    outcome = _literal(t, ends, level, main, whole_of(t), 1)
+    outcome = _literal(t, ends, level, main, address(t.whole), 1)
     return UNSPLIT if outcome == THROUGH and ends.found == before else outcome
 
 
 def _first_of_exact(t: Traversal, ends: Ends, level: Any, main: Any) -> int:
     """The same with the words: look for all that may match."""
-    outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))
+    outcome = _literal(t, ends, level, main, address(t.whole), bit(t.size))
     if outcome == THROUGH and not t.reserved:
         outcome = _wildcards(t, ends, main, 1)
     bitmap = bitmap_of(main)
@@ -493,7 +488,7 @@ def _literals(t: Traversal, ends: Ends, level: Any, main: Any, left: int) -> int
             if is_one_word(t, i, j):
                 reached |= bit(j + 1)
                 left ^= bit(j)
-        outcome = _literal(t, ends, level, main, word_at(t, i), reached)
+        outcome = _literal(t, ends, level, main, address(t.words[i]), reached)
         if outcome != THROUGH:
             return outcome
     return THROUGH
@@ -572,7 +567,7 @@ def along(t: Traversal, branch: Any, at: int, reached: int) -> int:
             while left:
                 i = lowest_bit(left)
                 left &= left - 1
-                if is_part(word_at(t, i), address(chain), start, at):
+                if is_part(address(t.words[i]), address(chain), start, at):
                     after |= bit(i + 1)
             reached = after
     return reached
@@ -748,7 +743,7 @@ def _delivered(q: Question, trie: Matchable, topic: Any, plain: str, choice: Cho
             hash = hash_at(q, at)
             if is_shared_at(q, at):
                 recipients.receive(taken_shared(q, at), trail, place)
-            elif holds_weakly(trie):
+            elif trie._home is not None:
                 entry = entry_alone(subscriber_at(q, at), hash) if hash else subscriber_at(q, at)
                 recipients.receive(borrow(entry), trail, place)
             else:

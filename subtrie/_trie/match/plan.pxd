@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._native cimport Borrowed, Py_None
+from ctrie._native cimport Borrowed
 from ctrie._nodes cimport Rooted
 from subtrie._trie.match.answer_cache cimport Cache
 from subtrie._trie.match.reading cimport Query
@@ -44,24 +44,8 @@ cdef inline Borrowed plan_of(Matchable trie) noexcept:
     return <PyObject *>trie._plan
 
 
-cdef inline bint is_exact(Matchable trie) noexcept:
-    return trie._plan.exact
-
-
 cdef inline Borrowed cache_of(Matchable trie) noexcept:
     return <PyObject *>trie._cache
-
-
-cdef inline bint remembers(Matchable trie) noexcept:
-    return <PyObject *>trie._cache != Py_None
-
-
-cdef inline bint holds_weakly(Matchable trie) noexcept:
-    return <PyObject *>trie._home != Py_None
-
-
-cdef inline bint joins_groups(Matchable trie) noexcept:
-    return trie._plan.joins
 
 
 cpdef uint64_t word_hash(str word) except? 0

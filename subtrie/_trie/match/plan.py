@@ -22,9 +22,6 @@ __all__ = [
     "cache_of",
     "filter_path",
     "hash_in_filter",
-    "holds_weakly",
-    "is_exact",
-    "joins_groups",
     "lay_out",
     "path_by",
     "plan_of",
@@ -33,7 +30,6 @@ __all__ = [
     "put_words",
     "query_again",
     "query_of",
-    "remembers",
     "split_filter_in_place",
     "split_in_place",
     "word_hash",
@@ -73,26 +69,6 @@ class Matchable(Rooted):
 
 plan_of = attrgetter("_plan")
 cache_of = attrgetter("_cache")
-
-
-def is_exact(trie: Matchable) -> bool:
-    """Return whether a trie keeps filters without a wildcard by their whole text."""
-    return trie._plan.exact
-
-
-def remembers(trie: Matchable) -> bool:
-    """Return whether a trie has a cache."""
-    return trie._cache is not None
-
-
-def holds_weakly(trie: Matchable) -> bool:
-    """Return whether a trie has references to its subscribers in their places."""
-    return trie._home is not None
-
-
-def joins_groups(trie: Matchable) -> bool:
-    """Return whether groups of one name are one group, whatever their filters."""
-    return trie._plan.joins
 
 
 def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -197,8 +173,7 @@ def put_words(t: Traversal, plan: Plan, words: tuple[str, ...], hashes: tuple[in
 
 def put_query(t: Traversal, plan: Plan, query: Query) -> None:
     """Put a query into `t`, which is used no longer than the query. Size 0: reading.py has to answer it."""
-    t.words = [*map(Word, query.words, query.hashes)] if plan.in_place and len(query.words) <= MOST_WORDS else []
-    t.size = len(t.words)
+    put_words(t, plan, query.words, query.hashes)
     t.reserved = query.reserved
     lay_out(t, plan, query.whole)
 

@@ -277,10 +277,7 @@ cdef void put_words(Traversal *t, PyObject *plan, tuple words, tuple hashes) noe
 
 cdef void put_query(Traversal *t, PyObject *plan, Query query) noexcept:
     """Put a query into `t`, which is in use no longer than the query; size 0: reading.py is to answer it."""
-    cdef Py_ssize_t i, size = len(query.words)
-    t.size = size if (<Plan>plan).in_place and size <= MOST_WORDS else 0
-    for i in range(t.size):
-        t.words[i] = word_of_string(<PyObject *>query.words[i])
+    put_words(t, plan, query.words, query.hashes)
     t.reserved = query.reserved
     lay_out(t, plan, <PyObject *>query.whole)
 
@@ -296,15 +293,8 @@ cdef Query query_of(PyObject *plan, object topic):
 
 cdef Query query_again(PyObject *plan, object topic):
     """Return the query of a topic that has been matched, which need not be validated again."""
-    cdef Query query
     cdef tuple words
     if not (<Plan>plan).splits or not is_ascii_in_place(<PyObject *>topic) or length_of(<PyObject *>topic) == 0:
         return query_of(plan, topic)
     words = tuple((<str>topic).split((<Plan>plan).separator))
-    query = Query.__new__(Query)
-    query.words = words
-    query.hashes = tuple([word_hash(w) for w in words])
-    query.dialect = (<Plan>plan).dialect
-    query.many_min = (<Plan>plan).many_min
-    query.reserved = (<Plan>plan).reserved >= 0 and ascii_of(<PyObject *>topic)[0] == <char>(<Plan>plan).reserved
-    return query
+    return new_query(words, tuple([word_hash(w) for w in words]), (<Plan>plan).dialect, None, 0)

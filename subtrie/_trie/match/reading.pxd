@@ -41,8 +41,6 @@ cdef class Reading:
     cdef object _reach(self, list reached, Branch branch, object positions)
     cdef dict _words_at(self, object positions)
     cdef Branch _wild(self, CNode cn, uint64_t group)
-    @cython.locals(inode=INode, cn=CNode, sn=Branch, separator=str)
-    cdef Branch _literal(self, INode level, object main, str word, uint64_t hash)
 
 
 @cython.locals(words=tuple, one_word=str, many_words=str)
@@ -52,7 +50,7 @@ cdef bint _is_matched(Query query, tuple words, str one_word, str many_words) ex
 cdef object _after_words(Query query, tuple words, object positions)
 cdef object _after_one(Query query, object positions)
 cdef object _after_many(Query query, object positions)
-cdef dict _places(tuple words)
+cpdef dict places_of_words(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(reading=Reading)

@@ -109,7 +109,7 @@ def _after_words(query: Query, words: tuple[str, ...], positions: Any) -> Any:
     dialect = query.dialect
     one_word, many_words = dialect.one_word, dialect.many_words
     if query.places is None:
-        query.places = _places(query.words)
+        query.places = places_of_words(query.words)
     for word in words:
         PyErr_CheckSignals()
         if not positions:
@@ -135,7 +135,8 @@ def _after_many(query: Query, positions: Any) -> Any:
     return (_BIT << size + 1) - (_BIT << fewest) if fewest <= size else 0
 
 
-def _places(words: tuple[str, ...]) -> dict[str, Any]:
+def places_of_words(words: tuple[str, ...]) -> dict[str, Any]:
+    """Return at which places each word stands, as bits."""
     places: dict[str, Any] = {}
     bit = _BIT
     for word in words:
@@ -172,23 +173,27 @@ class Reading:
 
     def _reached(self, level: INode, positions: Any, first_level: bool) -> list[Any]:
         """Return (branch, positions after it) for the branches of one level that the topic reaches."""
-        query = self.query
+        query, root = self.query, self.root
+        separator = query.dialect.separator
         reached: list[Any] = []
-        main = gcas_read(self.root, level)
+        main = gcas_read(root, level)
         cn: CNode = main if isinstance(main, CNode) else _alone(main)  # type: ignore[arg-type]
         if not (first_level and query.reserved):
             self._reach(reached, self._wild(cn, MANY_WORDS), _after_many(query, positions))
             self._reach(reached, self._wild(cn, ONE_WORD), _after_one(query, positions))
         if first_level and query.whole is not None:
-            self._reach(reached, self._literal(level, cn, query.whole, query.whole_hash), _BIT << len(query.words))
+            self._reach(
+                reached, branch_in(root, level, query.whole, query.whole_hash, separator), _BIT << len(query.words)
+            )
             self._reach(reached, self._wild(cn, MARKED), positions)
             return reached
         if len(query.words) == 0 and first_level:  # the filter of no words is kept as one empty word
-            branch = self._literal(level, cn, "", query.hashes[0])
+            branch = branch_in(root, level, "", query.hashes[0], separator)
             if branch is not None and not isinstance(branch, Chain):
                 reached.append((branch, positions))
         for word, at in self._words_at(positions).items():
-            self._reach(reached, self._literal(level, cn, word, query.hashes[at.bit_length() - 2]), at)
+            branch = branch_in(root, level, word, query.hashes[at.bit_length() - 2], separator)
+            self._reach(reached, branch, at)
         return reached
 
     def _reach(self, reached: list[Any], branch: Branch | None, positions: Any) -> None:
@@ -205,7 +210,7 @@ class Reading:
         if left & left - 1 == 0:  # one position at most
             return {query.words[left.bit_length() - 1]: left << 1} if left else {}
         if query.places is None:
-            query.places = _places(query.words)
+            query.places = places_of_words(query.words)
         after: dict[str, Any] = {}
         for word, places in query.places.items():
             if left & places:
@@ -219,27 +224,6 @@ class Reading:
         if not cn.bitmap & flag:
             return None
         return branch_at(cn, popcount(cn.bitmap & (flag - 1)))  # type: ignore[no-any-return]
-
-    def _literal(self, level: INode, main: Any, word: str, hash: int) -> Branch | None:
-        """As `find` in ctrie/_descent.py."""
-        inode = level
-        lev = 0
-        separator = self.query.dialect.separator
-        while isinstance(main, CNode):
-            cn: CNode = main
-            flag = flag_at(hash, lev)
-            if not cn.bitmap & flag:
-                return None
-            child = branch_at(cn, popcount(cn.bitmap & (flag - 1)))
-            if not isinstance(child, INode):
-                return child if child.hash == hash and key_begins(child, word, separator) else None
-            inode = child
-            lev += W
-            main = gcas_read(self.root, inode)
-        for sn in branches(self.root, inode):
-            if sn.hash == hash and key_begins(sn, word, separator):
-                return sn  # type: ignore[no-any-return]
-        return None
 
 
 def read_matches(trie: Rooted, query: Query, only_first: bool) -> list[tuple[Branch, Any]]:

@@ -175,14 +175,6 @@ cdef inline uint64_t after_many(Traversal *t, uint64_t positions) noexcept nogil
 
 # ---------------------------------------------------------------------------------------------------- words and nodes
 
-cdef inline const word *word_at(Traversal *t, int i) noexcept nogil:
-    return &t.words[i]
-
-
-cdef inline const word *whole_of(Traversal *t) noexcept nogil:
-    return &t.whole
-
-
 cdef inline bint is_one_word(Traversal *t, int i, int j) noexcept nogil:
     return t.words[i].hash == t.words[j].hash and word_is_word(&t.words[i], &t.words[j])
 

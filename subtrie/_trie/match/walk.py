@@ -225,14 +225,6 @@ def after_many(t: Traversal, positions: int) -> int:
     return t.full >> fewest << fewest if fewest <= t.size else 0
 
 
-def word_at(t: Traversal, i: int) -> Word:
-    """Return a word of the topic by its number."""
-    return t.words[i]
-
-
-whole_of = attrgetter("whole")
-
-
 def is_one_word(t: Traversal, i: int, j: int) -> bool:
     """Return whether two words of the topic are the same."""
     return t.words[i].text == t.words[j].text

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from subtrie._trie.match.reading import places_of_words
+
 
 def stood_for(
     filter: str, topic: str, separator: str, one_word: str, many_words: str | None, many_min: int
@@ -20,7 +22,7 @@ def stood_for(
     if one_word not in parts and many_words not in parts:
         return ()
     words = tuple(topic.split(separator)) if topic else ()
-    places = _places(words)
+    places = places_of_words(words)
     # The places of the topic, as bits, from which the filter's words after this one lead to the topic's end.
     after = [1 << len(words)]
     for part in reversed(parts[1:]):
@@ -46,11 +48,3 @@ def stood_for(
         else:
             at += 1
     return tuple(found)
-
-
-def _places(words: tuple[str, ...]) -> dict[str, int]:
-    """Return at which places each word stands, as bits."""
-    places: dict[str, int] = {}
-    for at, word in enumerate(words):
-        places[word] = places.get(word, 0) | 1 << at
-    return places

@@ -232,7 +232,7 @@ SUBSCRIPTIONS: Final = (
     _of_subscriptions(
         "who asked for the topic by name is not found beside wildcards",
         MATCHING,
-        "    outcome = _literal(t, ends, level, main, whole_of(t), bit(t.size))\n    if",
+        "    outcome = _literal(t, ends, level, main, address(t.whole), bit(t.size))\n    if",
         "    outcome = THROUGH\n    if",
         starts=("exact, a filter of each kind",),
     ),
