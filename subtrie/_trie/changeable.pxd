@@ -14,7 +14,7 @@ from subtrie._trie.groups cimport members_of
 from subtrie._trie.interest cimport Notices
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.answer_cache cimport forget
-from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, plan_of
+from subtrie._trie.match.plan cimport Matchable, Plan, filter_path, is_plain_filter, plan_of
 from subtrie._trie.filling cimport NOT_FILLED, fill_empty, is_empty, new_row
 from subtrie._trie.queries.listing cimport branch_at
 from subtrie._trie.reverse_index cimport Filing, ReverseIndex, new_filing
@@ -41,7 +41,7 @@ cdef class Changeable(Matchable):
     cdef Place _place(self, object filter, object queue)
     cdef Place _place_with(self, object filter, dict options)
     cdef Place _place_filed(self, object key)
-    @cython.locals(own=dict)
+    @cython.locals(own=dict, plain=bint, place=Place)
     cdef Py_ssize_t _change_many(self, list filters, list subscribers, list options, bint strict, bint removes) except -1
     cdef Py_ssize_t _change_each(
         self, list filters, list subscribers, list options, list checked, bint strict, bint removes

@@ -35,7 +35,7 @@ if not cython.compiled:
     from subtrie._trie.interest import Watched
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.answer_cache import forget
-    from subtrie._trie.match.plan import Matchable, Plan, filter_path, plan_of
+    from subtrie._trie.match.plan import Matchable, Plan, filter_path, is_plain_filter, plan_of
     from subtrie._trie.queries.listing import branch_at
     from subtrie._trie.reverse_index import ReverseIndex, new_filing
     from subtrie._trie.subscribers import Entry, checked_entry, subscriber_hash
@@ -280,13 +280,19 @@ class Changeable(Matchable):
                 if number % EVERY == 0:
                     check_signals()
                 own = options[number]
-                place = self._place_with(filters[number], own)
+                # Where the words of a filter can be found in place, no place is made of them to fill an empty trie.
+                plain = fills and own is None and is_plain_filter(self, filters[number])
+                place = None if plain else self._place_with(filters[number], own)
                 hash = subscriber_hash(subscribers[number])
                 if own is not None:
                     options[number] = own = self._checked_options(filters[number], own) or None
                 checked.append(hash if removes else self._entry(place, subscribers[number], hash, own))
-                if fills:
-                    rows.append(new_row(number, place, checked[number], self._plan.separator))
+                if plain:
+                    rows.append(new_row(number, checked[number], None, filters[number], 0))
+                elif fills:
+                    text = self._plan.separator.join(place.words)
+                    whole = self._plan.exact and len(place.words) == 1
+                    rows.append(new_row(number, checked[number], place.group, text, -1 if whole else 0))
         except TopicError as error:
             if not strict:
                 raise

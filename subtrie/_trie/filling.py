@@ -27,11 +27,12 @@ if not cython.compiled:
     from ctrie._cnode import CNode, Gen
     from ctrie._machine import EVERY, check_signals, check_stack
     from ctrie._nodes import INode, Root, gcas_read, new_inode, rdcss_read_root, rdcss_root
-    from subtrie._trie.branch import Branch, Place, new_branch
+    from subtrie._trie.branch import Branch, new_branch
     from subtrie._trie.groups import members_of, with_members
     from subtrie._trie.keyed import find_keyed, with_keyed
-    from subtrie._trie.match.plan import Matchable, Plan
+    from subtrie._trie.match.plan import Matchable, word_hash
     from subtrie._trie.subscribers import Entry, entry_of
+    from subtrie._trie.words import MANY_WORDS, MARKED, ONE_WORD
 
 NOT_FILLED = -1
 
@@ -40,28 +41,26 @@ DEEP = 100
 of 256 kB has room for five times as many, and so many calls of the interpreted twin are within what Python allows."""
 
 
+@cython.no_gc
+@cython.cclass
 class Row:
     """A filter and its subscriber's entry."""
 
-    __slots__ = ("at", "entry", "group", "hash", "number", "rest", "word")
+    __slots__ = ("at", "entry", "group", "number", "rest")
     number: int  # which of the given ones it is
     entry: Entry
     group: str | None
-    word: str  # the first word, and its hash
-    hash: int
-    rest: str | None  # the words after it; None: no more than those that have been grouped by
-    at: int  # where in `rest` the next word begins
+    rest: str | None  # the filter; None: all its words have been grouped by
+    at: int  # where in `rest` the next word begins; -1: all of it is one word (exact_layout.py)
 
 
-def new_row(number: int, place: Place, entry: Entry, separator: str) -> Row:
+def new_row(number: int, entry: Entry, group: str | None, text: str, at: int) -> Row:
     row: Row = Row.__new__(Row)
     row.number = number
     row.entry = entry
-    row.group = place.group
-    row.word = place.words[0]
-    row.hash = place.hashes[0]
-    row.rest = separator.join(place.words[1:]) if len(place.words) > 1 else None
-    row.at = 0
+    row.group = group
+    row.rest = text
+    row.at = at
     return row
 
 
@@ -88,13 +87,16 @@ def fill_empty(trie: Matchable, rows: list[Row], filters: list[Any], strict: boo
     if cn.bitmap != 0:
         return NOT_FILLED
     filling: Filling = Filling.__new__(Filling)
-    filling.plan = trie._plan
+    filling.separator = trie._plan.separator
+    filling.one_word = trie._plan.dialect.one_word
+    filling.many_words = trie._plan.dialect.many_words
+    filling.exact = trie._plan.exact
     filling.filters = filters
     filling.strict = strict
     filling.gen = Gen()
     filling.count = 0
     try:
-        level = filling.first_level(rows)
+        level = filling.level(filling.by_next_word(rows, []), 0)
     except WordsCollide:
         return NOT_FILLED
     # Success: the trie, which was empty until then, has all of them. Failure: another thread, or a subscriber's
@@ -105,46 +107,26 @@ def fill_empty(trie: Matchable, rows: list[Row], filters: list[Any], strict: boo
 class Filling:
     """Levels that are being made. `count` is the number of subscriptions that were not there."""
 
-    __slots__ = ("count", "filters", "gen", "plan", "strict")
-    plan: Plan
+    __slots__ = ("count", "exact", "filters", "gen", "many_words", "one_word", "separator", "strict")
+    separator: str
+    one_word: str
+    many_words: str | None
+    exact: bool
     filters: list[Any]  # as they were given
     strict: bool
     gen: Gen
     count: int
 
-    def first_level(self, rows: list[Row]) -> INode:
-        """Return the level of the rows' first words."""
-        groups: dict[int, list[Row]] = {}
-        for number in range(len(rows)):
-            if number % EVERY == 0:
-                check_signals()
-            row = rows[number]
-            same = groups.get(row.hash)
-            if same is None:
-                groups[row.hash] = [row]
-            elif same[0].word != row.word:
-                raise WordsCollide
-            else:
-                same.append(row)
-        made: list[Branch] = []
-        for same in groups.values():
-            first: Row = same[0]
-            made.append(self._branch(first.word, first.hash, same, 1))
-        return self._inode(made)
-
-    def _level(self, groups: dict[str, list[Row]], depth: int) -> INode:
+    def level(self, groups: dict[str, Any], depth: int) -> INode:
+        """Return the I-node of a level, below so many others, for rows grouped by their next words."""
         check_stack()
         if depth == DEEP:
             raise WordsCollide
-        made: list[Branch] = []
+        branches: list[Branch] = []
         for word, rows in groups.items():
-            if len(made) % EVERY == 0:
+            if len(branches) % EVERY == 0:
                 check_signals()
-            made.append(self._branch(word, self.plan.hash_in_filter(word), rows, depth + 1))
-        return self._inode(made)
-
-    def _inode(self, branches: list[Branch]) -> INode:
-        """Return the I-node of a level with these branches."""
+            branches.append(self._branch(word, rows, depth + 1))
         count = len(branches)
         ordered = in_order(branches)
         try:
@@ -155,28 +137,44 @@ class Filling:
         finally:
             let_go(ordered, count)  # an error leaves some branches
 
-    def _branch(self, word: str, hash: int, rows: list[Row], depth: int) -> Branch:
-        """Return the branch of rows that go on with the same word."""
+    def _hash(self, word: str, depth: int) -> int:
+        if depth == 1 and self.exact and word == "":
+            return MARKED
+        if word == self.one_word:
+            return ONE_WORD
+        return MANY_WORDS if word == self.many_words else word_hash(word)
+
+    def _branch(self, word: str, rows: Any, depth: int) -> Branch:
+        """Return the branch of rows that go on with the same word: of a list, or of one."""
+        hash = self._hash(word, depth)
+        if not isinstance(rows, list):
+            row: Row = rows
+            if row.rest is None and hash == MARKED:
+                raise WordsCollide
+            path = (word,) if row.rest is None else (word, row.rest[row.at :])
+            return new_branch(path, self.separator, hash, self._with_row(None, row), None)
         words = [word]
         ended: list[Row] = []
-        groups = self._by_next_word(rows, ended)
+        groups = self.by_next_word(rows, ended)
+        if ended and hash == MARKED:
+            raise WordsCollide  # the filter of no words is not the mark
         while not ended and len(groups) == 1:
             ((word, rows),) = groups.items()
             words.append(word)
-            groups = self._by_next_word(rows, ended)
+            groups = self.by_next_word(rows if isinstance(rows, list) else [rows], ended)
         audience: Any = None
         for number in range(len(ended)):
             if number % EVERY == 0:
                 check_signals()
             audience = self._with_row(audience, ended[number])
-        below = self._level(groups, depth) if groups else None
-        return new_branch(tuple(words), self.plan.separator, hash, audience, below)
+        below = self.level(groups, depth) if groups else None
+        return new_branch(tuple(words), self.separator, hash, audience, below)
 
-    def _by_next_word(self, rows: list[Row], ended: list[Row]) -> dict[str, list[Row]]:
-        """Return the rows by their next words; those that have none are added to `ended`. The rest of a row that is
-        alone counts as one word."""
-        separator = self.plan.separator
-        groups: dict[str, list[Row]] = {}
+    def by_next_word(self, rows: list[Row], ended: list[Row]) -> dict[str, Any]:
+        """Return the rows by their next words: in a list, unless there is only one. Those that have none are added to
+        `ended`."""
+        separator = self.separator
+        groups: dict[str, Any] = {}
         for number in range(len(rows)):
             if number % EVERY == 0:
                 check_signals()
@@ -185,18 +183,20 @@ class Filling:
             if rest is None:
                 ended.append(row)
                 continue
-            end = -1 if len(rows) == 1 else rest.find(separator, row.at)
+            start = max(row.at, 0)
+            end = -1 if row.at < 0 else rest.find(separator, start)
             if end < 0:
-                word = rest[row.at :]
+                end = len(rest)
                 row.rest = None
-            else:
-                word = rest[row.at : end]
-                row.at = end + len(separator)
+            row.at = end + len(separator)
+            word = rest[start:end]
             same = groups.get(word)
             if same is None:
-                groups[word] = [row]
-            else:
+                groups[word] = row
+            elif isinstance(same, list):
                 same.append(row)
+            else:
+                groups[word] = [same, row]
         return groups
 
     def _with_row(self, audience: Any, row: Row) -> Any:

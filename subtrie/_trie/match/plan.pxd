@@ -54,6 +54,7 @@ cdef Py_ssize_t words_in_filter(Plan plan, object filter, word *words) noexcept
 cdef Py_ssize_t words_in_topic(PyObject *plan, PyObject *topic, word *words) noexcept
 cdef bint begins_reserved(PyObject *plan, PyObject *topic) noexcept
 cpdef tuple filter_path(Matchable trie, object filter)
+cdef bint is_plain_filter(Matchable trie, object filter) noexcept
 cpdef tuple path_by(Plan plan, object filter)
 cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept
 cdef bint split_filter_in_place(Traversal *t, PyObject *plan, PyObject *filter) noexcept

@@ -22,6 +22,7 @@ __all__ = [
     "cache_of",
     "filter_path",
     "hash_in_filter",
+    "is_plain_filter",
     "lay_out",
     "path_by",
     "plan_of",
@@ -77,6 +78,12 @@ def filter_path(trie: Matchable, filter: str) -> tuple[tuple[str, ...], tuple[in
     The compiled body may return the whole text of one for a trie with `exact=True` (exact_layout.py).
     """
     return path_by(trie._plan, filter)
+
+
+def is_plain_filter(trie: Matchable, filter: str) -> bool:
+    """Return whether a filter is valid, and its words stand between separators in it, without a look by its dialect.
+    For the compiled twin."""
+    return False
 
 
 def path_by(plan: Plan, filter: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

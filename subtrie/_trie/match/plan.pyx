@@ -125,6 +125,12 @@ cpdef tuple filter_path(Matchable trie, object filter):
     return path_by(<Plan>plan, filter)
 
 
+cdef bint is_plain_filter(Matchable trie, object filter) noexcept:
+    """Return whether a filter needs no second look, and its words are between separators in it."""
+    cdef word words[MOST_WORDS]
+    return not trie._plan.exact and words_in_filter(trie._plan, filter, words) > 0
+
+
 cpdef tuple path_by(Plan plan, object filter):
     """The same, by a plan."""
     cdef tuple path = _filter_path_in_place(plan, filter)
