@@ -282,7 +282,7 @@ class Changeable(Matchable):
                 own = options[number]
                 # Where the words of a filter can be found in place, no place is made of them to fill an empty trie.
                 plain = fills and own is None and is_plain_filter(self, filters[number])
-                place = None if plain else self._place_with(filters[number], own)
+                place: Any = None if plain else self._place_with(filters[number], own)
                 hash = subscriber_hash(subscribers[number])
                 if own is not None:
                     options[number] = own = self._checked_options(filters[number], own) or None
