@@ -168,7 +168,7 @@ def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
         if columns.rows > len(constants[0]):
             constants = _constants(cut, columns.rows)
         if columns.rows:
-            yield _batch(columns, constants)
+            yield _batch(columns, constants, cut.trie.dialect)
 
 
 def _filled(rows: Rows) -> bool:
@@ -222,20 +222,14 @@ def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], pa.Re
 
 
 def _batch_of(rows: list[Row], cut: Cut) -> pa.RecordBatch:
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    pa = extra("pyarrow")
     dialect = cut.trie.dialect
     name, snapshot_id, taken_at = _constants(cut, len(rows))
     filters = pa.array([row[0] for row in rows], pa.string())
-    words = pc.split_pattern(filters, dialect.separator)
-    if dialect.zero_words:  # then an empty filter has none
-        words = pc.if_else(pc.equal(filters, ""), pa.scalar([], words.type), words)
-    wild = pa.array([dialect.one_word, dialect.many_words or dialect.one_word], pa.string())
     return pa.record_batch(
         [
             filters,
-            words,
-            pc.list_value_length(words),
-            sums(pc.is_in(words.values, wild).cast(pa.int32()), words.offsets),
+            *_words_of(filters, dialect),
             pa.array([row[1] for row in rows], pa.string()),
             _maps_of([row[2] for row in rows]),
             name,
@@ -245,6 +239,16 @@ def _batch_of(rows: list[Row], cut: Cut) -> pa.RecordBatch:
         ],
         schema=schema(),
     )
+
+
+def _words_of(filters: pa.StringArray, dialect: Dialect) -> list[pa.Array]:
+    """The columns ``words``, ``depth`` and ``wildcards``."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    words = pc.split_pattern(filters, dialect.separator)
+    if dialect.zero_words:  # then an empty filter has none
+        words = pc.if_else(pc.equal(filters, ""), pa.scalar([], words.type), words)
+    wild = pa.array([dialect.one_word, dialect.many_words or dialect.one_word], pa.string())
+    return [words, pc.list_value_length(words), sums(pc.is_in(words.values, wild).cast(pa.int32()), words.offsets)]
 
 
 def _maps_of(mappings: list[Mapping[str, str | None] | None]) -> pa.MapArray:
@@ -296,18 +300,15 @@ def _constants(cut: Cut, rows: int) -> list[pa.Array]:
     ]
 
 
-def _batch(columns: Columns, constants: list[pa.Array]) -> pa.RecordBatch:
+def _batch(columns: Columns, constants: list[pa.Array], dialect: Dialect) -> pa.RecordBatch:
     pa = extra("pyarrow")
     rows = columns.rows
+    filters = _texts(rows, columns.filters)
     name, snapshot_id, taken_at = (column[:rows] for column in constants)
-    words = _texts(len(columns.words.offsets) // 4 - 1, columns.words)
-    lists = [None, pa.py_buffer(columns.word_lists)]
     return pa.record_batch(
         [
-            _texts(rows, columns.filters),
-            pa.Array.from_buffers(pa.list_(pa.string()), rows, lists, 0, children=[words]),
-            _integers(rows, columns.depths),
-            _integers(rows, columns.wildcards),
+            filters,
+            *_words_of(filters, dialect),
             _texts(rows, columns.subscribers),
             _maps(rows, columns.options),
             name,
@@ -317,11 +318,6 @@ def _batch(columns: Columns, constants: list[pa.Array]) -> pa.RecordBatch:
         ],
         schema=schema(),
     )
-
-
-def _integers(rows: int, numbers: bytes) -> pa.Array:
-    pa = extra("pyarrow")
-    return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(numbers)], 0)
 
 
 def _texts(rows: int, column: TextColumn, validity: bytes | None = None, nulls: int = 0) -> pa.Array:

@@ -3,9 +3,9 @@ cimport cython
 
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.queries.growing cimport (
-    add, add_bit, add_branch, add_int, add_number, add_part, add_text, bit_column, cut, cut_ints, find, flag_given,
-    flag_taken, free_bytes, free_texts, growing, int_at, ints_in, is_empty, is_there, keep_place, place,
-    reads_as_integer, take_place, taken as bytes_taken, taken_bits, text_column,
+    add, add_bit, add_branch, add_int, add_number, add_part, add_text, bit_column, cut, flag_given, flag_taken, free_bytes,
+    free_texts, growing, is_empty, keep_place, place, reads_as_integer, take_place, taken as bytes_taken, taken_bits,
+    text_column,
 )
 from subtrie._trie.words cimport MARKED
 from libc.stdint cimport INT32_MAX
@@ -33,7 +33,6 @@ cdef class GrowingOptions:
 
 
 cdef class GrowingRows:
-    cdef object _dialect
     cdef object _texts
     cdef bint _ask
     cdef char _busy
@@ -41,19 +40,11 @@ cdef class GrowingRows:
     cdef readonly Py_ssize_t rows
     cdef readonly GrowingOptions options
     cdef bytes _separator
-    cdef bytes _one
-    cdef bytes _many
     cdef bytes _share
-    cdef bint _zero_words
     cdef growing _places
     cdef place _here
     cdef growing _spelled
-    cdef growing _ends
     cdef text_column _filters
-    cdef growing _word_lists
-    cdef text_column _words
-    cdef growing _depths
-    cdef growing _wildcards
     cdef text_column _subscribers
     cdef text_column _groups
     cdef bit_column _grouped
@@ -64,11 +55,8 @@ cdef class GrowingRows:
     cdef int pop(self) except -1
     @cython.locals(marked=bint)
     cdef int spell(self, Branch branch) except -1
-    cdef int _add_words(self, Py_ssize_t start) except -1
     @cython.locals(name=bytes)
     cdef int row(self, object group, object subscriber, dict options) except -1
-    @cython.locals(at=Py_ssize_t)
-    cdef inline int _add_words_of_row(self, text_column *words) except -1
     cdef int _add_subscriber(self, object subscriber) except -1
     cpdef Py_ssize_t text(self) noexcept
 

@@ -30,16 +30,11 @@ if not cython.compiled:
         add_part,
         add_text,
         cut,
-        cut_ints,
-        find,
         flag_given,
         flag_taken,
         free_bytes,
         free_texts,
-        int_at,
-        ints_in,
         is_empty,
-        is_there,
         keep_place,
         reads_as_integer,
         take_place,
@@ -85,10 +80,6 @@ class Columns(NamedTuple):
 
     rows: int
     filters: TextColumn
-    word_lists: Any  # where the words of each filter begin
-    words: TextColumn
-    depths: Any
-    wildcards: Any
     subscribers: TextColumn
     options: MapColumn
     groups: TextColumn
@@ -205,34 +196,23 @@ class GrowingRows:
         if not cython.compiled:
             self._busy, self.kinds, self.rows = [False], 0, 0
             self._places, self._here = WalkPlaces(), WalkPlace()
-            self._spelled, self._ends, self._word_lists, self._depths, self._wildcards = (Growing() for _ in range(5))
-            self._filters, self._words, self._subscribers, self._groups = (GrowingTexts() for _ in range(4))
+            self._spelled = Growing()
+            self._filters, self._subscribers, self._groups = (GrowingTexts() for _ in range(3))
             self._grouped = Bits()
-        self._dialect = dialect
         self._texts = texts
         self._ask = ask
         self.options = GrowingOptions(texts)
         self._separator = dialect.separator.encode()
-        self._one = dialect.one_word.encode()
-        self._many = (dialect.many_words or dialect.one_word).encode()
         self._share = None if dialect.share_prefix is None else dialect.share_prefix.encode()
-        self._zero_words = dialect.zero_words
-        add_int(address(self._word_lists), 0)
         _begin_texts(address(self._filters))
-        _begin_texts(address(self._words))
         _begin_texts(address(self._subscribers))
         _begin_texts(address(self._groups))
 
     def __dealloc__(self) -> None:
         free_bytes(address(self._places))
         free_bytes(address(self._spelled))
-        free_bytes(address(self._ends))
-        free_bytes(address(self._word_lists))
-        free_bytes(address(self._depths))
-        free_bytes(address(self._wildcards))
         free_bytes(address(self._grouped.bits))
         free_texts(address(self._filters))
-        free_texts(address(self._words))
         free_texts(address(self._subscribers))
         free_texts(address(self._groups))
 
@@ -258,7 +238,6 @@ class GrowingRows:
         """Go back to the place that was kept last."""
         take_place(address(self._places), address(self._here))
         cut(address(self._spelled), self._here.end)
-        cut_ints(address(self._ends), self._here.depth)
         return 0
 
     def spell(self, branch: Any) -> int:
@@ -268,51 +247,21 @@ class GrowingRows:
             return 0
         if self._here.depth > 0:
             add(address(self._spelled), self._separator)
-        start = self._spelled.used
         if not add_branch(address(self._spelled), branch, marked):
             raise ValueError("a filter with a lone surrogate")
-        self._add_words(start)
-        return 0
-
-    def _add_words(self, start: int) -> int:
-        """Note where the words end that have been spelled from `start` on, and how many are wildcards."""
-        text = address(self._spelled)
-        separator, one, many = self._separator, self._one, self._many
-        stop = self._spelled.used
-        step = len(separator)
-        while True:
-            found = find(text, start, separator)
-            end = stop if found < 0 else found
-            add_int(address(self._ends), end)
-            self._here.depth += 1
-            if is_there(text, start, end, one) or is_there(text, start, end, many):
-                self._here.wildcards += 1
-            if found < 0:
-                break
-            start = end + step
-        self._here.end = stop
+        self._here.depth += 1
+        self._here.end = self._spelled.used
         return 0
 
     def row(self, group: str | None, subscriber: Any, options: dict[str, Any] | None) -> int:
         """Add a subscription to the filter that was spelled, or to the shared one of the group."""
-        depth = self._here.depth
         name = None if group is None else group.encode()
         if name is not None and self._share is not None:
             for part in (self._share, name):
                 add(address(self._filters.text), part)
                 add(address(self._filters.text), self._separator)
-                add(address(self._words.text), part)
-                _end_text(address(self._words))
-            depth += 2
-        elif self._zero_words and self._here.end == 0:
-            depth = 0
         add_part(address(self._filters.text), address(self._spelled), 0, self._here.end)
         _end_text(address(self._filters))
-        if depth > 0:
-            self._add_words_of_row(address(self._words))
-        add_int(address(self._word_lists), ints_in(address(self._words.offsets)) - 1)
-        add_int(address(self._depths), depth)
-        add_int(address(self._wildcards), self._here.wildcards)
         self._add_subscriber(subscriber)
         if name is not None:
             add(address(self._groups.text), name)
@@ -320,16 +269,6 @@ class GrowingRows:
         add_bit(address(self._grouped), name is not None)
         self.options.add(options)
         self.rows += 1
-        return 0
-
-    def _add_words_of_row(self, words: GrowingTexts) -> int:
-        start = 0
-        step = len(self._separator)
-        for at in range(self._here.depth):
-            end = int_at(address(self._ends), at)
-            add_part(address(words.text), address(self._spelled), start, end)
-            _end_text(words)
-            start = end + step
         return 0
 
     def _add_subscriber(self, subscriber: Any) -> int:
@@ -359,10 +298,6 @@ class GrowingRows:
         columns = Columns(
             self.rows,
             _texts_taken(address(self._filters)),
-            _offsets_taken(address(self._word_lists)),
-            _texts_taken(address(self._words)),
-            bytes_taken(address(self._depths)),
-            bytes_taken(address(self._wildcards)),
             _texts_taken(address(self._subscribers)),
             self.options.taken(),
             _texts_taken(address(self._groups)),

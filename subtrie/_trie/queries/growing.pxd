@@ -2,7 +2,6 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
-from libc.string cimport memchr, memcmp
 
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.packed_key cimport characters, packed_characters, text_of
@@ -33,8 +32,7 @@ cdef struct bit_column:
 
 cdef struct place:
     Py_ssize_t end
-    int32_t depth
-    int32_t wildcards
+    Py_ssize_t depth
 
 
 cdef inline int add(growing *g, bytes text) except -1:
@@ -57,20 +55,8 @@ cdef inline bint reads_as_integer(object text) noexcept:
     return is_integer_text(characters_of(text))
 
 
-cdef inline Py_ssize_t int_at(growing *g, Py_ssize_t at) noexcept:
-    return (<const int32_t *>g.data)[at]
-
-
-cdef inline Py_ssize_t ints_in(growing *g) noexcept:
-    return g.used // <Py_ssize_t>sizeof(int32_t)
-
-
 cdef inline void cut(growing *g, Py_ssize_t used) noexcept:
     g.used = used
-
-
-cdef inline void cut_ints(growing *g, Py_ssize_t count) noexcept:
-    g.used = count * <Py_ssize_t>sizeof(int32_t)
 
 
 cdef inline int keep_place(growing *places, place *here) except -1:
@@ -80,24 +66,6 @@ cdef inline int keep_place(growing *places, place *here) except -1:
 cdef inline void take_place(growing *places, place *here) noexcept:
     places.used -= sizeof(place)
     here[0] = (<place *>(places.data + places.used))[0]
-
-
-cdef inline Py_ssize_t find(growing *g, Py_ssize_t start, bytes separator) noexcept:
-    cdef const char *first = PyBytes_AS_STRING(separator)
-    cdef Py_ssize_t step = PyBytes_GET_SIZE(separator)
-    cdef const char *end = g.data + g.used
-    cdef const char *found = g.data + start
-    while True:
-        found = <const char *>memchr(found, first[0], end - found)
-        if found == NULL:
-            return -1
-        if step == 1 or (end - found >= step and memcmp(found, first, step) == 0):
-            return found - g.data
-        found += 1
-
-
-cdef inline bint is_there(growing *g, Py_ssize_t start, Py_ssize_t end, bytes word) noexcept:
-    return end - start == PyBytes_GET_SIZE(word) and memcmp(g.data + start, PyBytes_AS_STRING(word), end - start) == 0
 
 
 cdef inline int add_bit(bit_column *column, bint bit) except -1:

@@ -46,12 +46,12 @@ class Bits:
 
 
 class WalkPlace:
-    """Where a walk stands: how many bytes have been spelled, of how many words, and how many wildcards among these."""
+    """Where a walk stands: how many bytes have been spelled, of how many branches."""
 
-    __slots__ = ("depth", "end", "wildcards")
+    __slots__ = ("depth", "end")
 
     def __init__(self) -> None:
-        self.end = self.depth = self.wildcards = 0
+        self.end = self.depth = 0
 
 
 class WalkPlaces:
@@ -60,7 +60,7 @@ class WalkPlaces:
     __slots__ = ("items",)
 
     def __init__(self) -> None:
-        self.items: list[tuple[int, int, int]] = []
+        self.items: list[tuple[int, int]] = []
 
 
 def add(g: Growing, text: bytes) -> None:
@@ -116,44 +116,19 @@ def reads_as_integer(text: str) -> bool:
     return digits.isascii() and digits.isdigit()
 
 
-def int_at(g: Growing, at: int) -> int:
-    """Return an integer by its number."""
-    return array("i", bytes(g.data[4 * at : 4 * at + 4]))[0]
-
-
-def ints_in(g: Growing) -> int:
-    """Return how many integers there are."""
-    return len(g.data) // 4
-
-
 def cut(g: Growing, used: int) -> None:
     """Keep the first bytes only."""
     del g.data[used:]
 
 
-def cut_ints(g: Growing, count: int) -> None:
-    """Keep the first integers only."""
-    del g.data[4 * count :]
-
-
 def keep_place(places: WalkPlaces, here: WalkPlace) -> None:
     """Keep a place."""
-    places.items.append((here.end, here.depth, here.wildcards))
+    places.items.append((here.end, here.depth))
 
 
 def take_place(places: WalkPlaces, here: WalkPlace) -> None:
     """Go back to the place that was kept last."""
-    here.end, here.depth, here.wildcards = places.items.pop()
-
-
-def find(g: Growing, start: int, separator: bytes) -> int:
-    """Return where the next separator is; -1: there is none."""
-    return g.data.find(separator, start)
-
-
-def is_there(g: Growing, start: int, end: int, word: bytes) -> bool:
-    """Return whether a part is a word."""
-    return g.data[start:end] == word
+    here.end, here.depth = places.items.pop()
 
 
 def taken(g: Growing) -> bytes:
