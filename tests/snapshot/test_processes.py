@@ -1,4 +1,4 @@
-"""Forks, signals, exceptions and the end of the interpreter: each cell of the table in docs/howto/fork.md.
+"""Forks, signals, exceptions and the end of the interpreter: each cell of the table in docs/keeping.md.
 
 A row of the table is something of ours in a process: a call of a publisher or a follower, a thread, the mirror of a
 topic store, a file. A fork comes while threads of the parent do all of that. A signal's handler, or an exception, comes

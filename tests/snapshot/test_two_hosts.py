@@ -26,9 +26,8 @@ pytestmark = [pytest.mark.once, pytest.mark.slow]
 OUTAGE = float(os.environ.get("STRESS_OUTAGE", "2"))
 """For how many seconds the server is stopped."""
 
-PUBLISHER, FOLLOWER = re.findall(
-    r"```python\n(.*?)```", (ROOT / "docs" / "howto" / "two-hosts.md").read_text(), re.DOTALL
-)
+PAGE = (ROOT / "docs" / "keeping.md").read_text().partition("## Two hosts and an object store")[2].partition("\n## ")[0]
+PUBLISHER, FOLLOWER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 class Host(NamedTuple):
