@@ -50,19 +50,19 @@ class LocalStore:
     def open(self, name: str) -> Any:
         """Open a file for random access. Anything but a file, such as a FIFO, would never end, or never begin."""
         path = self._path / name
+        strange = f"{path} is not a file, but of another kind: move it away"
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
+        except IsADirectoryError as error:
+            raise DamagedError(strange) from error
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise DamagedError(f"{path} is not a file, but a link that leads nowhere: move it away") from error
             raise
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise DamagedError(f"{path} is not a file, but of another kind: move it away")
-            return os.fdopen(descriptor, "rb")
-        except BaseException:
-            os.close(descriptor)
-            raise
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise DamagedError(strange)
+        return file
 
     def locate(self, name: str) -> str:
         """The path of a file, for other programs."""
@@ -251,3 +251,7 @@ def _sync(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

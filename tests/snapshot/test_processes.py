@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 
 import snapshot
+from snapshot.published import store as store_module
+from snapshot.published.store import LocalStore
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 from tests.snapshot.support import held_by
 
@@ -231,6 +233,8 @@ class TestInTheMiddle:
 BUSY = """
 import os, signal, sys, threading, time, warnings
 import snapshot
+from snapshot.published import store as store_module
+from snapshot.published.store import LocalStore
 from subtrie import MQTT, SubscriptionTrie, TopicStore
 warnings.simplefilter("ignore")  # of a fork of a process with threads
 where = sys.argv[1]
@@ -384,6 +388,37 @@ def test_a_signal_ends_a_process_that_publishes(tmp_path: Path, handler: str, on
         trie, publisher = snapshot.take_over(where)
         publisher.close()
         trie.check()
+
+
+@pytest.mark.once
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_file_that_is_opened_when_a_signal_comes_is_closed_once(tmp_path: Path) -> None:
+    """The handler's exception may come where any call returns, also where the one returns that made the file."""
+    (tmp_path / "file").write_bytes(b"content")
+    store, place, reached = LocalStore(tmp_path), 0, True
+    while reached:
+        seen, reached = 0, False
+
+        def end(frame: FrameType, event: str, answer: object, place: int = place) -> None:
+            nonlocal seen, reached
+            del answer  # else the traceback keeps the file
+            caller = frame if event == "c_return" else frame.f_back if event == "return" else None
+            if caller is not None and caller.f_code.co_filename == store_module.__file__:
+                seen += 1
+                if seen > place:
+                    reached = True
+                    sys.setprofile(None)
+                    raise Ended
+
+        sys.setprofile(end)
+        try:
+            store.open("file").close()  # an OSError here is a descriptor that was closed twice
+        except Ended:
+            pass
+        finally:
+            sys.setprofile(None)
+        place += 1
+    assert place >= 4
 
 
 # The end of the interpreter -------------------------------------------------------------------------------------------
