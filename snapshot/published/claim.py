@@ -71,9 +71,10 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
-    known = _all(directory, {})
+    known, attempt = _all(directory, {}), 0
     # Progress: a round that does not return found that another publisher has taken a number.
     while True:
+        attempt += 1
         if known and (newest is None or newest.version < max(known)):
             newest = known[max(known)]
             _require_dialect(store, newest, dialect)
@@ -90,7 +91,9 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
             if not is_mine:
                 with contextlib.suppress(OSError):  # the next publisher will clear it
                     store.clear_folder(desk)
-        known = _all(directory, known) if there is None else known | {there.version: there}
+        if there is not None and not is_mine and attempt % 4 == 0:  # this may be far behind, and no quicker
+            there = directory.get(max(directory.numbers(), default=there.version))
+        known = _all(directory, known) if there is None or is_mine else known | {there.version: there}
         if there is not None and is_mine:
             present = [known[number] for number in sorted(known)]
             return Claimed(there, desk, present, sweep(store, present, there.epoch, desk))
@@ -161,8 +164,7 @@ def _is_free(directory: Directory, number: int) -> bool:
     This is asked when the desk is there. From then on, a publisher that takes the number removes the desk before it
     removes any manifest. So the number cannot be taken from here, even if it becomes free again.
     """
-    numbers = directory.numbers()
-    return not numbers or numbers[-1] < number
+    return max(directory.numbers(), default=-1) < number
 
 
 def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:

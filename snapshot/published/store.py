@@ -52,7 +52,7 @@ class LocalStore:
         path = self._path / name
         strange = f"{path} is not a file, but of another kind: move it away"
         try:
-            file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
+            file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115 (the caller closes it)
         except IsADirectoryError as error:
             raise DamagedError(strange) from error
         except OSError as error:
@@ -251,7 +251,3 @@ def _sync(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)

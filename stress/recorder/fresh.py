@@ -136,11 +136,15 @@ def _package(module: str) -> str:
 
 def _is_users(module: str, packages: set[str]) -> bool:
     """Whether a module is the user's, or of the package that the object comes from."""
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    file = _file_of(module)
     if is_ours(file) or module == "builtins":
         return False
     foreign = not file or file.startswith(_STANDARD) or any(each in file for each in _INSTALLED)
     return _package(module) in packages or not foreign
+
+
+def _file_of(module: str) -> str:
+    return getattr(sys.modules.get(module), "__file__", None) or ""
 
 
 def _print_of(value: Any, depth: int = 2) -> Any:
@@ -153,6 +157,13 @@ def _print_of(value: Any, depth: int = 2) -> Any:
         held = (len(value), tuple(_print_of(item, depth - 1) for item in list(value)[:_MOST_ITEMS]))
     elif depth and isinstance(value, (set, frozenset)):
         held = len(value)
-    elif depth and type(value).__dictoffset__ and not isinstance(value, (type, types.ModuleType, types.FunctionType)):
+    elif depth and _has_own_state(value):
         held = _print_of(getattr(value, "__dict__", None), depth - 1)
     return id(value), held
+
+
+def _has_own_state(value: Any) -> bool:
+    """Whether attributes of an object are looked at: not those of what is ours, such as the settings of a run."""
+    if not type(value).__dictoffset__ or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        return False
+    return not is_ours(_file_of(module_of(type(value))))

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot.published import open_directory
+from snapshot.published import claim, open_directory
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie, TopicStore
 from tests.snapshot.contest import Contest, Counts, Place, contend
@@ -341,6 +341,33 @@ class TestWithoutFaults:
         monkeypatch.undo()
         assert held_by(trie) == held_by(snapshot.restore(where, storage=server.good))
         assert publisher.error is not None
+
+    def test_a_publisher_that_is_far_ahead_is_taken_over(
+        self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Many versions come while the newcomer reads those that are kept: it does not go through them one by one."""
+        busy, creates = SubscriptionTrie(), 0
+        publisher = snapshot.Publisher(busy, where, storage=server.good)
+        every, create = claim._all, ObjectStore.create
+
+        def slowly(directory: Any, known: Any) -> Any:
+            found = every(directory, known)
+            for number in range(0 if known else 40):
+                busy.subscribe("a", "s", n=number)
+                publisher.publish()
+            return found
+
+        def counted(store: ObjectStore, *arguments: Any) -> None:
+            nonlocal creates
+            creates += store is not publisher._writer._store
+            create(store, *arguments)
+
+        monkeypatch.setattr(claim, "_all", slowly)
+        monkeypatch.setattr(ObjectStore, "create", counted)
+        trie, _ = snapshot.take_over(where, storage=server.good)
+        monkeypatch.undo()
+        assert held_by(trie) == held_by(snapshot.restore(where, storage=server.good))
+        assert creates < 10
 
     def test_what_successors_follow_stays(self, server: Server, where: str) -> None:
         """A publisher sleeps after its commit, and its successors remove the version before, but need this one."""

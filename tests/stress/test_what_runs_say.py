@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections import deque
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 import stress
 from stress import Counter, Operation, Outcome, Raised, Spec, Verdict, one_of, unique
+from stress.process_wide import COLLECTOR, SWITCH_INTERVAL
+from stress.recorder.fresh import Outliving
 from stress.recorder.telling import could_contradict
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
@@ -280,6 +283,16 @@ class TestWhatOutlivesAnObject:
 
     def test_what_every_batch_changes_is_no_reason(self) -> None:
         assert run(Numbered, Counter(), [("increment",), ("value",)]).verdict is Verdict.LINEARIZABLE
+
+
+    def test_what_is_ours_in_a_module_is_no_reason(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A run changes the settings of its process, which a module may have by name."""
+        module = sys.modules[__name__]
+        monkeypatch.setattr(module, "OURS", (COLLECTOR, SWITCH_INTERVAL), raising=False)
+        before = Outliving(Locked)
+        with SWITCH_INTERVAL.held(1e-6), COLLECTOR.held(False):
+            before.look()
+        assert before.changed == set()
 
 
 def unlazy() -> None:
