@@ -143,7 +143,7 @@ class Follower:
 
     def _polled(self) -> int:
         """Follow, while no other call does."""
-        before = self._trie.snapshot()
+        before, self._is_shown = self._trie.snapshot() if self._is_shown else None, False
         try:
             newest = self._directory.newest_since(self._seen)
             # Progress: each round that does not end reaches a later manifest.
@@ -169,19 +169,18 @@ class Follower:
             self._resynchronise()
             self._rounds.note(None)
         finally:
-            self._show(self._trie)
+            self._show(None)
         return self._version.version
 
-    def _show(self, before: SubscriptionTrie) -> None:
-        """Change the topic store, if it is one, as the trie that mirrors it was changed since ``before``. If the last
-        time was interrupted, or a fork came in the middle of it, compare all."""
+    def _show(self, before: SubscriptionTrie | None) -> None:
+        """Change the topic store, if it is one, as the trie that mirrors it was changed since ``before``. If there is
+        none, since the last time was interrupted or a fork came in the middle of it, compare all."""
         if self._source is not self._trie:
-            is_shown, self._is_shown = self._is_shown, False
-            if is_shown:
-                mirror_of(self._source).apply(before)
-            else:
+            if before is None:
                 mirror_of(self._source).resynchronise()
-            self._is_shown = True
+            else:
+                mirror_of(self._source).apply(before)
+        self._is_shown = True
 
     def _advance(self, version: Version) -> None:
         """Apply the next version. This is idempotent, even if an earlier attempt stopped in the middle."""

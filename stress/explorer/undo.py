@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
+from random import Random
 from types import CellType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 from weakref import ref
@@ -103,8 +104,9 @@ class Undo:
         self._saved.clear()
 
     def leave(self, left: Mapping[int, Any]) -> None:
-        """Put back what has been changed, but leave these objects as they are, by identity."""
-        self._undo = [(owner, back) for owner, back in self._undo if id(owner) not in left]
+        """Put back what has been changed, but leave these objects as they are, by identity. Random numbers begin again,
+        since they are no cache."""
+        self._undo = [(owner, back) for owner, back in self._undo if id(owner) not in left or is_a(owner, Random)]
         self.put_back()
 
     def marks(self) -> dict[Any, Any] | None:

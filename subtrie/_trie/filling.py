@@ -16,6 +16,7 @@ If two different words have the same hash, which nobody can provoke, the rows ar
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import cython
@@ -95,9 +96,10 @@ def fill_empty(trie: Matchable, rows: list[Row], filters: list[Any], strict: boo
     filling.strict = strict
     filling.gen = Gen()
     filling.count = 0
-    try:
+    level: INode | None = None
+    with suppress(WordsCollide):
         level = filling.level(filling.by_next_word(rows, []), 0)
-    except WordsCollide:
+    if level is None:
         return NOT_FILLED
     # Success: the trie, which was empty until then, has all of them. Failure: another thread, or a subscriber's
     # `__eq__`, has subscribed or has taken a snapshot meanwhile.

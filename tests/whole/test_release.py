@@ -21,7 +21,8 @@ def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     for name in STATES_THE_VERSION:
         original: Path = getattr(release, name)
         made[name] = tmp_path / original.name
-        made[name].write_text(original.read_text("utf-8"), "utf-8")
+        text = original.read_text("utf-8").replace("\n## Unreleased\n", "\n## Unreleased\n\n- A change.\n")
+        made[name].write_text(text, "utf-8")
         monkeypatch.setattr(release, name, made[name])
     return made
 

@@ -1,7 +1,7 @@
 # C types for listing.py.
 cimport cython
 
-from ctrie._machine cimport EVERY, check_signals
+from ctrie._machine cimport EVERY, check_signals, release_items
 from ctrie._nodes cimport INode, Root, branches, compare_next, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, subscribers_of, words_in
 from subtrie._trie.match.deliveries cimport new_told

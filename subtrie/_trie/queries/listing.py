@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import cython
 
 if not cython.compiled:
-    from ctrie._machine import EVERY, check_signals
+    from ctrie._machine import EVERY, check_signals, release_items
     from ctrie._nodes import INode, Root, branches, compare_next, rdcss_read_root
     from subtrie._trie.branch import Branch, Chain, is_wanted, subscribers_of, words_in
     from subtrie._trie.groups import Shared
@@ -272,22 +272,25 @@ def _changed_steps(older: Root, newer: Root, separator: str) -> Iterator[list[tu
     while pairs:
         old_level, new_level, path = pairs.pop()
         left: list[Any] = []  # branches that only one of the levels has, each with None for the other side
-        if isinstance(old_level, INode) and isinstance(new_level, INode):
-            stack: list[Any] = [old_level, new_level]
-            while stack:
-                yield _compare_some(older, newer, stack, path, pairs, left)
-        elif old_level is None and isinstance(new_level, INode):
-            left = [(None, branch) for branch in snodes(newer, [new_level])]
-        elif new_level is None and isinstance(old_level, INode):
-            left = [(branch, None) for branch in snodes(older, [old_level])]
-        else:
-            yield _of_words(_step_differences(older, old_level, newer, new_level, separator), path, pairs)
-        if _is_of_both_sides(left):  # a branch of one side and one of the other may begin with the same words
-            yield _of_words(_first_differences(left, separator), path, pairs)
-            continue
-        for start in range(0, len(left), EVERY):
-            check_signals()
-            yield _of_one_side(left, start, min(start + EVERY, len(left)), path, pairs)
+        try:
+            if isinstance(old_level, INode) and isinstance(new_level, INode):
+                stack: list[Any] = [old_level, new_level]
+                while stack:
+                    yield _compare_some(older, newer, stack, path, pairs, left)
+            elif old_level is None and isinstance(new_level, INode):
+                left += [(None, branch) for branch in snodes(newer, [new_level])]
+            elif new_level is None and isinstance(old_level, INode):
+                left += [(branch, None) for branch in snodes(older, [old_level])]
+            else:
+                yield _of_words(_step_differences(older, old_level, newer, new_level, separator), path, pairs)
+            if _is_of_both_sides(left):  # a branch of one side and one of the other may begin with the same words
+                yield _of_words(_first_differences(left, separator), path, pairs)
+                continue
+            for start in range(0, len(left), EVERY):
+                check_signals()
+                yield _of_one_side(left, start, min(start + EVERY, len(left)), path, pairs)
+        finally:
+            release_items(left)  # of a wide level, also if who asks wants no more
 
 
 def _compare_some(
