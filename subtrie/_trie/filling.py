@@ -16,7 +16,6 @@ If two different words have the same hash, which nobody can provoke, the rows ar
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import cython
@@ -97,8 +96,10 @@ def fill_empty(trie: Matchable, rows: list[Row], filters: list[Any], strict: boo
     filling.gen = Gen()
     filling.count = 0
     level: INode | None = None
-    with suppress(WordsCollide):
+    try:  # noqa: SIM105 (without memory, Cython's `with` can end the process)
         level = filling.level(filling.by_next_word(rows, []), 0)
+    except WordsCollide:
+        pass
     if level is None:
         return NOT_FILLED
     # Success: the trie, which was empty until then, has all of them. Failure: another thread, or a subscriber's

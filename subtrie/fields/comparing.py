@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from decimal import Decimal, localcontext
+from decimal import Decimal, getcontext, setcontext
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -27,7 +27,6 @@ _OPERATORS = (operator.lt, operator.le, operator.eq)  # by the numbers that C ha
 
 def answer(question: Callable[..., Any], *asked: Any) -> bool:
     """Return whether the answer to a question is yes; False if there is none."""
-    holds = False
     try:
         holds = bool(question(*asked))
     except (MemoryError, RecursionError):
@@ -72,9 +71,13 @@ if not cython.compiled:  # the C bodies are in comparing.pxd
 def compared_again(one: Any, other: Any, how: int) -> bool:
     """As `compared`, for values whose comparison has raised: as numbers of Python's own, where no trap of decimal's is
     set."""
-    with localcontext() as context:
-        context.clear_traps()
+    before = getcontext()
+    setcontext(before.copy())  # no `with`: without memory, Cython's can end the process
+    try:
+        getcontext().clear_traps()
         return answer(_OPERATORS[how], number_of(one), number_of(other))
+    finally:
+        setcontext(before)
 
 
 def equals_one(value: Any, values: frozenset[Any]) -> bool:
@@ -92,10 +95,8 @@ def is_up_to(one: Any, other: Any, strictly: bool) -> bool:
 
 def is_equal_to_itself(value: Any) -> bool:
     """Return whether a value is equal to itself, as NaN is not."""
-    if type(value) is int:
+    if type(value) is int or (type(value) is float and value == value):  # without a call that counts what threads share
         return True
-    if type(value) is float:  # asked by no function that threads share, which would be counted
-        return bool(value == value)
     return answer(operator.eq, value, value)
 
 
@@ -109,8 +110,7 @@ def number_of(value: Any) -> Any:
             number = int(value) if isinstance(value, Integral) else Fraction(value)
         else:
             near = float(value)
-            is_near = near == value or value != value
-            number = near if is_near else Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
+            number = near if near == value or value != value else Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 (users' own types may do as they like)
         number = value
     return number

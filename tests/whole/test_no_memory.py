@@ -183,6 +183,18 @@ def compiled_sources() -> dict[Path, str]:
     return {path: text for path in sources if "\nimport cython\n" in (text := path.read_text("utf-8"))}
 
 
+def test_nothing_compiled_has_a_with_statement() -> None:
+    """Without memory an exception has no traceback, and Cython's code for the end of such a block reads it."""
+    sources = compiled_sources()
+    found = [
+        (path, node.lineno)
+        for path, text in sources.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.With)
+    ]
+    assert found == []
+
+
 def returns_within_except(tree: ast.AST) -> Iterator[int]:
     """The lines of these returns, without what only the interpreted twin runs."""
     for node in ast.iter_child_nodes(tree):
