@@ -12,8 +12,7 @@ import snapshot
 from subtrie import MQTT, NATS, Dialect
 from tests.snippets import snippets
 
-PAGE = Path(__file__).parents[2] / "docs" / "arrow.md"
-HEADING = "## Published directories in DuckDB, Polars, DataFusion and pandas"
+PAGE = Path(__file__).parents[2] / "docs" / "other-readers.md"
 
 pytestmark = pytest.mark.once
 
@@ -28,7 +27,7 @@ SECOND = """    trie.subscribe("alarm/#", "guard", qos=1)
 def test_other_engines_find_what_the_trie_holds(later: str) -> None:
     for name in ("duckdb", "datafusion", "polars", "pandas"):
         pytest.importorskip(name, reason="needs the extra `readers`")
-    text = PAGE.read_text(encoding="utf-8").partition(HEADING)[2]
+    text = PAGE.read_text(encoding="utf-8")
     assert SECOND in text
     setup, *recipes, of_topics = [
         compile("\n" * snippet.line + snippet.text, str(PAGE), "exec")
