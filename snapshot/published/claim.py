@@ -93,9 +93,10 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
                     store.clear_folder(desk)
         if there is not None and not is_mine and attempt % 4 == 0:  # this may be far behind, and no quicker
             there = directory.get(max(directory.numbers(), default=there.version))
-        known = _all(directory, known) if there is None or is_mine else known | {there.version: there}
+        known = _all(directory, known) if there is None or is_mine else known
+        known = known if there is None else known | {there.version: there}  # a listing may lag
         if there is not None and is_mine:
-            present = [known[number] for number in sorted(known)]
+            present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
             return Claimed(there, desk, present, sweep(store, present, there.epoch, desk))
 
 

@@ -52,7 +52,7 @@ class LocalStore:
         path = self._path / name
         strange = f"{path} is not a file, but of another kind: move it away"
         try:
-            file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115 (the caller closes it)
+            file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
         except IsADirectoryError as error:
             raise DamagedError(strange) from error
         except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import os
 import random
 import signal
@@ -368,6 +369,30 @@ class TestWithoutFaults:
         monkeypatch.undo()
         assert held_by(trie) == held_by(snapshot.restore(where, storage=server.good))
         assert creates < 10
+
+    @pytest.mark.parametrize("shown", ["less", "more"])
+    def test_a_claim_is_the_last_of_what_it_found(
+        self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch, shown: str
+    ) -> None:
+        """After the claim a listing may not show it yet, or show that of the next publisher, too."""
+        with snapshot.Publisher(SubscriptionTrie(), where, storage=server.good) as publisher:
+            publisher.publish()
+        directory = open_directory(where, server.good)
+        every, calls = claim._all, itertools.count()
+
+        def listed(of: Any, known: Any) -> Any:
+            if next(calls) == 0:
+                return every(of, known)
+            if shown == "less":
+                return known
+            monkeypatch.setattr(claim, "_all", every)
+            snapshot.take_over(where, storage=server.good)
+            return every(of, known)
+
+        monkeypatch.setattr(claim, "_all", listed)
+        taken = claim.claimed(directory, directory.store, SubscriptionTrie().dialect, lambda newest: None)
+        assert taken.present[-1] == taken.claim
+        assert next(calls) == 2
 
     def test_what_successors_follow_stays(self, server: Server, where: str) -> None:
         """A publisher sleeps after its commit, and its successors remove the version before, but need this one."""
