@@ -19,7 +19,8 @@ from subtrie._trie.match.matching cimport along, still_holds, take_found
 from subtrie._trie.match.walk cimport (
     MOST_WORDS, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, begins_branch, bit, buffer_push,
     fetch_text_apart, is_one_word, is_readonly, levels_noted, lowest_bit, note_above, note_read, prefetch,
-    prefetch_to_count, push_branch, rewind, )
+    prefetch_to_count, push_branch, rewind,
+)
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 

@@ -23,7 +23,7 @@ from subtrie._trie.match.deliveries cimport (
     Told, delivered_by, told_by, shown_entries, deliveries_to, new_recipients, new_told,
 )
 from subtrie._trie.match.plan cimport (
-    Matchable, cache_of, plan_of, prepare_whole, put_query, query_of,     split_in_place,
+    Matchable, cache_of, plan_of, prepare_whole, put_query, query_of, split_in_place,
 )
 from subtrie._trie.match.reading cimport Query, read_matches
 from subtrie._trie.match.scratch cimport (
