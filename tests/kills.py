@@ -1,12 +1,17 @@
 """Which tests notice which fault: `python -m tests.kills faults 400`, then `covered`, then `matrix`.
 
 A fault is one change of one function's text: a comparison turned, a condition that always holds or never does, a bound
-off by one, a call left out. They are drawn with a seed, from every room, at most one in a function. Everything runs on
-the interpreted twin, in children of one process that has imported it: a child puts the changed code in place of the
-right one and runs one test file. So a run takes as long as its tests.
+off by one, a call left out. They are drawn with a seed, from every room, at most one in a function. A child of a process
+that has imported everything puts the changed code in place of the right one and runs one test file. So a run takes as
+long as its tests. Faults of the tries need the interpreted twin; those of other rooms run beside the compiled one, which
+is quicker (`SIDES`). Each command does one side: CTRIE_TWIN says which, and the two can run at the same time.
 
-`faults` writes them; `covered` notes which functions each test file calls; `matrix` runs each fault against the files
-that call its function, and appends a line for each. It can be stopped at any time and goes on where it was.
+`faults` writes them. `covered` notes which functions each test file calls, and needs Python 3.12 or newer, whose
+monitoring does not meet what tests trace. `matrix` runs each fault against the files that call its function, the
+quickest first, and appends a line for each. `ENOUGH` files that notice a fault end its row: what is asked is which files
+alone catch something. `MOST` seconds end it, too. `again` runs only faults that a matrix says were noticed, on the files
+of now. A folder at the end restricts `covered` and `again` to its tests. Each can be stopped at any time and goes on
+where it was. `told` sums up.
 """
 
 from __future__ import annotations
@@ -18,12 +23,10 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
-import threading
 import time
 import types
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
@@ -32,9 +35,16 @@ from typing import Any
 
 ROOMS = ("ctrie", "subtrie", "snapshot", "stress")
 FOLDER = Path("build", "kills")
-SELECTED = "not slow and not spark and not once"
-SEED, LONGEST = 1, 60
-"""Seconds that one file may take for one fault: who hangs is noticed."""
+SELECTED = "not spark"
+SIDES = {
+    "interpreted": (
+        ("ctrie", "subtrie"),
+        ("tests/stress/",),
+    ),  # rooms whose faults it runs, tests that say nothing of them
+    "compiled": (("snapshot", "stress"), ("tests/ctrie/", "tests/subtrie/", "tests/fields/")),
+}
+SEED, LONGEST, MOST, ENOUGH = 1, 60, 180, 2
+"""The seed; seconds that one file may take for one fault (who hangs is noticed), and all of them; files that suffice."""
 TURNED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -168,83 +178,125 @@ def import_all() -> None:
                     print(f"left out: {name}: {absent}")
 
 
-def covered() -> None:
+def _side(folder: str) -> tuple[str, tuple[str, ...], list[str]]:
+    """The twin, the rooms whose faults it runs, and the test files."""
+    twin = os.environ["CTRIE_TWIN"]
+    rooms, without = SIDES[twin]
+    return twin, rooms, [file for file in files_of_tests() if file.startswith(folder) and not file.startswith(without)]
+
+
+def covered(folder: str = "") -> None:
     """Note for each test file which functions it calls, and how many seconds it takes."""
     import_all()
-    (FOLDER / "covered").mkdir(parents=True, exist_ok=True)
-    for file in files_of_tests():
-        note = FOLDER / "covered" / f"{file.replace('/', '.')}.json"
-        if note.exists():
+    twin, rooms, files = _side(folder)
+    (FOLDER / f"covered-{twin}").mkdir(parents=True, exist_ok=True)
+    for file in files:
+        note = FOLDER / f"covered-{twin}" / f"{file.replace('/', '.')}.json"
+        if note.exists() and note.stat().st_mtime > Path(file).stat().st_mtime:
             continue
         began = time.monotonic()
-        status = in_child(partial(_noted, file, note), 20 * LONGEST)
+        status = in_child(partial(_noted, file, note, tuple(f"{room}/" for room in rooms)), 5 * LONGEST)
         print(f"{file}: {status}, {time.monotonic() - began:.0f} s", flush=True)
 
 
-def _noted(file: str, note: Path) -> int:
+def _noted(file: str, note: Path, rooms: tuple[str, ...]) -> int:
     seen: set[tuple[str, int]] = set()
-    here = str(Path.cwd()) + "/"
+    monitoring, here = vars(sys)["monitoring"], str(Path.cwd()) + "/"  # since Python 3.12
+    monitoring.use_tool_id(monitoring.COVERAGE_ID, "kills")
 
-    def look(frame: types.FrameType, event: str, _: Any) -> None:
-        if event == "call":
-            seen.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+    def look(code: types.CodeType, _: int) -> Any:
+        path = code.co_filename.removeprefix(here)
+        if path.startswith(rooms):
+            seen.add((path, code.co_firstlineno))
+        return monitoring.DISABLE
 
-    threading.setprofile(look)
-    sys.setprofile(look)
+    monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.PY_START, look)
+    monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.PY_START)
     began = time.monotonic()
     status = tested(file)
-    sys.setprofile(None)
-    rooms = tuple(f"{room}/" for room in ROOMS)
-    calls = sorted(
-        {(path.removeprefix(here), line) for path, line in seen if path.removeprefix(here).startswith(rooms)}
-    )
-    note.write_text(json.dumps({"status": status, "seconds": time.monotonic() - began, "calls": calls}))
+    monitoring.set_events(monitoring.COVERAGE_ID, 0)
+    note.write_text(json.dumps({"status": status, "seconds": time.monotonic() - began, "calls": sorted(seen)}))
     return status
 
 
-def matrix() -> None:
+def _candidates(twin: str, files: list[str]) -> dict[tuple[str, int], list[tuple[float, str]]]:
+    """The test files that call each function, after the seconds that they take, the quickest first."""
+    names = {f"{file.replace('/', '.')}.json": file for file in files}
+    calling: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
+    for note in sorted((FOLDER / f"covered-{twin}").glob("*.json")):
+        told = json.loads(note.read_text())
+        if told["status"] in (0, 1) and note.name in names:  # some fail on another interpreter
+            for path, line in told["calls"]:
+                calling[path, line].append((told["seconds"], names[note.name]))
+    return {function: sorted(found) for function, found in calling.items()}
+
+
+def _rows(out: Path) -> list[Any]:
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+
+
+def matrix(faults: list[tuple[str, int, int]], out: Path, enough: int, folder: str = "") -> None:
     """Run each fault against the files that call its function, the quickest first."""
     import_all()
-    files: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
-    for note in sorted((FOLDER / "covered").glob("*.json")):
-        told = json.loads(note.read_text())
-        if told["status"] == 0:
-            for path, line in told["calls"]:
-                files[path, line].append((told["seconds"], note.stem))
-    names = {file.replace("/", "."): file for file in files_of_tests()}
-    out = FOLDER / "matrix.jsonl"
-    done = {tuple(json.loads(line)["fault"]) for line in out.read_text().splitlines()} if out.exists() else set()
-    for fault in map(tuple, json.loads((FOLDER / "faults.json").read_text())):
-        if fault in done:
+    twin, rooms, files = _side(folder)
+    candidates = _candidates(twin, files)
+    done = {tuple(row["fault"]) for row in _rows(out)}
+    for fault in faults:
+        if fault in done or not fault[0].startswith(rooms):
             continue
         right, wrong, what = changed_code(*fault)
         results: dict[str, str] = {}
-        for seconds, name in sorted(files[fault[:2]]):
-            status = in_child(partial(_run, right, wrong, names[name]), min(LONGEST, 10 + 10 * seconds))
-            results[names[name]] = {0: "passes", 70: "not placed", None: "hangs"}.get(status, "fails")
+        began, killers = time.monotonic(), 0
+        for seconds, file in candidates.get(fault[:2], []):
+            if killers == enough or time.monotonic() - began > MOST:
+                results[file] = "not run"
+                continue
+            status = in_child(partial(_run, right, wrong, file), LONGEST + 4 * seconds)
+            results[file] = {0: "passes", 5: "passes", 70: "not placed", None: "hangs"}.get(status, "fails")
+            killers += results[file] in ("fails", "hangs")
+        row = {"fault": fault, "what": what, "seconds": round(time.monotonic() - began, 1), "results": results}
         with out.open("a") as lines:
-            lines.write(json.dumps({"fault": fault, "what": what, "results": results}) + "\n")
-        killers = sum(each in ("fails", "hangs") for each in results.values())
-        print(f"{fault[0]} {what}: {killers} of {len(results)}", flush=True)
+            lines.write(json.dumps(row) + "\n")
+        print(f"{fault[0]} {what}: {killers} of {len(results)}, {row['seconds']} s", flush=True)
 
 
 def _run(right: types.CodeType, wrong: types.CodeType, file: str) -> int:
     return tested(file) if put_in_place(right, wrong) else 70
 
 
+def told() -> None:
+    """Sum up: how many faults are noticed, by how many files, which by one alone, which by none."""
+    rows = [row for twin in SIDES for row in _rows(FOLDER / f"matrix-{twin}.jsonl")]
+    alone: Counter[str] = Counter()
+    for row in rows:
+        killers = [file for file, how in row["results"].items() if how in ("fails", "hangs")]
+        if len(killers) == 1 and "not run" not in row["results"].values():
+            alone[killers[0]] += 1
+            print(f"{killers[0]} alone: {row['fault'][0]} {row['what']}")
+        elif not killers:
+            ran = sum(how == "passes" for how in row["results"].values())
+            print(f"nobody of {ran} that ran: {row['fault'][0]} {row['what']}")
+    print(f"{len(rows)} faults; " + ", ".join(f"{file} {count}" for file, count in alone.most_common()))
+
+
 def main() -> int:
-    """Do one of the three."""
-    if os.environ.get("CTRIE_TWIN") != "interpreted":
-        again = {**os.environ, "CTRIE_TWIN": "interpreted", "CTRIE_EXPECT_TWIN": "interpreted"}
-        return subprocess.call([sys.executable, "-m", "tests.kills", *sys.argv[1:]], env=again)
-    if sys.argv[1:2] == ["faults"] and len(sys.argv) == 3:
-        draw(int(sys.argv[2]))
-    elif sys.argv[1:] == ["covered"]:
-        covered()
-    elif sys.argv[1:] == ["matrix"]:
-        matrix()
-    else:
-        sys.exit(__doc__)
+    """Do one of the commands, on the side that CTRIE_TWIN names."""
+    match sys.argv[1:]:
+        case ["faults", count]:
+            draw(int(count))
+        case ["covered", *folder]:
+            covered(*folder)
+        case ["matrix"]:
+            faults = list(map(tuple, json.loads((FOLDER / "faults.json").read_text())))
+            matrix(faults, FOLDER / f"matrix-{os.environ['CTRIE_TWIN']}.jsonl", ENOUGH)
+        case ["again", before, *folder]:
+            noticed = [row for row in _rows(Path(before)) if {"fails", "hangs"} & {*row["results"].values()}]
+            faults = [tuple(row["fault"]) for row in noticed]
+            matrix(faults, FOLDER / f"again-{os.environ['CTRIE_TWIN']}.jsonl", 1, *folder)
+        case ["told"]:
+            told()
+        case _:
+            sys.exit(__doc__)
     return 0
 
 
