@@ -1,7 +1,9 @@
 # Everything from a fresh clone: each target first makes what it needs, so that `make demo` and `make test` need no preparation.
 #
 #   make demo     a busy trie, and a consistent cut of it in Spark             (ARGS="--threads 4")
-#   make test     lint, then the tests: both twins, on Python 3.11 and on a free-threaded interpreter  (ARGS=--gil: 3.11 alone)
+#   make test     lint, and the quick tests of both twins, on Python 3.11 and a free-threaded one  (ARGS=--gil, or for pytest)
+#   make test-all all the rest after it: slow tests, more examples, Spark, the pages
+#   make docs-check  what pages say: their commands, figures, pictures and demonstrations
 #   make lint     ruff, ruff format --check, mypy --strict
 #   make stress   the tries under real threads and under every schedule of small scenarios, and mutants of them
 #   make explored the explorer on the compiled modules, in a separate build    (ARGS="--duration 60", REPLAY=token)
@@ -23,7 +25,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
+.PHONY: help demo test test-all docs-check lint format stress soak explored races sanitize bench test-brokers test-sparks docs pictures build clean java builds release
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.[ch]')
@@ -43,8 +45,19 @@ help:
 demo: java .venv/built
 	.venv/bin/python -m examples.demo $(ARGS)
 
-test: java .venv/built
-	@.venv/bin/python -m tools.checks $(ARGS)
+test: .venv/built
+	@.venv/bin/python -m tools.checks quick $(ARGS)
+	@$(if $(ARGS),,mkdir -p build && touch build/tested)
+
+# Not once more what `make test` has passed with these texts.
+build/tested: $(wildcard $(shell git ls-files 2>/dev/null | grep -v '^docs/'))
+	@$(MAKE) --no-print-directory test
+
+test-all: java build/tested
+	@.venv/bin/python -m tools.checks rest $(ARGS)
+
+docs-check: java .venv/built
+	.venv/bin/python -m pytest -m docs tests $(ARGS)
 
 lint: .venv/built
 	.venv/bin/ruff check

@@ -50,13 +50,19 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Failures come with the blob that replays them. `--hypothesis-profile=thorough` tries twenty times as many examples.
-# The interpreted twin takes several times as long for an example, so it gets fewer. So does a build without the GIL,
-# which tries them a second time.
-EXAMPLES = 40 if INTERPRETED or FREE_THREADED else 100
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True, max_examples=EXAMPLES)
-hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("ci"), max_examples=2_000)
-hypothesis.settings.load_profile("ci")
+# Failures come with the blob that replays them. `make test-all` tries the examples of the profile "all", and
+# `--hypothesis-profile=thorough` twenty times as many. The interpreted twin takes several times as long for an example,
+# so it gets fewer. So does a build without the GIL, which tries them a second time.
+EXAMPLES = (12, 40) if INTERPRETED or FREE_THREADED else (30, 100)
+QUICK = hypothesis.settings(deadline=None, derandomize=False, print_blob=True, max_examples=EXAMPLES[0])
+hypothesis.settings.register_profile("quick", QUICK)
+for profile, most in ("all", EXAMPLES[1]), ("thorough", 2_000):
+    hypothesis.settings.register_profile(profile, QUICK, max_examples=most)
+hypothesis.settings.load_profile("quick")
+
+LONG = 5.0
+"""Processor seconds above which a test needs the mark `slow` and a reason."""
+processor_seconds: dict[str, float] = {}
 
 
 def pytest_report_header() -> str:
@@ -83,6 +89,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)
         items[:] = [item for item in items if item not in elsewhere]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note what a test and its children take of the processors, which does not depend on other work."""
+    before = os.times()
+    try:
+        return (yield)
+    finally:
+        took = sum(os.times()[:4]) - sum(before[:4])
+        if took > LONG and not any(item.get_closest_marker(mark) for mark in ("slow", "docs", "spark", "cluster")):
+            processor_seconds[item.nodeid] = took
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the tests that are slow and do not say why."""
+    for name, took in processor_seconds.items():
+        terminalreporter.write_line(
+            f"{name} took {took:.0f} s of processor: mark it slow, with a reason, or make it quick"
+        )
 
 
 def belongs_here(item: pytest.Item, asked: str) -> bool:

@@ -1,9 +1,11 @@
-"""All checks, in parts, some at a time: `make test`. Each part shows its output when it is done.
+"""The checks, in parts, some at a time: `make test` runs the quick ones, `make test-all` the rest after them.
 
-    python -m tools.checks [--gil] [ARGUMENTS OF PYTEST]
+    python -m tools.checks quick [--gil] [ARGUMENTS OF PYTEST]
+    python -m tools.checks rest [--gil]
 
-The free-threaded half needs such an interpreter: FREE_THREADED_PYTHON=..., python3.14t or python3.13t, or the one with
-which `.venv-t` was made.
+With arguments for pytest (`make test ARGS=tests/ctrie/test_set.py`), pytest alone runs, on the compiled twin. The
+free-threaded half needs such an interpreter: FREE_THREADED_PYTHON=..., python3.14t or python3.13t, or the one that made
+`.venv-t`. Each part shows its output when it is done.
 """
 
 from __future__ import annotations
@@ -22,40 +24,35 @@ from pathlib import Path
 # that has loaded Spark, Arrow and all tests.
 CORE = "tests/ctrie tests/subtrie tests/fields ctrie subtrie"
 STRESS = "tests/stress stress"
-
-
-def _stress_tests(*names: str) -> str:
-    return " ".join(f"tests/stress/test_{name}.py" for name in names)
-
-
-# Campaigns of a second, which a process full of other tests' objects would spend on looking for functions.
-RUNS = _stress_tests("what_runs", "what_runs_say", "races_and_belt", "sequential")
-# Each exploration looks through all objects of the process. These take a third to a half of the time in
-# one of their own.
-EXPLORED = _stress_tests(
-    "in_bad_faith", "own_structures", "own_structures_around", "ordinary_python", "published", "what_c_reads"
-)
-WITHOUT_THESE = " ".join(f"--ignore={name}" for name in f"{RUNS} {EXPLORED}".split())
 OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
 
-# Tests that take long, need Spark or test the stress tool show nothing new about the interpreted twin. Tests marked
-# `once` show nothing new in any other run.
-INTERPRETED = "not slow and not spark and not once"
-NO_PUBLISHING = "--ignore-glob=tests/snapshot/test_published_*"  # no twin has code of its own for it
-COMPILED = "not once"
+QUICK = "not slow and not docs and not spark"
+SLOW = "(slow or docs or spark)"
+# Tests marked `once` say the same on every interpreter and twin: the GIL build's compiled twin runs them.
+MORE = "not once"
+# No twin has code of its own for publishing.
+NO_PUBLISHING = "--ignore-glob=tests/snapshot/test_published_*"
 # Of Spark, a build without the GIL shows what each release of Spark has to show; the rest is the same everywhere.
 SPARKS = "tests/snapshot/test_sparks.py"
 # What threads do to each other is all that is new about the interpreted twin on a free-threaded interpreter.
-THREADS = f"(threads or racing) and {INTERPRETED}"
+THREADS = "(threads or racing)"
+# More examples of what hypothesis draws than the quick checks try.
+EXAMPLES = "hypothesis and not spark"
 
 HELPER = Path("../shared/bin/free-threaded-python")
+ONLY_GIL = "== Left out: the free-threaded half."
 NO_FREE_THREADED = (
     "== Tests: no free-threaded Python found, so that half was left out; to include it, install python3.13t or "
     "python3.14t (for instance: uv python install 3.14t) or set FREE_THREADED_PYTHON to the path of one."
 )
-NOTHING_TO_RUN = 5
-"""What pytest answers if no test was selected: with arguments, a part may have none."""
 LAST_LINES = 100
+MINUTES = {"quick": (8, 12), "rest": (12, 20)}
+"""What the checks take on two cores: on one interpreter, and with a free-threaded one."""
+LEFT_OUT = "== Left out: slow tests, more examples, Spark, and the pages. `make test-all` runs these."
+NEVER_HERE = (
+    "== Left out: tests that start clusters (`make stress`) or brokers (`make test-brokers`), other releases of Spark "
+    "(`make test-sparks`), sanitizers (`make races`, `make sanitize`), and long campaigns (`make stress`, `make soak`)."
+)
 
 
 @dataclass(frozen=True)
@@ -82,48 +79,62 @@ class Part:
         return status, told, time.monotonic() - began
 
 
-def tests(name: str, twin: str, folders: str, selection: str, arguments: list[str]) -> Part:
+def tests(name: str, twin: str, folders: str, selection: str, *options: str) -> Part:
     """A part that runs the tests in some folders."""
     place = ".venv-t" if name.startswith("free-threaded") else ".venv"
-    command = (f"{place}/bin/python", "-m", "pytest", "-m", selection, *folders.split(), *arguments)
+    command = (f"{place}/bin/python", "-m", "pytest", "-m", selection, *folders.split(), *options)
     return Part(name, (command,), twin, "free-threaded-built" if place == ".venv-t" else "")
 
 
-def parts(python: str, *, only_gil: bool, arguments: list[str]) -> list[Part]:
-    """All parts, the longest first."""
-
-    def part(name: str, twin: str, folders: str, selection: str = "") -> Part:
-        return tests(name, twin, folders, selection, arguments)
-
-    outside = part("gil-outside", "compiled", OUTSIDE)
-    stress = part("gil-stress", "compiled", f"{STRESS} {WITHOUT_THESE}")
+def quick(python: str) -> list[Part]:
+    """The quick checks, the longest first."""
     gil = [
-        part("gil-interpreted", "interpreted", f"{CORE} {OUTSIDE} {NO_PUBLISHING}", INTERPRETED),
-        part("gil-runs", "compiled", RUNS),
-        part("gil-explored", "compiled", EXPLORED),
-        part("gil-core", "compiled", CORE),
+        tests("gil-stress", "compiled", STRESS, QUICK),
+        tests("gil-outside", "compiled", OUTSIDE, QUICK),
+        tests("gil-interpreted", "interpreted", CORE, f"{QUICK} and {MORE}"),
+        tests("gil-core", "compiled", CORE, QUICK),
+        Part("lint", (("make", "--no-print-directory", "lint"),)),
     ]
-    if only_gil:
-        return [outside, stress, *gil]
-    lint = Part("lint", (("make", "--no-print-directory", "lint"),))
     if not python:
-        return [outside, lint, stress, *gil]
-    # Some at a time with others, since the helper may have to build an interpreter, which takes minutes.
+        return gil
+    return [
+        built_with(python),
+        *gil,
+        tests("free-threaded-core", "compiled", CORE, f"{QUICK} and {MORE}"),
+        tests("free-threaded-stress", "compiled", STRESS, f"{QUICK} and {MORE}"),
+        tests("free-threaded-outside", "compiled", OUTSIDE, f"{QUICK} and {MORE}"),
+    ]
+
+
+def rest(python: str) -> list[Part]:
+    """What the quick checks leave out, the longest first."""
+    more = "--hypothesis-profile=all"
+    gil = [
+        tests("gil-slow-stress", "compiled", STRESS, SLOW),
+        tests("gil-slow-outside", "compiled", OUTSIDE, SLOW),
+        tests("gil-slow-core", "compiled", CORE, f"{SLOW} or {EXAMPLES}", more),
+        tests("gil-outside-interpreted", "interpreted", f"{OUTSIDE} {NO_PUBLISHING}", f"{QUICK} and {MORE}"),
+        tests("gil-examples-interpreted", "interpreted", CORE, f"{EXAMPLES} and {MORE}", more),
+        tests("gil-examples-outside", "compiled", "tests/snapshot tests/stress", f"{EXAMPLES} and {MORE}", more),
+    ]
+    if not python:
+        return gil
+    return [
+        built_with(python),
+        *gil,
+        tests("free-threaded-slow-core", "compiled", CORE, f"{SLOW} and {MORE}"),
+        tests("free-threaded-slow-stress", "compiled", STRESS, f"{SLOW} and {MORE}"),
+        tests("free-threaded-slow-outside", "compiled", OUTSIDE, f"slow and not docs and not spark and {MORE}"),
+        tests("free-threaded-spark", "compiled", SPARKS, f"spark and {MORE}"),
+        tests("free-threaded-interpreted", "interpreted", CORE, f"{THREADS} and {MORE} and not slow"),
+    ]
+
+
+def built_with(python: str) -> Part:
+    """Makes the free-threaded environment, beside other parts: the helper may have to build an interpreter first."""
     path = f"$(nice {python})" if python == str(HELPER) else python
     make = 'exec make --no-print-directory .venv-t/built FREE_THREADED_PYTHON="$python"'
-    return [
-        Part("free-threaded-built", (("sh", "-c", f'python="{path}" && {make}'),)),
-        outside,
-        lint,
-        stress,
-        part("free-threaded-core", "compiled", CORE, COMPILED),
-        part("free-threaded-stress", "compiled", f"{STRESS} {WITHOUT_THESE}", COMPILED),
-        part("free-threaded-explored", "compiled", EXPLORED, COMPILED),
-        part("free-threaded-outside", "compiled", OUTSIDE, f"{COMPILED} and not spark"),
-        part("free-threaded-spark", "compiled", SPARKS, f"{COMPILED} and spark"),
-        part("free-threaded-interpreted", "interpreted", CORE, THREADS),
-        *gil,
-    ]
+    return Part("free-threaded-built", (("sh", "-c", f'python="{path}" && {make}'),))
 
 
 def free_threaded() -> str:
@@ -141,18 +152,11 @@ def last_lines(told: str) -> str:
     return "\n".join([line for line in told.splitlines() if not line.startswith("SKIPPED")][-LAST_LINES:])
 
 
-def main() -> int:
-    """Run the parts, two more at a time than there are processors, since parts that start processes often wait."""
-    arguments = sys.argv[1:]
-    only_gil = arguments[:1] == ["--gil"]
-    arguments = arguments[only_gil:]
-    python = "" if only_gil else free_threaded()
-    if not (only_gil or python):
-        print(NO_FREE_THREADED, flush=True)
-    pending = parts(python, only_gil=only_gil, arguments=arguments)
-    print(
-        f"== The checks run in {len(pending)} parts, some at a time; each shows its output when it is done", flush=True
-    )
+def run(pending: list[Part]) -> dict[str, str]:
+    """Run parts, two more at a time than there are processors, since parts that start processes often wait.
+
+    After one has failed, no other begins. Return what those that failed have told.
+    """
     running: dict[Future[tuple[int, str, float]], Part] = {}
     done: set[str] = {""}
     failed: dict[str, str] = {}
@@ -168,10 +172,30 @@ def main() -> int:
                 status, told, seconds = future.result()
                 print(f"== {part.name}: {seconds:.0f} s\n{told}", flush=True)
                 done.add(part.name)
-                if status and not (status == NOTHING_TO_RUN and arguments):
+                if status:
                     failed[part.name] = told
+    return failed
+
+
+def main() -> int:
+    """Run the quick checks or the rest, and say how long that takes and what it left out."""
+    which, *arguments = sys.argv[1:]
+    only_gil = arguments[:1] == ["--gil"]
+    if arguments := arguments[only_gil:]:
+        environment = {**os.environ, "CTRIE_TWIN": "compiled", "CTRIE_EXPECT_TWIN": "compiled"}
+        return subprocess.call([".venv/bin/python", "-m", "pytest", *arguments], env=environment)
+    python = "" if only_gil else free_threaded()
+    if not (only_gil or python):
+        print(NO_FREE_THREADED, flush=True)
+    pending = quick(python) if which == "quick" else rest(python)
+    minutes = MINUTES[which][bool(python)]
+    print(f"== {len(pending)} parts, some at a time, in about {minutes} minutes on two cores", flush=True)
+    failed = run(pending)
     for name, told in failed.items():  # once more: other parts showed theirs since, and a log may be cut
         print(f"== {name} failed; its last lines:\n{last_lines(told)}", flush=True)
+    if not python:
+        print(ONLY_GIL if only_gil else NO_FREE_THREADED)
+    print(LEFT_OUT if which == "quick" else NEVER_HERE)
     print(f"== Failed: {', '.join(failed)}" if failed else "== All parts passed", flush=True)
     return 1 if failed else 0
 
