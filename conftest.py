@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Generator, Iterator
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +27,10 @@ ROOT = Path(__file__).parent
 ROOMS = ("ctrie", "subtrie", "snapshot", "stress")
 INTERPRETED = os.environ.get("CTRIE_TWIN") == "interpreted"
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
+
+# `pytest` alone, in a clone where nothing is compiled, tests the package that is installed in the environment.
+if not INTERPRETED and not any(ROOT.glob("ctrie/*" + EXTENSION_SUFFIXES[0])):
+    sys.path[:] = [*(each for each in sys.path if Path(each).resolve() != ROOT), str(ROOT)]
 
 # Docstrings of a compiled module are found in its source, but the extension beside it is imported.
 os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
@@ -75,6 +82,25 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix == ".pyx" and file_path.parent.name != "seam" and not INTERPRETED:  # another build has the seam
         return DoctestModule.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a file that needs a library of an extra which is not installed, as in an environment with `test` alone."""
+    report = yield
+    missing = re.search(r"No module named '(\w+)", str(report.longrepr)) if report.failed else None
+    if missing and missing[1] in libraries_of_extras():
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"needs {missing[1]}")
+    return report
+
+
+@cache
+def libraries_of_extras() -> set[str]:
+    """What the extras install, by the names of distributions, which are those of modules; numpy comes with pandas."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {"numpy", *(match[0] for needed in extras.values() for each in needed if (match := re.match(r"\w+", each)))}
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` is applied
