@@ -197,7 +197,7 @@ def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: 
         return _explored(_root() / "build/explored/lib", scenario, ideal)
     with tempfile.TemporaryDirectory(dir=_root() / "build", prefix="mutant.") as folder:
         copy = Path(folder)
-        generated = f"build/cython.{sysconfig.get_config_var('SOABI')}"
+        generated = f"build/explored-c/{sysconfig.get_config_var('SOABI')}"
         for name in (*_COPIED, generated, "build/explored"):
             source = _root() / name
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
