@@ -3,7 +3,7 @@
     python -m tools.checks quick [--gil] [ARGUMENTS OF PYTEST]
     python -m tools.checks rest [--gil]
 
-With arguments for pytest (`make test ARGS=tests/ctrie/test_set.py`), pytest alone runs, on the compiled twin. The
+With arguments for pytest (`make test ARGS=tests/ctrie/test_sets.py`), pytest alone runs, on the compiled twin. The
 free-threaded half needs such an interpreter: FREE_THREADED_PYTHON=..., python3.14t or python3.13t, or the one that made
 `.venv-t`. Each part shows its output when it is done.
 """

@@ -103,82 +103,50 @@ def write_while_another_renews(
 
 
 # If the key is equal to `a`, the write is an update inside the I-node. If it is another key with the same hash, the
-# write is an insertion below it.
-@pytest.mark.parametrize("held_name", ["a", "b"])
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("bump", BUMPS)
+# write is an insertion below it. After clear and refill everything has one generation, so nothing is renewed.
+HELD = [(bump, change, held) for bump in BUMPS for change in CHANGES for held in "ab"]
+
+
+@pytest.mark.parametrize(("bump", "change", "held_name"), HELD)
 def test_a_write_survives_that_others_renew_around_it(bump: str, change: str, held_name: str) -> None:
     write_while_another_renews(Ctrie, BUMPS[bump], CHANGES[change], held_name)
 
 
-# After clear and refill everything has one generation, so nothing is renewed.
 @pytest.mark.once  # a copy of the interpreted source, whatever twin the tests run
-@pytest.mark.parametrize("held_name", ["a", "b"])
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("bump", [bump for bump in BUMPS if bump != "clear and refill"])
+@pytest.mark.parametrize(("bump", "change", "held_name"), [held for held in HELD if held[0] != "clear and refill"])
 def test_the_published_renewal_is_noticed(bump: str, change: str, held_name: str) -> None:
-    make = load_twin(AS_PUBLISHED).Ctrie
     with pytest.raises(AssertionError):
-        write_while_another_renews(make, BUMPS[bump], CHANGES[change], held_name)
+        write_while_another_renews(load_twin(AS_PUBLISHED).Ctrie, BUMPS[bump], CHANGES[change], held_name)
 
 
 @pytest.mark.once
-class TestRenewal:
-    """What happens to the I-nodes of a C-node when one of them is entered, on the interpreted nodes."""
+def test_what_is_entered_is_copied_if_it_is_of_an_older_generation() -> None:
+    """And nothing else is, on the interpreted nodes: each write or read copies some of three I-nodes, of which the first
+    is of the root's generation."""
+    twin = load_twin()
 
-    @pytest.fixture
-    def twin(self) -> Any:
-        return load_twin()
+    def children(trie: Any) -> list[Any]:
+        return list(twin.nodes.load(twin.nodes.load(trie._root)).array)
 
-    @pytest.fixture
-    def trie(self, twin: Any) -> Any:
-        """The first I-node of its C-node is of the root's generation, the others are of an older one."""
+    accesses: list[tuple[Callable[[Any], Any], list[bool]]] = [
+        (lambda m: m.replace(Placed("x7", 7, 1), "new"), [False, True, False]),
+        (lambda m: m.replace(Placed("y1", 1, 2), "new"), [False, False, False]),
+        (lambda m: m[Placed("y7", 7, 2)], [False, False, False]),
+        (lambda m: m.__setitem__(Placed("new", 11, 1), "new"), [False, False, False]),
+    ]
+    for access, copied in accesses:
         trie = twin.Ctrie()
         for group in (1, 7, 9):
             trie.update({Placed(f"x{group}", group, 1): "old", Placed(f"y{group}", group, 2): "old"})
         trie.snapshot()
         trie.replace(Placed("x1", 1, 1), "new")
-        return trie
-
-    def test_what_is_entered_is_copied_if_it_is_of_an_older_generation(self, twin: Any, trie: Any) -> None:
-        before, gen = children(twin, trie), present(twin, trie)
+        before, gen = children(trie), twin.nodes.load(trie._root).gen
         assert [inode.gen is gen for inode in before] == [True, False, False]
-        trie.replace(Placed("x7", 7, 1), "new")
-        after = children(twin, trie)
-        assert [one is other for one, other in zip(before, after, strict=True)] == [True, False, True]
-        assert [inode.gen is gen for inode in after] == [True, True, False]
+        access(trie)
+        after = children(trie)[:3]
+        assert [one is not other for one, other in zip(before, after, strict=True)] == copied
+        assert [inode.gen is gen for inode in after] == [True, copied[1], False]
         trie.check()
-
-    def test_what_is_of_the_present_generation_is_entered_as_it_is(self, twin: Any, trie: Any) -> None:
-        before = children(twin, trie)
-        trie.replace(Placed("y1", 1, 2), "new")
-        assert children(twin, trie) == before
-        trie.check()
-
-    def test_a_read_copies_nothing(self, twin: Any, trie: Any) -> None:
-        before = children(twin, trie)
-        assert trie[Placed("y7", 7, 2)] == "old"
-        assert children(twin, trie) == before
-        trie.check()
-
-    def test_a_new_key_beside_them_copies_nothing(self, twin: Any, trie: Any) -> None:
-        before = children(twin, trie)
-        trie[Placed("new", 11, 1)] = "new"
-        assert children(twin, trie)[:3] == before
-        trie.check()
-
-    def test_generations_have_no_content_but_their_identity(self) -> None:
-        gen = load_twin().nodes.Gen
-        assert gen.__slots__ == ()
-        assert gen() is not gen()
-        assert gen() != gen()
-
-
-def present(twin: Any, trie: Any) -> Any:
-    """The root's generation."""
-    return twin.nodes.load(trie._root).gen
-
-
-def children(twin: Any, trie: Any) -> list[Any]:
-    """The children of the root's C-node."""
-    return list(twin.nodes.load(twin.nodes.load(trie._root)).array)
+    gen = twin.nodes.Gen  # it has no content but its identity
+    assert gen.__slots__ == ()
+    assert gen() != gen()

@@ -20,6 +20,8 @@ from tests.twins import Fault, Together, Twin, load_twin
 
 pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 
+NODES, EDITS, DESCENT = "ctrie._nodes", "ctrie._edits", "ctrie._descent"
+
 A, A2, A3, B = key("a", 1, 1), key("a2", 1, 2), key("a3", 1, 3), key("b", 2)
 T1, T2, T3 = (Key(name, 0xFEDC_BA98_7654_3210) for name in ("t1", "t2", "t3"))
 
@@ -82,12 +84,6 @@ def test_an_aborted_write_puts_the_very_main_node_back(twin: Twin) -> None:
     trie.check()
 
 
-def test_a_committed_write_leaves_no_predecessor(twin: Twin) -> None:
-    trie = filled(twin, A, A2)
-    trie[A] = "new"
-    assert twin.nodes.load(twin.nodes.load(inode_of(twin, trie, A))) is None
-
-
 def test_a_lookup_commits_a_write_that_it_meets(twin: Twin) -> None:
     trie = filled(twin, A)
     twin.suspend(lambda: trie.replace(A, "new"), 1)
@@ -95,32 +91,29 @@ def test_a_lookup_commits_a_write_that_it_meets(twin: Twin) -> None:
     assert twin.nodes.load(twin.nodes.load(inode_of(twin, trie, A))) is None
 
 
-@pytest.mark.parametrize("k", [A, A3, B, T1, T3], ids=str)
-@pytest.mark.parametrize("bump", BUMPS)
-def test_a_lookup_changes_no_slot(twin: Twin, bump: str, k: Key) -> None:
-    """It copies nothing either, even after a snapshot. T3 is an absent key whose path ends in an L-node."""
-    trie = filled(twin, A, A2, T1, T2)
-    BUMPS[bump](trie)
-    assert twin.changes(lambda: (trie.get(k), k in trie, bool(trie))) == 0
-    assert twin.changes(lambda: (trie.replace_if(k, "other", "new"), trie.remove_if(k, "other"))) == 0
+KEYS = (A, A3, B, T1, T3)  # of these, A3, B and T3 are absent; the path of T3 ends in an L-node
+READS: list[Callable[[Any], Any]] = [
+    lambda m: [(m.get(k), k in m, bool(m)) for k in KEYS],
+    lambda m: [(m.replace_if(k, "other", "new"), m.remove_if(k, "other")) for k in KEYS],
+]
+WRITES: list[Callable[[Any], Any]] = [
+    lambda m: [(m.put_if_absent(k, "new"), m.setdefault(k, "new")) for k in (A, T1)],
+    lambda m: [(m.pop(k, None), m.replace(k, "new")) for k in (A3, B, T3)],
+]
+READS_OF_ALL: list[Callable[[Any], Any]] = [len, list, bool, dict, lambda m: T3 in m, lambda m: m.keys()]
 
 
-@pytest.mark.parametrize("k", [A3, B, T3], ids=str)
-def test_a_change_of_an_absent_key_changes_no_slot(twin: Twin, k: Key) -> None:
-    trie = filled(twin, A, A2, T1, T2)
-    assert twin.changes(lambda: (trie.pop(k, None), trie.replace(k, "new"))) == 0
-
-
-@pytest.mark.parametrize("k", [A, T1], ids=str)
-def test_an_insertion_of_a_present_key_changes_no_slot(twin: Twin, k: Key) -> None:
-    trie = filled(twin, A, A2, T1, T2)
-    assert twin.changes(lambda: (trie.put_if_absent(k, "new"), trie.setdefault(k, "new"))) == 0
-
-
-@pytest.mark.parametrize("read", [len, list, bool, dict, lambda m: m[A], lambda m: T3 in m, lambda m: m.keys()])
-def test_what_is_read_from_a_read_only_snapshot_changes_no_slot(twin: Twin, read: Callable[[Any], Any]) -> None:
-    frozen = filled(twin, A, A2, T1, T2).readonly_snapshot()
-    assert twin.changes(lambda: read(frozen)) == 0
+def test_what_changes_nothing_changes_no_slot(twin: Twin) -> None:
+    """A lookup copies nothing, even after a snapshot."""
+    for bump in (None, *BUMPS.values()):
+        for operation in READS if bump else READS + WRITES:
+            trie = filled(twin, A, A2, T1, T2)
+            if bump:
+                bump(trie)
+            assert twin.changes(lambda trie=trie, operation=operation: operation(trie)) == 0
+    for read in READS_OF_ALL:
+        frozen = filled(twin, A, A2, T1, T2).readonly_snapshot()
+        assert twin.changes(lambda frozen=frozen, read=read: read(frozen)) == 0
 
 
 # ------------------------------------------------------------------------------------------------------------ RDCSS
@@ -181,50 +174,37 @@ def test_a_snapshot_costs_the_same_whatever_the_size(twin: Twin) -> None:
 # --------------------------------------------------------------------------------------------------------- restarts
 
 
-@pytest.mark.parametrize(
-    ("operation", "attempts"),
-    [
-        (lambda m: m.__setitem__(A, "new"), 1),
-        (lambda m: m.__setitem__(A3, "new"), 1),
-        (lambda m: m.put_if_absent(B, "new"), 1),
-        (lambda m: m.setdefault(T3, "new"), 1),
-        (lambda m: m.replace(T1, "new"), 1),
-        (lambda m: m.replace_if(A, "old", "new"), 1),
-        (lambda m: m.compute(A, str.upper), 1),
-        (lambda m: m.compute(A3, lambda value: "new"), 1),
-        # One attempt removes, one clears the tomb, and one sees that no tomb is left. An L-node shrinks level by level.
-        (lambda m: m.pop(A), 3),
-        (lambda m: m.remove_if(A2, "old"), 3),
-        (lambda m: m.pop(T1), 1 + 2 * 12),
-    ],
-)
+ATTEMPTS: list[tuple[Callable[[Any], Any], int]] = [
+    (lambda m: m.__setitem__(A, "new"), 1),
+    (lambda m: m.__setitem__(A3, "new"), 1),
+    (lambda m: m.put_if_absent(B, "new"), 1),
+    (lambda m: m.setdefault(T3, "new"), 1),
+    (lambda m: m.replace(T1, "new"), 1),
+    (lambda m: m.replace_if(A, "old", "new"), 1),
+    (lambda m: m.compute(A, str.upper), 1),
+    (lambda m: m.compute(A3, lambda value: "new"), 1),
+    # One attempt removes, one clears the tomb, and one sees that no tomb is left. An L-node shrinks level by level.
+    (lambda m: m.pop(A), 3),
+    (lambda m: m.remove_if(A2, "old"), 3),
+    (lambda m: m.pop(T1), 1 + 2 * 12),
+]
+
+
 @pytest.mark.parametrize("bump", BUMPS)
-def test_without_contention_nothing_is_tried_twice(
-    twin: Twin, bump: str, operation: Callable[[Any], Any], attempts: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trie = filled(twin, A, A2, T1, T2)
-    BUMPS[bump](trie)
-    made = []
+def test_without_contention_nothing_is_tried_twice(twin: Twin, bump: str, monkeypatch: pytest.MonkeyPatch) -> None:
     edits: Any = twin.modules[EDITS]
-    attempt = edits._attempt
+    attempt, made = edits._attempt, []
     monkeypatch.setattr(edits, "_attempt", lambda root, edit: made.append(edit) or attempt(root, edit))
-    operation(trie)
-    assert len(made) <= attempts
-    trie.check()
+    for operation, attempts in ATTEMPTS:
+        trie = filled(twin, A, A2, T1, T2)
+        BUMPS[bump](trie)
+        made.clear()
+        operation(trie)
+        assert len(made) <= attempts
+        trie.check()
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        lambda m: m.__setitem__(A, "mine"),
-        lambda m: m.pop(A, None),
-        lambda m: m.compute(A, lambda value: "mine"),
-        lambda m: m.snapshot(),
-        lambda m: m.clear(),
-    ],
-    ids=["set", "pop", "compute", "snapshot", "clear"],
-)
-def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any], Any]) -> None:
+def restarted(twin: Twin, operation: Callable[[Any], Any]) -> None:
     trie = filled(twin, A, A2)
 
     def write(access: int) -> None:
@@ -235,37 +215,39 @@ def test_restarts_do_not_deepen_the_stack(twin: Twin, operation: Callable[[Any],
     trie.check()
 
 
+def test_restarts_do_not_deepen_the_stack(twin: Twin) -> None:
+    for operation in (
+        lambda m: m.__setitem__(A, "mine"),
+        lambda m: m.pop(A, None),
+        lambda m: m.compute(A, lambda value: "mine"),
+        lambda m: m.snapshot(),
+        lambda m: m.clear(),
+    ):
+        restarted(twin, operation)
+
+
 # ------------------------------------------------------------------------------------------------------------ tombs
 
 
-@pytest.mark.parametrize(("removed", "survivor", "third"), [(A, A2, A3), (T1, T2, T3)], ids=["C-node", "L-node"])
-class TestTombLeftBehind:
-    """The next thread meets a tomb that was not cleared."""
-
-    def test_its_key_is_found_by_any_equal_one(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+def test_whoever_meets_a_tomb_that_was_not_cleared_reads_past_it(twin: Twin) -> None:
+    for removed, survivor, third in ((A, A2, A3), (T1, T2, T3)):  # in a C-node, in an L-node
         trie = left_with_tomb(twin, removed, survivor, B)
         for reader in (trie, trie.snapshot(), trie.readonly_snapshot()):
-            assert reader[Key(*survivor)] == "old"
-            assert removed not in reader
-            assert third not in reader
-
-    def test_it_is_iterated_over(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
-        trie = left_with_tomb(twin, removed, survivor, B)
-        for reader in (trie, trie.snapshot(), trie.readonly_snapshot()):
-            assert set(reader) == {survivor, B}
-            assert len(reader) == 2
+            assert reader[Key(*survivor)] == "old"  # by an equal key
+            assert [removed in reader, third in reader] == [False, False]
             assert dict(reader.items()) == {survivor: "old", B: "old"}
+            assert (set(reader), len(reader)) == ({survivor, B}, 2)
             assert sorted(pair for part in reader.split(3) for pair in part) == sorted([(survivor, "old"), (B, "old")])
-
-    def test_an_iterator_may_be_dropped_in_it(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
         trie = left_with_tomb(twin, removed, survivor)
         iterator = iter(trie)
         assert next(iterator) == survivor
-        del iterator
+        del iterator  # it may be dropped in the tomb
         assert list(trie) == [survivor]
         trie.check()
 
-    def test_a_write_below_it_happens(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+
+def test_a_write_at_a_tomb_that_was_not_cleared_happens(twin: Twin) -> None:
+    for removed, survivor, third in ((A, A2, A3), (T1, T2, T3)):
         for k in (removed, survivor, third):
             trie = left_with_tomb(twin, removed, survivor, B)
             assert trie.put_if_absent(k, "new") == ("old" if k == survivor else None)
@@ -274,17 +256,17 @@ class TestTombLeftBehind:
             assert set(trie) == {survivor, B, k}
             assert "'T'" not in str(trie._shape())
             trie.check()
-
-    def test_its_key_can_be_removed(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
         trie = left_with_tomb(twin, removed, survivor)
         assert trie.pop(survivor) == "old"
         assert trie._shape() == ("C",)
         trie.check()
 
-    def test_equality_is_the_tries_own(self, twin: Twin, removed: Key, survivor: Key, third: Key) -> None:
+
+def test_the_key_of_a_tomb_is_compared_as_the_trie_compares(twin: Twin) -> None:
+    for removed, survivor in ((A, A2), (T1, T2)):
         trie = twin.Ctrie(hash=hash_of, equal=lambda one, other: one.name.lower() == other.name.lower())
         trie[removed] = trie[survivor] = "old"
-        twin.suspend(lambda: trie.pop(removed), 2)
+        twin.suspend(lambda trie=trie, removed=removed: trie.pop(removed), 2)
         shouted = Key(survivor.name.upper(), survivor.hash)
         assert trie.readonly_snapshot()[shouted] == "old"
         assert trie.replace_if(shouted, "old", "new")
@@ -292,10 +274,6 @@ class TestTombLeftBehind:
 
 
 # ------------------------------------------------------------------------------------------------- faults put back
-
-NODES = "ctrie._nodes"
-EDITS = "ctrie._edits"
-DESCENT = "ctrie._descent"
 
 
 @pytest.mark.parametrize(
@@ -340,11 +318,11 @@ DESCENT = "ctrie._descent"
                 "    while outcome == RESTART:\n        if",
                 "    if outcome == RESTART:\n        return edit_trie(root, edit)\n    while False:\n        if",
             ),
-            lambda twin: test_restarts_do_not_deepen_the_stack(twin, lambda m: m.__setitem__(A, "mine")),
+            lambda twin: restarted(twin, lambda m: m.__setitem__(A, "mine")),
         ),
         (
             Fault("iteration passes over tombs", NODES, "return () if tn.sn is None else (tn.sn,)", "return ()"),
-            lambda twin: TestTombLeftBehind().test_it_is_iterated_over(twin, A, A2, A3),
+            test_whoever_meets_a_tomb_that_was_not_cleared_reads_past_it,
         ),
         (
             Fault(
@@ -353,7 +331,7 @@ DESCENT = "ctrie._descent"
                 "tn.sn is not None and same_key(tn.sn, key, hash, equal)",
                 "tn.sn is not None and tn.sn.key is key",
             ),
-            lambda twin: TestTombLeftBehind().test_its_key_is_found_by_any_equal_one(twin, A, A2, A3),
+            test_whoever_meets_a_tomb_that_was_not_cleared_reads_past_it,
         ),
         (
             Fault(
@@ -362,7 +340,7 @@ DESCENT = "ctrie._descent"
                 "tn.sn is not None and same_key(tn.sn, key, hash, equal)",
                 "tn.sn is not None and same_key(tn.sn, key, hash, None)",
             ),
-            lambda twin: TestTombLeftBehind().test_equality_is_the_tries_own(twin, T1, T2, T3),
+            test_the_key_of_a_tomb_is_compared_as_the_trie_compares,
         ),
         (
             Fault(
@@ -371,7 +349,7 @@ DESCENT = "ctrie._descent"
                 "            _bury(root, edit, main)  # type: ignore[arg-type]\n            return RESTART",
                 "            _bury(root, edit, main)\n            edit.found = None\n            return DONE",
             ),
-            lambda twin: TestTombLeftBehind().test_a_write_below_it_happens(twin, A, A2, A3),
+            test_a_write_at_a_tomb_that_was_not_cleared_happens,
         ),
         (
             Fault(
@@ -380,7 +358,7 @@ DESCENT = "ctrie._descent"
                 "    added = _created(edit)\n    if added is None:\n        return DONE\n    return _commit(root, edit, ln,",
                 "    added = _created(edit)\n    if added is None:\n        return _commit(root, edit, ln, new_lnode(ln.entries))\n    return _commit(root, edit, ln,",
             ),
-            lambda twin: test_a_change_of_an_absent_key_changes_no_slot(twin, T3),
+            test_what_changes_nothing_changes_no_slot,
         ),
     ],
     ids=lambda value: value.name if isinstance(value, Fault) else "",

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import gc
 import itertools
-import sys
 import sysconfig
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from ctrie import AtomicReference, Ctrie, CtrieSet, drain, twin
-from tests.keys import Key, hash_of, key
-from tests.threads import LIMIT, meanwhile, run_together
-from tests.twins import Twin, load_twin
+from tests.ctrie.oracle import OPERATIONS
+from tests.keys import hash_of, key
+from tests.threads import LIMIT, finish, meanwhile, run_together, start
+from tests.twins import load_twin
 
 pytestmark = [pytest.mark.usefixtures("little_to_collect"), pytest.mark.racing]
 
@@ -39,6 +40,15 @@ class Colliding(Thing):
         return 7
 
 
+class Equal(Colliding):
+    """A key that is equal to all others of its kind."""
+
+    __hash__ = Colliding.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equal)
+
+
 @pytest.fixture(autouse=True)
 def by_counting_alone() -> Iterator[None]:
     gc.disable()
@@ -52,463 +62,345 @@ def assert_released(*weak: weakref.ref[Any]) -> None:
     assert [ref() for ref in weak] == [None] * len(weak)
 
 
-class TestCtrie:
-    @pytest.mark.parametrize("beside", [0, 1, 100])
-    @pytest.mark.parametrize("kind", [Thing, Colliding])
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda m, k: m.__setitem__(k, None),
-            lambda m, k: m.pop(k),
-            lambda m, k: m.replace(k, None),
-            lambda m, k: m.replace_if(k, m[k], None),
-            lambda m, k: m.remove_if(k, m[k]),
-            lambda m, k: m.compute(k, lambda value: None),
-            lambda m, k: m.clear(),
-            lambda m, k: [m.popitem() for _ in range(len(m))] and None,
-        ],
-        ids=["set", "pop", "replace", "replace_if", "remove_if", "compute", "clear", "popitem"],
-    )
-    def test_a_value_that_is_replaced_or_removed(
-        self, change: Callable[[Any, Any], Any], kind: type[Thing], beside: int
-    ) -> None:
+# ------------------------------------------------------------------------------------------------- what is let go of
+
+CHANGES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    **{name: lambda m, k, old, name=name: OPERATIONS[name].call(m, k, old, None) for name in ("set", "pop", "del", "replace", "replace_if", "remove_if", "compute")},
+    "clear": lambda m, k, old: m.clear(),
+    "popitem": lambda m, k, old: [m.popitem() for _ in range(len(m))] and None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Thing, Colliding])
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_value_that_is_replaced_or_removed_and_a_key_that_is_removed(name: str, kind: type[Thing]) -> None:
+    for beside in (0, 1, 100):
         trie: Any = Ctrie((kind(), None) for _ in range(beside))
         k, value = kind(), Thing()
         trie[k] = value
-        weak = weakref.ref(value)
-        del value
-        change(trie, k)
+        weak, weak_key = weakref.ref(value), weakref.ref(k)
+        CHANGES[name](trie, k, value)
+        del k, value
         assert_released(weak)
-        trie.check()
-
-    @pytest.mark.parametrize("kind", [Thing, Colliding])
-    def test_a_key_that_is_removed(self, kind: type[Thing]) -> None:
-        trie: Any = Ctrie((kind(), None) for _ in range(3))
-        k = kind()
-        trie[k] = None
-        weak = weakref.ref(k)
-        del trie[k], k
-        assert_released(weak)
-        trie.check()
-
-    def test_a_key_that_was_not_stored_because_an_equal_one_was_there(self) -> None:
-        class Equal(Colliding):
-            __hash__ = Colliding.__hash__
-
-            def __eq__(self, other: object) -> bool:
-                return isinstance(other, Equal)
-
-        trie: Any = Ctrie({Equal(): 1})
-        k = Equal()
-        trie[k] = 2
-        weak = weakref.ref(k)
-        del k
-        assert_released(weak)
-        assert list(trie.values()) == [2]
-
-    def test_a_value_that_was_refused(self) -> None:
-        trie: Any = Ctrie({1: "there"})
-        value = Thing()
-        weak = weakref.ref(value)
-        trie.put_if_absent(1, value)
-        trie.setdefault(1, value)
-        trie.replace(2, value)
-        trie.replace_if(1, "not there", value)
-        trie.pop(3, value)
-        del value
-        assert_released(weak)
-
-    def test_all_of_a_trie_that_is_dropped(self) -> None:
-        things = [Thing() for _ in range(1000)]
-        weak = [weakref.ref(thing) for thing in things]
-        trie = Ctrie(zip(things, reversed(things), strict=True))
-        del things
-        del trie
-        assert_released(*weak)
-
-    def test_what_only_a_dropped_snapshot_held(self) -> None:
-        value = Thing()
-        weak = weakref.ref(value)
-        trie: Any = Ctrie({1: value, 2: None})
-        frozen, fork = trie.readonly_snapshot(), trie.snapshot()
-        del value
-        trie[1] = None
-        del frozen
-        drain()
-        assert weak() is fork[1]
-        del fork
-        assert_released(weak)
-
-    def test_what_a_fork_has_replaced(self) -> None:
-        trie: Any = Ctrie(dict.fromkeys(range(100)))
-        fork = trie.snapshot()
-        value = Thing()
-        weak = weakref.ref(value)
-        fork[50] = value
-        del value
-        fork[50] = None
-        assert_released(weak)
-
-    def test_what_an_abandoned_iterator_held(self) -> None:
-        value = Thing()
-        weak = weakref.ref(value)
-        trie: Any = Ctrie({1: None, 2: value, 3: None})
-        del value
-        iterators = [iter(trie), iter(trie.items()), iter(trie.values()), *trie.split(2), trie.diff(Ctrie())]
-        for iterator in iterators:
-            next(iterator)
-        trie.clear()
-        del iterator, iterators
-        assert_released(weak)
-
-    def test_keys_taken_from_a_view_do_not_hold_the_values(self) -> None:
-        value = Thing()
-        weak = weakref.ref(value)
-        trie: Any = Ctrie({1: value})
-        del value
-        keys = list(trie.keys())
-        trie.clear()
-        assert_released(weak)
-        assert keys == [1]
-
-    def test_what_get_or_create_needed_to_keep_others_waiting(self) -> None:
-        trie: Any = Ctrie()
-        k = Thing()
-        weak = weakref.ref(k)
-        trie.get_or_create(k, Thing)
-        with pytest.raises(ZeroDivisionError):
-            trie.get_or_create(Thing(), lambda: 1 // 0)
-        del trie[k], k
-        assert_released(weak)
-
-    def test_a_set_holds_only_its_members(self) -> None:
-        member = Thing()
-        weak = weakref.ref(member)
-        members = CtrieSet([member, 1])
-        members.discard(member)
-        del member
-        assert_released(weak)
-
-    def test_a_chain_of_snapshots_does_not_hold_the_first(self) -> None:
-        value = Thing()
-        weak = weakref.ref(value)
-        trie: Any = Ctrie(dict.fromkeys(range(100)) | {0: value})
-        del value
-        for number in itertools.islice(itertools.cycle(range(100)), 300):
-            trie = trie.snapshot()
-            trie[number] = number
-        assert_released(weak)
+        if name in ("pop", "del", "remove_if", "clear", "popitem"):
+            assert_released(weak_key)
         trie.check()
 
 
-class TestUndecidedOrAborted:
-    """What aborted operations leave, on the interpreted nodes."""
-
-    A, A2, B = key("a", 1, 1), key("a2", 1, 2), key("b", 2)
-
-    @pytest.fixture
-    def twin(self) -> Twin:
-        return load_twin()
-
-    def filled(self, twin: Twin) -> Any:
-        trie = twin.Ctrie(hash=hash_of)
-        trie.update([(self.A, None), (self.A2, None), (self.B, None)])
-        return trie
-
-    @pytest.mark.parametrize("k", [A, B], ids=str)
-    def test_the_value_of_an_aborted_write(self, twin: Twin, k: Key) -> None:
-        trie = self.filled(twin)
-        value = Thing()
-        weak = weakref.ref(value)
-        pending = 1
-        twin.suspend(lambda: trie.replace(k, value), pending)
-        del value
-        assert weak() is not None
-        frozen = trie.readonly_snapshot()
-        assert (frozen[k], trie[k]) in ((None, None), (weak(), weak()))
-        trie[k] = None
-        del frozen
-        assert_released(weak)
-
-    def test_the_value_of_an_aborted_write_beside_the_snapshot_that_aborted_it(self, twin: Twin) -> None:
-        trie = self.filled(twin)
-        value = Thing()
-        weak = weakref.ref(value)
-        twin.suspend(lambda: trie.replace(self.A, value), 1)
-        del value
-        frozen = trie.readonly_snapshot()
-        assert frozen[self.A] is None
-        assert_released(weak)
-
-    def test_what_an_aborted_snapshot_would_have_held(self, twin: Twin) -> None:
-        trie = self.filled(twin)
-        value = Thing()
-        weak = weakref.ref(value)
-        trie[self.B] = value
-        del value
-        proposed = 1
-        twin.suspend(trie.snapshot, proposed)
-        trie[self.B] = None
-        assert_released(weak)
+def refused(thing: Any) -> Any:
+    trie: Any = Ctrie({1: "there", Equal(): 1})
+    trie.put_if_absent(1, thing)
+    trie.setdefault(1, thing)
+    trie.replace(2, thing)
+    trie.replace_if(1, "not there", thing)
+    trie.pop(3, thing)
+    return trie
 
 
-class TestFinalizers:
-    """Users' finalizers run when no operation is half done, so they may use the map that they came from."""
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda m: m.__setitem__(1, None),
-            lambda m: m.pop(1),
-            lambda m: m.clear(),
-            lambda m: m.compute(1, lambda value: None),
-            lambda m: m.popitem(),
-        ],
-        ids=["set", "pop", "clear", "compute", "popitem"],
-    )
-    def test_a_finalizer_may_write_to_the_map(self, change: Callable[[Any], Any]) -> None:
-        trie: Any = Ctrie()
-
-        class Meddler:
-            def __del__(self) -> None:
-                trie["met"] = len(trie)
-                trie.snapshot()
-
-        trie[1] = Meddler()
-        change(trie)
-        drain()
-        assert "met" in trie
-        trie.check()
-
-    def test_a_finalizer_may_start_the_next_one(self) -> None:
-        trie: Any = Ctrie()
-
-        class Successor:
-            def __init__(self, number: int) -> None:
-                self.number = number
-
-            def __del__(self) -> None:
-                if self.number:
-                    trie.replace(1, Successor(self.number - 1))
-
-        trie[1] = Successor(50)
-        for _ in range(51):
-            trie.replace(1, None)
-            drain()
-        assert trie[1] is None
-        trie.check()
-
-    def test_a_weak_references_callback_may_use_the_map(self) -> None:
-        trie: Any = Ctrie()
-        value = Thing()
-        weak = weakref.ref(value, lambda dead: trie.pop("key", None))
-        trie["key"] = "companion"
-        trie["thing"] = value
-        del value
-        del trie["thing"]
-        assert_released(weak)
-        assert not trie
+def key_of_an_equal_one(thing: Any) -> Any:
+    k = Equal()
+    k.thing = thing  # type: ignore[attr-defined]
+    trie: Any = Ctrie({Equal(): 1})
+    trie[k] = 2
+    return trie
 
 
-class TestCycles:
-    @pytest.mark.parametrize("kind", ["value", "key", "colliding key", "dict", "list", "nested tuple", "slots"])
-    def test_a_cycle_through_a_trie_is_collected(self, kind: str) -> None:
-        """This includes a reference back to the trie that is added later, to an object not tracked at first."""
-
-        class Slots:
-            __slots__ = ("bus",)
-
-        trie: Any = Ctrie((number, None) for number in range(100))
-        weak = weakref.ref(trie)
-        holder: Any
-        if kind == "dict":
-            holder = {}
-            trie["holder"] = holder
-            holder["bus"] = trie
-        elif kind == "list":
-            holder = []
-            trie["holder"] = holder
-            holder.append(trie)
-        elif kind == "nested tuple":
-            inner: list[Any] = []
-            trie["holder"] = (1, (inner,))
-            inner.append(trie)
-        elif kind == "slots":
-            holder = Slots()
-            trie["holder"] = holder
-            holder.bus = trie
-        else:
-            holder = Colliding() if kind == "colliding key" else Thing()
-            trie.update({holder: None, Colliding(): None} if "key" in kind else {"holder": holder})
-            holder.bus = trie
-        gc.collect()
-        assert weak() is trie
-        holder = inner = None  # type: ignore[assignment]
-        del trie
-        drain()
-        gc.collect()
-        assert weak() is None
-
-    def test_a_cycle_through_a_snapshot_is_collected(self) -> None:
-        trie: Any = Ctrie()
-        trie["itself"] = trie.snapshot()
-        trie["its snapshot"] = trie.readonly_snapshot()
-        trie["itself"]["its fork"] = trie
-        weak = weakref.ref(trie)
-        del trie
-        drain()
-        gc.collect()
-        assert weak() is None
-
-    def test_a_collection_beside_writers_takes_nothing_away(self) -> None:
-        trie: Any = Ctrie()
-        numbers = itertools.count()
-
-        def write() -> None:
-            number = next(numbers)
-            trie[number % 100] = [number]
-            assert trie.get(number % 100, [0])[0] >= 0
-
-        with meanwhile(write, write):
-            for _ in range(5):
-                gc.collect()
-        assert set(trie) <= set(range(100))
-        trie.check()
+def dropped(thing: Any) -> None:
+    things = [Thing() for _ in range(1000)]
+    Ctrie(zip([*things, thing], [thing, *things], strict=True))
 
 
-class TestSize:
-    def test_a_large_trie_and_a_deep_one_are_dropped_without_deep_recursion(self) -> None:
-        """Dropping an object that holds an object that holds ... must not nest calls without limit."""
-        value = Thing()
-        weak = weakref.ref(value)
-        trie: Any = Ctrie(dict.fromkeys(range(5_000), value))
-        chain: Any = None
-        for _ in range(12_000 if twin == "compiled" and not SANITIZED else 2_000):
-            chain = Ctrie({1: chain})
-        del value
-        done: list[bool] = []
-
-        def drop() -> None:
-            nonlocal trie, chain
-            trie = chain = None
-            done.append(True)
-
-        run_together([drop])
-        assert done
-        assert_released(weak)
-
-
-class TestThreads:
-    """Values that threads retire while others read."""
-
-    @pytest.mark.freethreaded
-    def test_values_are_released_while_all_are_busy(self) -> None:
-        """Values are released before the threads come to rest. How many wait depends on how long the system lets a
-        reader sleep between two instructions, so the bound is a wide one."""
-        made: list[None] = []  # lists, since a finalizer could run in the middle of `count += 1`
-        ended: list[None] = []
-        waiting: list[int] = []
-
-        class Counted:
-            def __init__(self) -> None:
-                made.append(None)
-                waiting.append(len(made) - len(ended))
-
-            def __del__(self) -> None:
-                ended.append(None)
-
-        ref: Any = AtomicReference(Counted())
-
-        def replace() -> None:
-            for _ in range(100):
-                ref.compare_and_set(ref.load(), Counted())
-
-        def read() -> None:
-            for _ in range(100):
-                ref.load()
-
-        with meanwhile(replace, replace, read):
-            while len(made) < 200_000:
-                replace()
-        assert max(waiting) < len(made) // 2
-        assert drain() == 0
-        assert len(made) - len(ended) == 1
-
-    @pytest.mark.freethreaded
-    def test_what_ended_threads_left_is_released_by_those_that_go_on(self) -> None:
-        trie: Any = Ctrie()
-        weak: list[weakref.ref[Any]] = []
-
-        def leave_garbage(number: int) -> None:
-            value = Thing()
-            weak.append(weakref.ref(value))
-            trie[number] = value
-            trie[number] = None
-
-        run_together([lambda number=number: leave_garbage(number) for number in range(8)])
-        # A single thread would not look for what others left, and on a busy machine the other one may not run for a while.
-        with meanwhile(lambda: trie.update(other=Thing())):
-            for number in range(3_000_000):
-                trie["busy"] = [number]
-                if number % 1_000 == 0 and not any(ref() for ref in weak):
-                    break
-        assert [ref() for ref in weak] == [None] * 8
-
-    def test_threads_that_come_and_go_leave_nothing(self) -> None:
-        trie: Any = Ctrie()
-        weak: list[weakref.ref[Any]] = []
-
-        def work(number: int) -> None:
-            value = Thing()
-            weak.append(weakref.ref(value))
-            trie[number] = value
-            assert trie.pop(number) is value
-
-        for batch in range(20):
-            run_together([lambda number=number: work(number) for number in range(batch * 10, batch * 10 + 10)])
-        assert not trie
-        assert_released(*weak)
-        trie.check()
-
-    def test_a_reader_that_is_held_in_a_comparison_does_not_stop_the_release_of_the_rest(self) -> None:
-        """The reader holds only the node that it compares with."""
-        entered, go = threading.Event(), threading.Event()
-
-        class Slow(Colliding):
-            def __eq__(self, other: object) -> bool:
-                entered.set()
-                assert go.wait(LIMIT)
-                return self is other
-
-            __hash__ = Colliding.__hash__
-
-        trie: Any = Ctrie({Slow(): None})
-        reader = threading.Thread(target=lambda: trie.get(Slow()), daemon=True)
-        reader.start()
-        assert entered.wait(LIMIT)
-        weak = []
-        for _ in range(1000):
-            value = Thing()
-            weak.append(weakref.ref(value))
-            trie["other"] = value
-        del value
-        trie["other"] = None
-        try:
-            assert_released(*weak)
-        finally:
-            go.set()
-            reader.join(LIMIT)
-
-
-def test_the_reference_count_of_a_shared_value_is_as_before() -> None:
-    value = [1]
-    trie: Any = Ctrie()
-    before = sys.getrefcount(value)
-    for number in range(100):
-        trie[number % 10] = value
-    frozen = trie.readonly_snapshot()
-    trie.clear()
-    assert [found for found in frozen.values() if found is not value] == []
+def dropped_snapshot(thing: Any) -> Any:
+    trie: Any = Ctrie({1: thing, 2: None})
+    frozen, fork = trie.readonly_snapshot(), trie.snapshot()
+    trie[1] = None
     del frozen
     drain()
-    assert sys.getrefcount(value) == before
+    assert fork[1] is thing
+    return trie
+
+
+def replaced_in_a_fork(thing: Any) -> Any:
+    trie: Any = Ctrie(dict.fromkeys(range(100)))
+    fork = trie.snapshot()
+    fork[50] = thing
+    fork[50] = None
+    return trie, fork
+
+
+def of_abandoned_iterators(thing: Any) -> Any:
+    trie: Any = Ctrie({1: None, 2: thing, 3: None})
+    for look in (iter(trie), iter(trie.items()), iter(trie.values()), *trie.split(2), trie.diff(Ctrie())):
+        next(look)
+    keys = list(trie.keys())  # keys taken from a view do not hold the values
+    trie.clear()
+    return trie, keys
+
+
+def of_get_or_create(thing: Any) -> Any:
+    trie: Any = Ctrie()
+    trie.get_or_create(thing, Thing)
+    with pytest.raises(ZeroDivisionError):
+        trie.get_or_create(Thing(), lambda: 1 // 0)
+    del trie[thing]
+    return trie
+
+
+def discarded(thing: Any) -> Any:
+    members = CtrieSet([thing, 1])
+    members.discard(thing)
+    return members
+
+
+def first_of_a_chain(thing: Any) -> Any:
+    trie: Any = Ctrie(dict.fromkeys(range(100)) | {0: thing})
+    for number in itertools.islice(itertools.cycle(range(100)), 300):
+        trie = trie.snapshot()
+        trie[number] = number
+    return trie
+
+
+A, A2, B = key("a", 1, 1), key("a2", 1, 2), key("b", 2)
+
+
+def left(thing: Any, k: Any, snapshot: bool) -> Any:
+    """What an aborted operation leaves, on the interpreted nodes: a write that a snapshot aborts, or a snapshot."""
+    twin = load_twin()
+    trie = twin.Ctrie({A: None, A2: None, B: None}, hash=hash_of)
+    if snapshot:
+        trie[k] = thing
+        twin.suspend(trie.snapshot, 1)
+        trie[k] = None
+        return trie
+    twin.suspend(lambda: trie.replace(k, thing), 1)
+    frozen = trie.readonly_snapshot()
+    assert (frozen[k], trie[k]) in ((None, None), (thing, thing))
+    if frozen[k] is thing:
+        trie[k], frozen = None, None
+    return trie, frozen
+
+
+SCENARIOS: dict[str, Callable[[Any], Any]] = {
+    "refused": refused,
+    "a key that is not stored because an equal one is there": key_of_an_equal_one,
+    "in a map that is dropped": dropped,
+    "in a snapshot that is dropped": dropped_snapshot,
+    "replaced in a fork": replaced_in_a_fork,
+    "of abandoned iterators": of_abandoned_iterators,
+    "of get_or_create": of_get_or_create,
+    "discarded": discarded,
+    "in the first of a chain of snapshots": first_of_a_chain,
+    "of an aborted write": partial(left, k=A, snapshot=False),
+    "of an aborted write at the root": partial(left, k=B, snapshot=False),
+    "of an aborted snapshot": partial(left, k=B, snapshot=True),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_is_not_needed_any_more_is_released(name: str) -> None:
+    thing = Thing()
+    weak = weakref.ref(thing)
+    kept = SCENARIOS[name](thing)
+    del thing
+    assert_released(weak)
+    if hasattr(kept, "check"):
+        kept.check()
+
+
+# ---------------------------------------------------------------------------------------------------------- finalizers
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_users_finalizers_run_when_no_operation_is_half_done(name: str) -> None:
+    """So they may write to the map that they came from, and start the next one there."""
+    trie: Any = Ctrie()
+
+    class Meddler:
+        left = 50
+
+        def __del__(self) -> None:
+            trie["met"] = len(trie)
+            trie.snapshot()
+            if self.left:
+                successor = Meddler()
+                successor.left = self.left - 1
+                trie[1] = successor
+
+    trie[1] = Meddler()
+    for _ in range(51):
+        CHANGES[name](trie, 1, trie.get(1))
+        drain()
+    assert "met" in trie or name in ("clear", "popitem")
+    assert not isinstance(trie.get(1), Meddler)
+    trie.check()
+
+
+# --------------------------------------------------------------------------------------------------------------- cycles
+
+
+class Slots:
+    __slots__ = ("bus",)
+
+
+def through_attribute(trie: Any, holder: Any, as_key: bool = False) -> None:
+    trie.update({holder: None, Colliding(): None} if as_key else {"holder": holder})
+    holder.bus = trie
+
+
+def through_list(trie: Any, inside: Callable[[Any], Any]) -> None:
+    inner: list[Any] = []
+    trie["holder"] = inside(inner)
+    inner.append(trie)
+
+
+def through_snapshots(trie: Any) -> None:
+    trie["itself"] = trie.snapshot()
+    trie["its snapshot"] = trie.readonly_snapshot()
+    trie["itself"]["its fork"] = trie
+
+
+# A reference back to the map that is added later, to an object that is not tracked at first.
+CYCLES: dict[str, Callable[[Any], None]] = {
+    "value": lambda trie: through_attribute(trie, Thing()),
+    "key": lambda trie: through_attribute(trie, Thing(), as_key=True),
+    "colliding key": lambda trie: through_attribute(trie, Colliding(), as_key=True),
+    "slots": lambda trie: through_attribute(trie, Slots()),
+    "list": lambda trie: through_list(trie, lambda inner: inner),
+    "dict": lambda trie: through_list(trie, lambda inner: {"inner": inner}),
+    "nested tuple": lambda trie: through_list(trie, lambda inner: (1, (inner,))),
+    "snapshots": through_snapshots,
+}
+
+
+@pytest.mark.parametrize("name", CYCLES)
+def test_a_cycle_through_a_trie_is_collected(name: str) -> None:
+    trie: Any = Ctrie((number, None) for number in range(100))
+    weak = weakref.ref(trie)
+    CYCLES[name](trie)
+    gc.collect()
+    assert weak() is trie
+    del trie
+    drain()
+    gc.collect()
+    assert weak() is None
+
+
+def test_a_collection_beside_writers_takes_nothing_away() -> None:
+    trie: Any = Ctrie()
+    numbers = itertools.count()
+
+    def write() -> None:
+        number = next(numbers)
+        trie[number % 100] = [number]
+        assert trie.get(number % 100, [0])[0] >= 0
+
+    with meanwhile(write, write):
+        for _ in range(5):
+            gc.collect()
+    assert set(trie) <= set(range(100))
+    trie.check()
+
+
+def test_a_large_trie_and_a_deep_one_are_dropped_without_deep_recursion() -> None:
+    """Dropping an object that holds an object that holds ... must not nest calls without limit."""
+    value = Thing()
+    weak = weakref.ref(value)
+    held: list[Any] = [Ctrie(dict.fromkeys(range(5_000), value)), None]
+    for _ in range(12_000 if twin == "compiled" and not SANITIZED else 2_000):
+        held[1] = Ctrie({1: held[1]})
+    del value
+    run_together([held.clear])
+    assert_released(weak)
+
+
+# -------------------------------------------------------------------------------------------------------------- threads
+
+
+@pytest.mark.freethreaded
+def test_values_are_released_while_all_are_busy() -> None:
+    """Values are released before the threads come to rest. How many wait depends on how long the system lets a reader
+    sleep between two instructions, so the bound is a wide one."""
+    made: list[None] = []  # lists, since a finalizer could run in the middle of `count += 1`
+    ended: list[None] = []
+    waiting: list[int] = []
+
+    class Counted:
+        def __init__(self) -> None:
+            made.append(None)
+            waiting.append(len(made) - len(ended))
+
+        def __del__(self) -> None:
+            ended.append(None)
+
+    ref: Any = AtomicReference(Counted())
+
+    def replace() -> None:
+        for _ in range(100):
+            ref.compare_and_set(ref.load(), Counted())
+
+    with meanwhile(replace, replace, lambda: [ref.load() for _ in range(100)]):
+        while len(made) < 200_000:
+            replace()
+    assert max(waiting) < len(made) // 2
+    assert drain() == 0
+    assert len(made) - len(ended) == 1
+
+
+def leave_garbage(trie: Any, number: int, weak: list[weakref.ref[Any]]) -> None:
+    value = Thing()
+    weak.append(weakref.ref(value))
+    trie[number] = value
+    assert trie.pop(number) is value
+
+
+@pytest.mark.freethreaded
+def test_what_ended_threads_left_is_released_by_those_that_go_on() -> None:
+    trie: Any = Ctrie()
+    weak: list[weakref.ref[Any]] = []
+    run_together([partial(leave_garbage, trie, number, weak) for number in range(8)])
+    # A single thread would not look for what others left, and on a busy machine the other one may not run for a while.
+    with meanwhile(lambda: trie.update(other=Thing())):
+        for number in range(3_000_000):
+            trie["busy"] = [number]
+            if number % 1_000 == 0 and not any(ref() for ref in weak):
+                break
+    assert [ref() for ref in weak] == [None] * 8
+    trie.check()
+
+
+def test_threads_that_come_and_go_leave_nothing() -> None:
+    trie: Any = Ctrie()
+    weak: list[weakref.ref[Any]] = []
+    for batch in range(20):
+        run_together([partial(leave_garbage, trie, number, weak) for number in range(batch * 10, batch * 10 + 10)])
+    assert not trie
+    assert_released(*weak)
+    trie.check()
+
+
+def test_a_reader_that_is_held_in_a_comparison_does_not_stop_the_release_of_the_rest() -> None:
+    """The reader holds only the node that it compares with."""
+    entered, go = threading.Event(), threading.Event()
+
+    class Slow(Colliding):
+        __hash__ = Colliding.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            entered.set()
+            assert go.wait(LIMIT)
+            return self is other
+
+    trie: Any = Ctrie({Slow(): None})
+    reader = start([lambda: trie.get(Slow())])
+    assert entered.wait(LIMIT)
+    weak = []
+    for _ in range(1000):
+        trie["other"] = Thing()
+        weak.append(weakref.ref(trie["other"]))
+    trie["other"] = None
+    try:
+        assert_released(*weak)
+    finally:
+        go.set()
+        finish(reader)
+    trie.check()

@@ -1,196 +1,207 @@
-"""Any sequence of operations on a Ctrie, its snapshots and its forks, compared with a dict for each."""
+"""Any sequence of operations on a map and a set, their snapshots, forks and copies, compared with dict and set."""
 
 from __future__ import annotations
 
-import copy
-import pickle
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from ctrie import Ctrie
-from ctrie._machine import GROUPS
-from tests.keys import Key, hash_of, key
+from ctrie import Ctrie, CtrieSet
+from tests.ctrie.oracle import ALGEBRA, COPIES, IN_PLACE, KINDS, OPERATIONS, UNIVERSES, Pair, Universe, told_of
+from tests.twins import Fault, load_twin
 
-ABSENT = "absent"
-
-# Close to one another in every way: they part at the root, or one, two, three or ten levels below it, or collide.
-KEYS = [
-    key("a", 1, 1), key("b", 1, 2), key("c", 1, 3), key("d", 2), key("e", GROUPS - 1), key("f", 4, 4, 4, 1), key("g", 4, 4, 4, 2),
-    key("h", 4, 4, 5), Key("i", 3), Key("j", 3), Key("k", 3), Key("l", 3 | 1 << 63), Key("m", 3 | 1 << 60),
-]  # fmt: skip
-
-keys = st.sampled_from(KEYS)
-values = st.sampled_from([None, 0, 1, "v"])
+NAN = float("nan")
+values = st.sampled_from([None, 0, 1, "v", NAN])
+numbers = st.integers(0, 19)
+pairs_of_numbers = st.lists(st.tuples(numbers, values), max_size=8)
+kinds = st.sampled_from(sorted(KINDS))
 
 
-class Pair(NamedTuple):
-    """A trie and its expected content."""
-
-    trie: Any
-    model: dict[Key, Any]
-    readonly: bool
+def emptied(trie: Any) -> Any:
+    made = trie.snapshot()
+    made.clear()
+    return made
 
 
-class CtrieMachine(RuleBasedStateMachine):
-    tries = Bundle("tries")
-    frozen = Bundle("frozen")
+# What shows one instant of a map, however long it is kept: pairs, keys or values.
+LOOKS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
+    "items": (lambda pair: pair.map.items(), lambda key, value: (key, value)),
+    "iter(items)": (lambda pair: iter(pair.map.items()), lambda key, value: (key, value)),
+    "keys": (lambda pair: pair.map.keys(), lambda key, value: key),
+    "values": (lambda pair: pair.map.values(), lambda key, value: value),
+    "iter(values)": (lambda pair: iter(pair.map.values()), lambda key, value: value),
+    "iter": (lambda pair: iter(pair.map), lambda key, value: key),
+    "split": (lambda pair: (each for part in pair.map.split(2) for each in part), lambda key, value: (key, value)),
+    "diff": (lambda pair: pair.map.diff(emptied(pair.map)), lambda key, value: (key, None, value)),
+    "members": (lambda pair: iter(pair.members), lambda key, value: key),
+    "split set": (lambda pair: (each for part in pair.members.split(2) for each in part), lambda key, value: key),
+    "diff of a set": (lambda pair: pair.members.diff(emptied(pair.members)), lambda key, value: (key, True)),
+}
+
+
+class MapAndSet(RuleBasedStateMachine):
+    pairs, looks = Bundle("pairs"), Bundle("looks")
 
     def __init__(self) -> None:
         super().__init__()
-        self.pairs: list[Pair] = []
+        self.all: list[Pair] = []
         self.steps = 0
 
-    def pair(self, trie: Any, model: dict[Key, Any], readonly: bool = False) -> Pair:
-        made = Pair(trie, dict(model), readonly)
-        self.pairs.append(made)
-        return made
+    def kept(self, pair: Pair) -> Pair:
+        self.all.append(pair)
+        return pair
 
-    # ------------------------------------------------------------------------------------------------- new ones
+    def content(self, drawn: list[tuple[int, Any]]) -> list[tuple[Any, Any]]:
+        return [(self.universe.keys[number % len(self.universe.keys)], value) for number, value in drawn]
 
-    @initialize(target=tries, content=st.dictionaries(keys, values, max_size=8))
-    def create(self, content: dict[Key, Any]) -> Pair:
-        return self.pair(Ctrie(content, hash=hash_of), content)
+    @initialize(name=st.sampled_from([name for name in UNIVERSES if "many" not in name]))
+    def begin(self, name: str) -> None:
+        self.universe = UNIVERSES[name]
 
-    @rule(target=tries, source=tries)
-    def snapshot(self, source: Pair) -> Pair:
-        return self.pair(source.trie.snapshot(), source.model)
+    @rule(target=pairs, drawn=pairs_of_numbers)
+    def create(self, drawn: list[tuple[int, Any]]) -> Pair:
+        return self.kept(Pair(self.universe, self.content(drawn)))
 
-    @rule(target=frozen, source=tries)
-    def readonly_snapshot(self, source: Pair) -> Pair:
-        return self.pair(source.trie.readonly_snapshot(), source.model, readonly=True)
+    @rule(target=pairs, source=pairs, way=st.sampled_from(sorted(COPIES)))
+    def copy(self, source: Pair, way: str) -> Pair:
+        return self.kept(source.copied(way))
 
-    @rule(target=tries, source=frozen)
-    def fork(self, source: Pair) -> Pair:
-        return self.pair(source.trie.snapshot(), source.model)
+    @rule(target=pairs, one=pairs, other=pairs, reflected=st.booleans())
+    def union(self, one: Pair, other: Pair, reflected: bool) -> Pair:
+        return self.kept(one.union(other, reflected))
 
-    @rule(target=frozen, source=frozen)
-    def readonly_snapshot_of_a_readonly_snapshot(self, source: Pair) -> Pair:
-        return self.pair(source.trie.readonly_snapshot(), source.model, readonly=True)
+    @rule(target=pairs, name=st.sampled_from(sorted(ALGEBRA)), one=pairs, other=pairs, kind=kinds)
+    def combine(self, name: str, one: Pair, other: Pair, kind: str) -> Pair:
+        return self.kept(one.combined(name, other, kind))
 
-    @rule(target=tries, source=tries, again=st.sampled_from([copy.copy, lambda trie: pickle.loads(pickle.dumps(trie))]))
-    def copy(self, source: Pair, again: Any) -> Pair:
-        return self.pair(again(source.trie), source.model)
-
-    @rule(target=tries, one=tries, other=tries)
-    def union(self, one: Pair, other: Pair) -> Pair:
-        return self.pair(one.trie | other.trie, one.model | other.model)
-
-    @rule(dropped=consumes(frozen))
+    @rule(dropped=consumes(pairs))
     def drop(self, dropped: Pair) -> None:
-        self.pairs = [pair for pair in self.pairs if pair is not dropped]
+        self.all = [pair for pair in self.all if pair is not dropped]
 
-    # -------------------------------------------------------------------------------------------------- changes
+    @rule(
+        pair=pairs, calls=st.lists(st.tuples(st.sampled_from(sorted(OPERATIONS)), numbers, values, values), min_size=1)
+    )
+    def operate(self, pair: Pair, calls: list[tuple[str, int, Any, Any]]) -> None:
+        for name, number, old, new in calls:
+            pair.operate(name, self.universe.keys[number % len(self.universe.keys)], old, new)
 
-    @rule(pair=tries, k=keys, value=values)
-    def set(self, pair: Pair, k: Key, value: Any) -> None:
-        pair.trie[k] = pair.model[k] = value
+    @rule(pair=pairs, how=st.sampled_from(["popitem", "pop", "clear"]))
+    def take_any(self, pair: Pair, how: str) -> None:
+        if how == "clear":
+            pair.clear()
+        else:
+            pair.take_any(from_set=how == "pop")
 
-    @rule(pair=tries, k=keys, value=values)
-    def put_if_absent(self, pair: Pair, k: Key, value: Any) -> None:
-        assert pair.trie.put_if_absent(k, value, ABSENT) == pair.model.get(k, ABSENT)
-        pair.model.setdefault(k, value)
+    @rule(name=st.sampled_from(sorted(IN_PLACE)), one=pairs, other=pairs, kind=kinds)
+    def change_in_place(self, name: str, one: Pair, other: Pair, kind: str) -> None:
+        one.change_in_place(name, other, kind)
 
-    @rule(pair=tries, k=keys, value=values)
-    def setdefault(self, pair: Pair, k: Key, value: Any) -> None:
-        assert pair.trie.setdefault(k, value) == pair.model.setdefault(k, value)
+    @rule(target=looks, pair=pairs, name=st.sampled_from(sorted(LOOKS)))
+    def begin_to_look(self, pair: Pair, name: str) -> tuple[Any, list[str]]:
+        take, form = LOOKS[name]
+        return take(pair), told_of(form(*each) for each in pair.held.values())
 
-    @rule(pair=tries, k=keys)
-    def pop(self, pair: Pair, k: Key) -> None:
-        assert pair.trie.pop(k, ABSENT) == pair.model.pop(k, ABSENT)
+    @rule(look=consumes(looks))
+    def look(self, look: tuple[Any, list[str]]) -> None:
+        taken, wanted = look
+        assert told_of(taken) == wanted
 
-    @rule(pair=tries, k=keys, value=values)
-    def replace(self, pair: Pair, k: Key, value: Any) -> None:
-        assert pair.trie.replace(k, value) is (k in pair.model)
-        if k in pair.model:
-            pair.model[k] = value
+    @rule(one=pairs, other=pairs)
+    def compare(self, one: Pair, other: Pair) -> None:
+        one.compare(other)
 
-    @rule(pair=tries, k=keys, old=values, value=values)
-    def replace_if(self, pair: Pair, k: Key, old: Any, value: Any) -> None:
-        matches = k in pair.model and pair.model[k] == old
-        assert pair.trie.replace_if(k, old, value) is matches
-        if matches:
-            pair.model[k] = value
-
-    @rule(pair=tries, k=keys, old=values)
-    def remove_if(self, pair: Pair, k: Key, old: Any) -> None:
-        matches = k in pair.model and pair.model[k] == old
-        assert pair.trie.remove_if(k, old) is matches
-        if matches:
-            del pair.model[k]
-
-    @rule(pair=tries, k=keys)
-    def compute(self, pair: Pair, k: Key) -> None:
-        new = repr(pair.model.get(k, ABSENT))[:5]
-        assert pair.trie.compute(k, lambda value: repr(value)[:5], ABSENT) == new
-        pair.model[k] = new
-
-    @rule(pair=tries, k=keys, value=values)
-    def get_or_create(self, pair: Pair, k: Key, value: Any) -> None:
-        assert pair.trie.get_or_create(k, lambda: value) == pair.model.setdefault(k, value)
-
-    @rule(pair=tries)
-    def popitem(self, pair: Pair) -> None:
-        if pair.model:
-            k, value = pair.trie.popitem()
-            assert pair.model.pop(k) == value
-
-    @rule(pair=tries)
-    def clear(self, pair: Pair) -> None:
-        pair.trie.clear()
-        pair.model.clear()
-
-    @rule(pair=tries, content=st.dictionaries(keys, values, max_size=4))
-    def update(self, pair: Pair, content: dict[Key, Any]) -> None:
-        pair.trie.update(content)
-        pair.model.update(content)
-
-    # -------------------------------------------------------------------------------------------------- readings
-
-    @rule(pair=tries | frozen, k=keys)
-    def look_up(self, pair: Pair, k: Key) -> None:
-        assert pair.trie.get(k, ABSENT) == pair.model.get(k, ABSENT)
-        assert (k in pair.trie) is (k in pair.model)
-
-    @rule(newer=tries | frozen, older=tries | frozen)
-    def compare(self, newer: Pair, older: Pair) -> None:
-        assert (newer.trie == older.trie) is (newer.model == older.model)
-        changes = {k: (old, new) for k, old, new in newer.trie.diff(older.trie, ABSENT)}
-        assert changes == {
-            k: (older.model.get(k, ABSENT), newer.model.get(k, ABSENT))
-            for k in KEYS
-            if older.model.get(k, ABSENT) != newer.model.get(k, ABSENT)
-        }
-
-    @rule(pair=tries | frozen, parts=st.integers(1, 5))
-    def split(self, pair: Pair, parts: int) -> None:
-        pairs = [found for part in pair.trie.split(parts) for found in part]
-        assert len(pairs) == len(pair.model)
-        assert dict(pairs) == pair.model
-
-    @rule(pair=tries | frozen)
-    def count_and_iterate(self, pair: Pair) -> None:
-        assert len(pair.trie) == len(pair.model)
-        assert bool(pair.trie) is bool(pair.model)
-        assert sorted(pair.trie) == sorted(pair.model)
-        assert sorted(map(repr, pair.trie.values())) == sorted(map(repr, pair.model.values()))
+    @rule(pair=pairs, parts=st.integers(1, 5))
+    def read(self, pair: Pair, parts: int) -> None:
+        pair.read(parts)
 
     @invariant()
     def one_of_them_holds_what_it_must(self) -> None:
-        """Each step looks at the next pair, by lookups, since these do not change the generations."""
-        if self.pairs:
+        if self.all:
             self.steps += 1
-            pair = self.pairs[self.steps % len(self.pairs)]
-            assert {k: pair.trie[k] for k in KEYS if k in pair.trie} == pair.model
+            self.all[self.steps % len(self.all)].look_up()
 
     def teardown(self) -> None:
-        for pair in self.pairs:
-            assert {k: pair.trie[k] for k in KEYS if k in pair.trie} == pair.model
-            assert dict(pair.trie.items()) == pair.model
-            pair.trie.check()
+        for pair in self.all:
+            pair.check()
 
 
-TestCtrie = CtrieMachine.TestCase
-TestCtrie.settings = settings(stateful_step_count=30)
+TestMapAndSet = MapAndSet.TestCase
+TestMapAndSet.settings = settings(stateful_step_count=30)
+
+
+# ---------------------------------------------------------------------------------------------- more keys, and faults
+
+
+def walk(universe: Universe, seed: int, steps: int, types: tuple[Any, Any] = (Ctrie, CtrieSet)) -> None:
+    """Random steps on hundreds of keys, so that the nodes of a snapshot and its source differ at every level."""
+    random = Random(seed)
+    half = random.sample(universe.keys, len(universe.keys) // 2)
+    everything = [Pair(universe, [(key, 0) for key in half], types)]
+    for _ in range(steps):
+        one, other = random.choice(everything), random.choice(everything)
+        for key in random.choices(universe.keys, k=random.choice((1, 3, 30))):
+            one.operate(random.choice(sorted(OPERATIONS)), key, random.choice((0, None)), random.choice((0, None, "v")))
+        everything = [*everything, one.copied(random.choice(("snapshot", "readonly_snapshot", "copy")))][-5:]
+        if random.random() < 0.3:
+            one.compare(other)
+        if random.random() < 0.2:
+            everything += [one.combined(random.choice(sorted(ALGEBRA)), other, "it"), one.union(other, reflected=False)]
+            other.change_in_place(random.choice(sorted(IN_PLACE)), one, "it")
+        if random.random() < 0.3:
+            other.read(random.choice((1, 5, 64)))
+    for pair in everything:
+        pair.check()
+
+
+@pytest.mark.parametrize("name", [name for name in UNIVERSES if "many" in name])
+@pytest.mark.parametrize("seed", range(3))
+def test_many_keys(seed: int, name: str) -> None:
+    walk(UNIVERSES[name], seed, steps=40)
+
+
+NODES, EDITS = "ctrie._nodes", "ctrie._edits"
+APART = "new_root(new_inode(gcas_read(new_root(old, True), old), Gen()), False)"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("a read-only snapshot keeps the new root", NODES, "new_root(snapshot_root(root), True)", "new_root(snapshot_root(root) and rdcss_read_root(root), True)"),
+        Fault("a fork shares the root", NODES, f"return {APART}", "return root"),
+        Fault("a fork shares the node of its source", NODES, f"return {APART}", "return new_root(rdcss_read_root(root), False)"),
+        Fault("a fork is of the generation of its source", NODES, APART, "new_root(old, False)"),
+        Fault("a snapshot starts no generation", NODES, "new_inode(main, Gen())", "new_inode(main, old.gen)"),
+        Fault("differences skip what has the same shape", NODES, "        if old_main is new_main:", "        if getattr(old_main, 'bitmap', 0) == getattr(new_main, 'bitmap', 1):"),
+        Fault("a part is left out", NODES, "nodes[i::n] for i in range(min(", "nodes[i::n] for i in range(1, min("),
+        Fault("a part is taken twice", NODES, "[nodes[i::n] for i", "[nodes[i :: n - 1] for i"),
+        Fault("hash bits run out early", NODES, "if lev >= HASH_BITS:", "if lev >= HASH_BITS - 4:"),
+        Fault("hash bits run out late", NODES, "if lev >= HASH_BITS:", "if lev >= HASH_BITS + W:"),
+        Fault("two keys lie in the wrong order", NODES, "(x, y) if i < j else (y, x)", "(x, y)"),
+        Fault("a removal leaves a C-node with one key", EDITS, "if size > 1 or first_of_trie:", "if size or first_of_trie:"),
+        Fault("an L-node keeps its last entry", EDITS, "new_tnode(entries[0]) if len(entries) == 1 else", ""),
+        Fault("an L-node takes a key twice", EDITS, "return new_lnode(replaced(ln.entries, pos, branch))", "return new_lnode((*ln.entries, branch))"),
+        Fault("an L-node removes its first entry", EDITS, "removed(ln.entries, pos)", "ln.entries[1:]"),
+        Fault("tombs are not cleared away", EDITS, "    edit.settled = True\n    return RESTART", "    return DONE"),
+        Fault("a trie's own equality is ignored", "ctrie._ctrie", "edit.equal = self._equal", "edit.equal = None"),
+    ],
+    ids=lambda fault: fault.name,
+)  # fmt: skip
+def test_the_fault_is_noticed(fault: Fault) -> None:
+    with pytest.raises((AssertionError, AttributeError, LookupError, RuntimeError, ValueError)):
+        walk_on(load_twin(fault))
+
+
+@pytest.mark.once
+def test_without_a_fault() -> None:
+    walk_on(load_twin())
+
+
+def walk_on(twin: Any) -> None:
+    for universe in UNIVERSES.values():
+        walk(universe, seed=1, steps=12, types=(twin.Ctrie, twin.CtrieSet))
