@@ -13,7 +13,7 @@
 #   make bench    the benchmarks                                               (ARGS="--quick")
 #   make test-brokers  the matchers against a real Mosquitto, RabbitMQ and NATS, which it installs (Debian, Ubuntu)
 #   make test-sparks  what works with which Spark, each in an environment of its own, into docs/spark.md
-#   make builds   every interpreter and compiler found: compiles, runs the core's tests, writes docs/builds.md   (ARGS=...)
+#   make builds   every interpreter and compiler found: compiles, runs the core's tests, writes docs/install.md   (ARGS=...)
 #   make release  the wheel and the source distribution, into dist/, checked and installed (tools/release.py)
 #   make docs     the manual, into docs/_build
 #   make pictures the manual's pictures of tries, drawn from real ones

@@ -4,7 +4,7 @@
 
 Each call runs once on the interpreted twin under a profiler that notes every function of this package which is entered,
 but for those of one statement: most of these are views of borrowed nodes, which are nothing in the compiled twin.
-The table goes into `docs/development.md`, between two marks; `tests/whole/test_walks.py` runs this and compares.
+The table goes into `docs/design.md`, between two marks; `tests/whole/test_walks.py` runs this and compares.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "development.md"
+PAGE = ROOT / "docs" / "design.md"
 BEGIN, END = "<!-- walks -->", "<!-- end of walks -->"
 ROOMS = tuple(str(ROOT / room) + "/" for room in ("ctrie", "subtrie", "snapshot"))
 

@@ -2,23 +2,9 @@
 
     python examples/amqtt_on_a_trie.py --port 1883
 
-amqtt is an MQTT 3.1.1 broker in Python. It keeps its subscriptions in a dict of
-filters, and compares every message with every filter, one after the other; it does the
-same with every new filter and every retained message. `TrieBroker` asks a
-`SubscriptionTrie` and a `TopicStore` instead. Everything else is amqtt's: the protocol,
-sessions, plugins, logins, web sockets. Its own tests still pass
-(docs/migrating.md has the counts and the gains).
-
-What is worth copying:
-
-- A session cannot be hashed, so the subscriber is the client's identifier, and the
-  session is looked up for each message. The quality of service is an option of the
-  subscription, so there is no second table to keep in step.
-- `deliveries` returns a tuple of one instant. The broker waits between two deliveries,
-  and clients that subscribe meanwhile do no harm. A loop over a dict would fail with
-  "dictionary changed size during iteration".
-- `unsubscribe_all` finds a client's filters by the reverse index, without looking at
-  those of others.
+amqtt compares every message with every filter of a dict. `TrieBroker` asks a
+`SubscriptionTrie` and a `TopicStore` instead. All else is amqtt's: the protocol,
+sessions, plugins, logins, web sockets. Its own tests still pass (docs/migrating.md).
 """
 
 from __future__ import annotations
@@ -36,15 +22,12 @@ from amqtt.contexts import Action
 from amqtt.session import Session
 from subtrie import MQTT, SubscriptionTrie, TopicError, TopicStore
 
-# Shared subscriptions came with MQTT 5. Here `$share` is a word like any other.
-MQTT_3 = replace(MQTT, share_prefix=None)
+MQTT_3 = replace(MQTT, share_prefix=None)  # shared subscriptions came with MQTT 5
 REFUSED = 0x80
 
 
 class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
-    """The trie as the table that amqtt's plugins know: for each filter its sessions,
-    with their quality of service.
-    """
+    """The trie as the table that amqtt's plugins know: filters, sessions, qualities."""
 
     def __init__(self, trie: SubscriptionTrie[str], sessions: dict[str, Any]) -> None:
         self._trie = trie
@@ -54,10 +37,7 @@ class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
         # a text that is not a filter has no subscription
         with contextlib.suppress(TopicError):
             held = self._trie.subscriptions(filter)
-            return [
-                (self._sessions[client][0], options["qos"])
-                for _, client, options in held
-            ]
+            return [(self._sessions[who][0], given["qos"]) for _, who, given in held]
         return []
 
     def __contains__(self, filter: object) -> bool:
@@ -67,7 +47,7 @@ class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
         return iter({held.filter: None for held in self._trie.subscriptions()})
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return len(list(self))
 
     def clear(self) -> None:
         self._trie.clear()
@@ -130,11 +110,9 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
             elif qos and not session.clean_session and not session.is_anonymous:
                 await self._retain_broadcast_message(message, qos, session)
 
-    async def retain_message(
-        self, source_session: Session | None, topic_name: str | None, *rest: Any
-    ) -> None:
+    async def retain_message(self, source_session: Any, topic: Any, *rest: Any) -> None:
         try:
-            await super().retain_message(source_session, topic_name, *rest)
+            await super().retain_message(source_session, topic, *rest)
         except TopicError as error:
             self.logger.warning(f"a message is not retained: {error}")
 
@@ -144,22 +122,18 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
         filter, qos = subscription
         handler = self._get_handler(session)
         if handler is not None:
-            kept = self._retained_messages.matching(filter)
-            asked = (
-                handler.mqtt_publish(
-                    topic, one.data, min(qos, one.qos or qos), retain=True
-                )
-                for topic, one in kept
-            )
-            await asyncio.gather(*asked, return_exceptions=True)
+            sending = [
+                handler.mqtt_publish(topic, one.data, min(qos, one.qos or qos), True)
+                for topic, one in self._retained_messages.matching(filter)
+            ]
+            await asyncio.gather(*sending, return_exceptions=True)
 
 
 async def serve(port: int) -> None:
     """Run the broker until it is interrupted."""
     listeners = {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}}
-    plugins = {
-        "amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}
-    }
+    anybody = "amqtt.plugins.authentication.AnonymousAuthPlugin"
+    plugins = {anybody: {"allow_anonymous": True}}
     broker = TrieBroker({"listeners": listeners, "plugins": plugins})
     await broker.start()
     try:

@@ -1,5 +1,5 @@
 """Compile the modules with each interpreter and compiler found, run the tests of the core on each build, and write the
-table of docs/builds.md.
+table of docs/install.md.
 
 python -m tools.builds [--compilers gcc,clang] [--tests tests/ctrie,...] [INTERPRETER...]
 
@@ -22,7 +22,7 @@ from tools import page_table
 
 ROOT = Path(__file__).parent.parent
 BUILDS = ROOT / "build" / "builds"
-PAGE = ROOT / "docs" / "builds.md"
+PAGE = ROOT / "docs" / "install.md"
 BEGIN, END = "<!-- begin of what `make builds` writes -->\n", "<!-- end -->\n"
 HEAD = ("CPython", "compiler", "processor", "tests", "result", "made")
 VERSIONS = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")

@@ -1,4 +1,4 @@
-"""The page on other readers of a published directory: its lines run, and find what the trie holds."""
+"""Other readers of a published directory, on the page about its format: its lines run, and find what the trie holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import snapshot
 from subtrie import MQTT, NATS, Dialect
 from tests.snippets import snippets
 
-PAGE = Path(__file__).parents[2] / "docs" / "other-readers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "published-format.md"
+READERS = PAGE.read_text(encoding="utf-8").partition("## In other readers")[2].partition("\n## ")[0]
 
 pytestmark = pytest.mark.once
 
@@ -27,11 +28,10 @@ SECOND = """    trie.subscribe("alarm/#", "guard", qos=1)
 def test_other_engines_find_what_the_trie_holds(later: str) -> None:
     for name in ("duckdb", "datafusion", "polars", "pandas"):
         pytest.importorskip(name, reason="needs the extra `readers`")
-    text = PAGE.read_text(encoding="utf-8")
-    assert SECOND in text
+    assert SECOND in READERS
     setup, *recipes, of_topics = [
         compile("\n" * snippet.line + snippet.text, str(PAGE), "exec")
-        for snippet in snippets(text.replace(SECOND, later))
+        for snippet in snippets(READERS.replace(SECOND, later))
     ]
     begun: dict[str, Any] = {}
     exec(setup, begun)
@@ -74,8 +74,7 @@ def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> Non
 def test_sql_alone_finds_what_the_trie_holds(tmp_path: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statements of the page on published directories."""
     duckdb = pytest.importorskip("duckdb", reason="needs the extra `readers`")
-    page = (PAGE.parent / "published-format.md").read_text(encoding="utf-8")
-    script, whole = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    script, whole = re.findall(r"```sql\n(.*?)```", READERS, re.DOTALL)
     monkeypatch.chdir(tmp_path)
 
     def in_duckdb() -> list[tuple[str, str]]:

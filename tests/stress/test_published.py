@@ -33,7 +33,7 @@ MANY = {"notify of the wrong thread": 2}
 """Those with too many schedules, and the preemptions up to which they are explored."""
 
 
-PAGE = Path(__file__).parents[2] / "docs/stress/ten-faults.md"
+PAGE = Path(__file__).parents[2] / "docs/stress/other-objects.md"
 ROWS = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
 TOLD = {row[0]: row[-1] for row in ROWS[1:]}
 """What the report on a fault says, according to the page."""

@@ -33,7 +33,7 @@ from tests.tries import cli as tries
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-ELSEWHERE = {"stress.md", "spark.md", "published.md", "published-format.md", "other-readers.md"}
+ELSEWHERE = {"stress.md", "spark.md", "published.md", "published-format.md"}
 """Pages that cannot be run as they are: `tests/stress` tests the first and its folder; the others are tested below."""
 
 
@@ -79,7 +79,6 @@ def test_the_page_on_published_directories_runs(tmp_path: Path, monkeypatch: pyt
             trie.subscribe(f"stock.{n}", "ann")
             publisher.publish()
     assert run_page(ROOT / "docs" / "published.md", {"trie": trie}) >= 3
-    assert run_page(ROOT / "docs" / "published-format.md") == 1
 
 
 @pytest.mark.once
@@ -124,7 +123,7 @@ def test_the_manual_is_made_without_a_warning(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------------------------- sizes
 
 WIDEST = 88  # characters of code that a page shows beside its menus; `examples/ruff.toml` says the same of examples
-LONGEST = 400  # lines
+LONGEST = 300  # lines
 
 
 def code_lines(text: str) -> Iterator[str]:

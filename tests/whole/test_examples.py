@@ -5,21 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections import Counter
-from itertools import chain
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any
+from threading import Thread
 
 import pytest
 
 from examples import mqtt_deliveries, small_broker
-from examples.identity_map import Company, Department, Employee, Row, populate, walk, walk_together
 from subtrie import MQTT, SubscriptionTrie
-from tests.threads import frequent_switches, run_together
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-DEPARTMENTS, EMPLOYEES = 5, 60
 
 
 def shown_output() -> dict[str, str]:
@@ -29,10 +23,7 @@ def shown_output() -> dict[str, str]:
     return {example: says for page in pages for example, says in shown.findall(page)}
 
 
-SAYS = {
-    **shown_output(),
-    "identity_map.py": "8 threads walked a graph of 420 rows, 3360 steps in all,\nand came across 420 objects.\n",
-}
+SAYS = shown_output()
 ELSEWHERE = {"amqtt_on_a_trie.py", "demo.py"}  # tested in files of their own
 IN_SPARK = {"subscriptions_in_spark.py"}  # starts a Spark session of its own
 
@@ -66,71 +57,6 @@ def test_asks_questions_and_draws_the_answers(example: str, tmp_path: Path) -> N
 
 def test_all_examples_are_run() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == SAYS.keys() | ELSEWHERE | IN_SPARK
-
-
-class Counting(Company):
-    """Records each row that is read."""
-
-    def __init__(self, database: Path) -> None:
-        super().__init__(database)
-        self.read: list[tuple[str, int]] = []
-
-    def _row(self, sql: str, number: int) -> tuple[Any, ...]:
-        self.read.append((sql, number))
-        return super()._row(sql, number)
-
-
-class TestIdentityMap:
-    @pytest.fixture
-    def company(self, tmp_path: Path) -> Counting:
-        database = tmp_path / "company.sqlite"
-        populate(database, DEPARTMENTS, EMPLOYEES, seed=7)
-        return Counting(database)
-
-    def test_threads_that_load_a_cyclic_graph_make_one_object_of_each_row(self, company: Counting) -> None:
-        with frequent_switches():
-            walks = walk_together(company, [0, 0, 0, 0, 20, 30, 40, 50])
-        by_row: dict[tuple[type[Row], int], set[Row]] = {}
-        for row in chain.from_iterable(walks):
-            by_row.setdefault((type(row), row.number), set()).add(row)
-        assert Counter(kind for kind, _ in by_row) == {Department: DEPARTMENTS, Employee: EMPLOYEES}
-        assert all(len(objects) == 1 for objects in by_row.values())
-        assert all(len(seen) == DEPARTMENTS + EMPLOYEES for seen in walks)
-        assert max(Counter(company.read).values()) == 1, "a row was read twice"
-
-    def test_references_lead_in_circles(self, company: Counting) -> None:
-        department = company.department(3)
-        assert all(employee.department is department for employee in department.employees)
-        boss = employee = company.employee(1)
-        ring = {boss := boss.boss for _ in range(EMPLOYEES)}
-        assert len(ring) == EMPLOYEES
-        assert boss is employee
-        assert set(walk(employee)) == set(walk(department))
-
-    def test_who_asks_for_a_row_that_is_being_loaded_gets_that_object(self, company: Counting) -> None:
-        loading, may_go_on = Event(), Event()
-        load = company._load_employee
-
-        def load_slowly(number: int) -> Employee:
-            loading.set()
-            assert may_go_on.wait(60)
-            return load(number)
-
-        def ask_later() -> Employee:
-            assert loading.wait(60)
-            may_go_on.set()
-            return company.employee(1)
-
-        company._load_employee = load_slowly  # type: ignore[method-assign]
-        first, second = run_together([lambda: company.employee(1), ask_later])
-        assert first is second
-        assert len(company.read) == 1
-
-    def test_a_row_that_is_not_there_leaves_nothing_behind(self, company: Counting) -> None:
-        for _ in range(2):
-            with pytest.raises(LookupError, match="there is no row 1000"):
-                company.employee(1_000)
-        assert company.employee(1).number == 1
 
 
 class TestDeliveries:

@@ -24,5 +24,5 @@ def test_the_page_shows_the_ways_that_calls_take() -> None:
         text=True,
         check=True,
     )
-    kept = (ROOT / "docs" / "development.md").read_text()
+    kept = (ROOT / "docs" / "design.md").read_text()
     assert done.stdout == kept, "run `PYTHONHASHSEED=0 CTRIE_TWIN=interpreted python -m docs.walks`"

@@ -136,7 +136,7 @@ def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
         page
         for page in (ROOT / "docs").rglob("*.md")
         if page.parent.name != "stress"
-        and page.name not in ("stress.md", "spark.md", "published.md", "published-format.md", "other-readers.md")
+        and page.name not in ("stress.md", "spark.md", "published.md", "published-format.md")
     ]
     printed = run(
         installed, ROOT / "tests" / "snippets.py", "--plain", ROOT / "README.md", *sorted(pages), cwd=tmp_path
