@@ -144,7 +144,7 @@ def test_snippets_of_the_manual_run(installed: Path, tmp_path: Path) -> None:
     ran = {Path(page).name: int(count) for count, page in map(str.split, printed.splitlines())}
     assert ran["README.md"] > 1
     assert ran["tutorial.md"] > 10
-    assert ran["topics.md"] > 2
+    assert ran["groups.md"] > 2
 
 
 def test_examples_in_docstrings_hold(installed: Path, tmp_path: Path) -> None:
