@@ -1,16 +1,22 @@
-"""Linearizability by trying every order of the operations: only for small histories, since it is slow, but too simple
-to be wrong. Mutants of the checker are compared with it.
+"""Linearizability by trying every order of the operations, which is slow but too simple to be wrong, and small histories
+to try it on. Mutants of the checker are compared with it, and so is the checker as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import chain, combinations, permutations
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain, combinations, count, permutations
 from random import Random
 from typing import Any, Final
 
-__all__ = ["histories", "linearizable"]
+from stress.history import UNSEEN, Call, Operation, Raised
+from stress.recorder.workload import Draw, one_of, unique
+from stress.spec import Spec
+from stress.specs import Counter, KeyValue, Map, MultiRegister, Mutex, Queue, Register, Set, Stack, Subscriptions
+from tests.tries.fields import Fields
+from tests.tries.topics import Topics
+
+__all__ = ["KINDS", "UNIQUE", "answer", "drawn", "histories", "linearizable"]
 
 
 def linearizable(operations: Sequence[Any], spec: Any) -> bool:
@@ -30,132 +36,134 @@ def _in_real_time(order: Sequence[Any]) -> bool:
 
 
 def _allowed(order: Sequence[Any], spec: Any) -> bool:
-    states = {spec.initial}
+    states: set[Hashable] = {spec.initial}
     for each in order:
-        states = {after for state in states for after in spec.successors(state, each.op, each.args, each.result)}
+        result = UNSEEN if each.returned is None else each.result
+        states = {after for state in states for after in spec.successors(state, each.op, each.args, result)}
     return bool(states)
 
 
-def histories(random: Random, operation: Any, unseen: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Small histories of registers, a queue, a stack and a set in turn, some right, some wrong, without end: calls of
-    two or three threads, with equal times, and some pending at the end. `operation` makes one.
+_KEY, _VALUE, _MADE, _TEXT = one_of("a", "b"), one_of(0, 1, 2), one_of(1, 2, 3, 4), one_of("x", "y", "z")
+_TOPIC, _TOPICS = one_of("a.b", "c"), one_of("#", "a.*", "c")
+_FILTER, _WHO, _UNDER = one_of("a.b", "*.b", "c"), one_of(0, 1), one_of("a.b", "x.b", "c")
+_CRITERIA, _MESSAGE = one_of("f=1", "f>=0 & g", "!g"), one_of("f=1", "f=2 g=1", "g=1")
+_STEP = one_of(*(("read", each) for each in "xyz"), *(("write", each, value) for each in "xyz" for value in range(3)))
+
+KINDS: Final[dict[str, tuple[Spec, list[tuple[Any, ...]]]]] = {
+    "register": (Register(0), [("read",), ("write", _VALUE), ("cas", _VALUE, _VALUE)]),
+    "register of unique values": (Register(0), [("read",), ("write", unique), ("cas", _VALUE, unique), ("cas", 0, unique)]),
+    "kv": (KeyValue(), [("get", _KEY), ("get", _KEY), ("put", _KEY, _TEXT), ("append", _KEY, _TEXT)]),
+    "multi-register": (MultiRegister(0), [("txn", _STEP), ("txn", _STEP, _STEP)]),
+    "mutex": (Mutex(), [("acquire",), ("release",)]),
+    "counter": (Counter(), [("increment",), ("value",), ("add", 2), ("decrement",)]),
+    "queue": (Queue(), [("enqueue", one_of(None, 1, 2)), ("dequeue",), ("len",)]),
+    "queue of unique values": (Queue(), [("enqueue", unique), ("enqueue", unique), ("dequeue",), ("dequeue",), ("len",)]),
+    "stack": (Stack(), [("push", one_of(None, 1, 2)), ("pop",), ("len",)]),
+    "stack of unique values": (Stack(), [("push", unique), ("push", unique), ("pop",), ("pop",), ("len",)]),
+    "set": (
+        Set(),
+        [*((op, _WHO) for op in ("add", "discard", "remove", "contains")), ("items",), ("len",), ("pop",), ("clear",)],
+    ),
+    "set of unique members": (Set(), [("add", unique), ("add", unique), ("discard", _MADE), ("contains", _MADE), ("len",)]),
+    "map": (
+        Map(),
+        [
+            ("get", _KEY), ("put", _KEY, _VALUE), ("put_if_absent", _KEY, _VALUE), ("pop", _KEY, None),
+            ("delitem", _KEY), ("replace", _KEY, _VALUE), ("replace_if", _KEY, _VALUE, _VALUE),
+            ("remove_if", _KEY, _VALUE), ("compute", _KEY, 1), ("items",), ("keys",), ("values",), ("len",),
+            ("clear",), ("popitem",),
+        ],
+    ),
+    "subscriptions": (
+        Subscriptions(),
+        [
+            ("subscribe", _FILTER, _WHO), ("subscribe", _FILTER, _WHO), ("unsubscribe", _FILTER, _WHO),
+            ("unsubscribe_all", _WHO), ("match", _UNDER), ("match", _UNDER), ("has_match", _UNDER), ("count", _UNDER),
+            ("entries", _UNDER), ("filters", _WHO), ("subscriptions",), ("len",), ("clear",),
+        ],
+    ),
+    "topics": (
+        Topics(),
+        [
+            ("put", _TOPIC, _VALUE), ("put", _TOPIC, _VALUE), ("setdefault", _TOPIC, _VALUE), ("get", _TOPIC),
+            ("pop", _TOPIC, None), ("popitem",), ("matching", _TOPICS), ("matching", _TOPICS), ("items",), ("clear",),
+        ],
+    ),
+    "fields": (
+        Fields(),
+        [
+            ("subscribe", _CRITERIA, _WHO), ("subscribe", _CRITERIA, _WHO), ("unsubscribe", _CRITERIA, _WHO),
+            ("subscribe_many", one_of(*(((each, 0), ("f=1", 2)) for each in ("f=1", "f>=0 & g", "!g")))),
+            ("unsubscribe_all", _WHO), ("match", _MESSAGE), ("match", _MESSAGE), ("match_any", _MESSAGE),
+            ("hits", _MESSAGE), ("subscriptions",), ("clear",),
+        ],
+    ),
+}  # fmt: skip
+"""What each kind of history is of, and which operations it has."""
+
+UNIQUE: Final = tuple(kind for kind in KINDS if "unique" in kind)
+"""Nothing is put in twice there, so times tell the order of much."""
+
+
+def histories(random: Random, kind: str) -> Iterator[list[Operation]]:
+    """Histories of a kind without end, some right, some wrong: up to six calls at random times, answered in an order that
+    these times allow. Often one answer is then replaced by one from another state. Sometimes an operation never
+    returns, or its answer was not recorded.
     """
+    spec, _ = KINDS[kind]
     while True:
-        for of, called in _KINDS.items():
-            intervals = _intervals(random)
-            found = [
-                operation(number, thread, call, returned, *told)
-                for number, ((thread, call, returned), told) in enumerate(
-                    zip(intervals, called(random, intervals), strict=True)
-                )
-            ]
-            last = {each.thread: each.id for each in found}
-            for number in last.values():
-                if random.random() < _PENDING:
-                    found[number] = found[number]._replace(returned=None, result=unseen)
-            yield of, found
+        fresh = count(1).__next__
+        spans = _spans(random, random.randrange(2, 7))
+        calls = [drawn(kind, random, fresh) for _ in spans]
+        results = _answers(random, spec, calls, sorted(range(len(spans)), key=lambda at: random.uniform(*spans[at])))
+        found = []
+        for number, ((called, returned), call) in enumerate(zip(spans, calls, strict=True)):
+            pending = random.random() < _PENDING
+            result = UNSEEN if pending or random.random() < _UNSEEN else results[number]
+            found.append(Operation(number, number, called, None if pending else returned, *call, result))
+        yield found
 
 
-_PENDING: Final = 0.4
+_PENDING, _UNSEEN, _WRONG, _TIES = 0.12, 0.05, 0.7, 0.2
 
 
-def _intervals(random: Random) -> list[_Interval]:
-    """Thread, time of call and time of return of some calls."""
-    found = []
-    for thread in range(random.choice((2, 3, 3))):
-        now = random.randrange(3)
-        for _ in range(random.choice((1, 2))):
-            called, returned = now, now + random.randrange(7)
-            now = returned + random.randrange(1, 3)
-            found.append((thread, called, returned))
-    return found
+def _spans(random: Random, size: int) -> list[list[int]]:
+    """The times of calls and returns, some with many ties."""
+    moments = [*range(6)] * size if random.random() < _TIES else [*range(100)]
+    times = sorted(random.sample(moments, 2 * size))
+    owners = random.sample([*range(size)] * 2, 2 * size)
+    return [[time for time, owner in zip(times, owners, strict=True) if owner == number] for number in range(size)]
 
 
-def _register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    calls = [random.choice(_REGISTER) for _ in intervals]
-    return [(op, args, random.choice(answers)) for op, args, answers in calls]
+def _answers(random: Random, spec: Spec, calls: Sequence[Call], order: Sequence[int]) -> dict[int, Any]:
+    visited, results = [spec.initial], {}
+    for number in order:
+        state, results[number] = answer(spec, visited[-1], calls[number], random)
+        visited.append(state)
+    if random.random() < _WRONG:
+        wrong, elsewhere = random.choice(order), spec.initial
+        for call in random.sample(calls, min(3, len(calls))):
+            elsewhere, _ = answer(spec, elsewhere, call, random)
+        _, results[wrong] = answer(spec, random.choice([*visited, elsewhere]), calls[wrong], random)
+    return results
 
 
-def _buffer_calls(put: str, get: str, end: int, random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """The answers of a queue or a stack, except that one may be replaced by another. No value is put in twice."""
-    found: list[_Told] = [(random.choice((put, get, "len")), (), None) for _ in intervals]
-    content: list[int] = []
-    for number in _in_some_order(random, intervals):
-        op = found[number][0]
-        if op == put:
-            content.append(number)
-            found[number] = op, (number,), None
-        elif op == "len":
-            found[number] = op, (), len(content)
-        elif content:
-            found[number] = op, (), content.pop(end)
-    number = random.randrange(len(found))
-    op = found[number][0]
-    if op != put:
-        found[number] = op, (), random.randrange(len(found)) if op == get else random.randrange(3)
-    return found
+def drawn(kind: str, random: Random, fresh: Callable[[], int]) -> Call:
+    """A call of a kind."""
+    op, *args = random.choice(KINDS[kind][1])
+    return op, tuple(arg.draw(random, fresh) if isinstance(arg, Draw) else arg for arg in args)
 
 
-def _set_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """The answers of a set, except that one may be replaced by another. No member is added twice."""
-    found: list[_Told] = [(random.choice(("add", "add", "discard", "contains", "len")), (), None) for _ in intervals]
-    content: set[int] = set()
-    for number in _in_some_order(random, intervals):
-        op, member = found[number][0], number if found[number][0] == "add" else random.randrange(len(found))
-        was = member in content
-        if op == "len":
-            found[number] = op, (), len(content)
-            continue
-        content = content | {member} if op == "add" else content - {member} if op == "discard" else content
-        answer = was if op == "contains" else random.choice((None, was != (op == "add")))
-        found[number] = op, (member,), answer
-    number = random.randrange(len(found))
-    op, args, _ = found[number]
-    found[number] = op, args, random.randrange(3) if op == "len" else random.choice((False, True))
-    return found
-
-
-def _unique_register_calls(random: Random, intervals: list[_Interval]) -> list[_Told]:
-    """The answers of a register, except that one may be replaced by another. No value is written twice."""
-    told: dict[int, _Told] = {}
-    held = None
-    for number in _in_some_order(random, intervals):
-        op = random.choice(("write", "read", "read", "cas"))
-        if op == "cas":
-            old = random.choice((held, held, random.randrange(len(intervals))))
-            told[number] = op, (old, number), old == held
-            held = number if old == held else held
-        elif op == "write":
-            held = number
-            told[number] = op, (number,), None
-        else:
-            told[number] = op, (), held
-    found = [told[number] for number in range(len(intervals))]
-    number = random.randrange(len(found))
-    op, args, answer = found[number]
-    found[number] = op, args, {"write": None, "read": random.randrange(len(found)), "cas": not answer}[op]
-    return found
-
-
-def _in_some_order(random: Random, intervals: list[_Interval]) -> list[int]:
-    """The numbers of the calls in an order in which they may have taken effect."""
-    return sorted(range(len(intervals)), key=lambda number: random.uniform(*intervals[number][1:]))
-
-
-_Interval = tuple[int, int, int]
-_Told = tuple[str, tuple[Any, ...], Any]
-_KINDS: Final[dict[str, Callable[[Random, list[_Interval]], list[_Told]]]] = {
-    "register": _register_calls,
-    "queue": partial(_buffer_calls, "enqueue", "dequeue", 0),
-    "unique register": _unique_register_calls,
-    "stack": partial(_buffer_calls, "push", "pop", -1),
-    "set": _set_calls,
-}
-_REGISTER: Final[Any] = [
-    ("write", (1,), (None,)),
-    ("write", (2,), (None,)),
-    ("read", (), (None, 1, 2)),
-    ("read", (), (0, 1, 2)),
-    ("cas", (1, 2), (True, False)),
-    ("cas", (2, 1), (True, False)),
-]
+def answer(spec: Spec, state: Any, call: Call, random: Random) -> tuple[Any, Any]:
+    """A state after the call, and an answer that the call may give: from `step`, or chosen where it cannot tell."""
+    op, args = call
+    if op == "popitem":
+        item = random.choice(sorted(state.items())) if state else None
+        return (state.without(item[0]), item) if item else (state, Raised("KeyError"))
+    if op == "pop" and isinstance(spec, Set):
+        member = min(state, default=None)
+        return (state - {member}, member) if state else (state, Raised("KeyError"))
+    if isinstance(spec, Mutex):
+        after = list(spec.successors(state, op, args, None))
+        return (after[0], None) if after else (state, Raised("RuntimeError") if op == "release" else False)
+    return spec.step(state, op, args)

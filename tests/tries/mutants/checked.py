@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 from random import Random
 from typing import Any, Final
 
 from stress.history import UNSEEN, Operation
-from stress.specs import SPECS
-from tests.tries.mutants.brute_force import histories, linearizable
+from tests.tries.mutants.brute_force import KINDS, UNIQUE, histories, linearizable
 from tests.tries.source_copy import Change, import_privately
 
 __all__ = ["HISTORIES", "first_difference"]
 
-HISTORIES: Final = 2_500
+HISTORIES: Final = 6_000
 _HURRIED: Final = (
     Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),
     Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
@@ -22,13 +22,7 @@ _HURRIED: Final = (
 ones do.
 """
 
-_SPECS: Final = {
-    "register": "register",
-    "queue": "queue",
-    "unique register": "register",
-    "stack": "stack",
-    "set": "set",
-}
+_JUDGED: Final = ("register", *UNIQUE)
 
 
 def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
@@ -36,14 +30,13 @@ def first_difference(changes: Sequence[Change], seed: int) -> tuple[int, str]:
     the number of all histories, and an empty text.
     """
     judges = [_Judge(changes), _Judge([*changes, *_HURRIED])]
-    truth = {of: SPECS[name]() for of, name in _SPECS.items()}
-    for number, (of, history) in enumerate(histories(Random(f"{seed}/checker"), Operation, UNSEEN), start=1):
-        right = linearizable(history, truth[of])
-        if any(judge.verdict(of, history) != right for judge in judges):
+    sources = [(kind, histories(Random(f"{seed}/{kind}"), kind)) for kind in _JUDGED]
+    for number, (kind, source) in enumerate(islice(cycle(sources), HISTORIES), start=1):
+        history = next(source)
+        right = linearizable(history, KINDS[kind][0])
+        if any(judge.verdict(kind, history) != right for judge in judges):
             return number, "; ".join(each.describe() for each in history)
-        if number == HISTORIES:
-            return number, ""
-    raise AssertionError("histories end")
+    return HISTORIES, ""
 
 
 class _Judge:
@@ -54,13 +47,14 @@ class _Judge:
         self._check: Any = modules["stress.checker.check"].check
         self._history: Any = modules["stress.history"]
         specs: Any = modules["stress.specs"]
-        self._specs = {of: specs.SPECS[name]() for of, name in _SPECS.items()}
+        known = {kind: KINDS[kind][0] for kind in _JUDGED}
+        self._specs = {kind: specs.SPECS[spec.name](**spec.options()) for kind, spec in known.items()}
 
-    def verdict(self, of: str, history: Sequence[Operation]) -> bool | None:
+    def verdict(self, kind: str, history: Sequence[Operation]) -> bool | None:
         """Whether it judges a history linearizable; None if it cannot tell."""
         unseen, operation = self._history.UNSEEN, self._history.Operation
         told = [operation(*each[:-1], unseen if each.result is UNSEEN else each.result) for each in history]
         try:
-            return bool(self._check(told, self._specs[of]))
+            return bool(self._check(told, self._specs[kind]))
         except Exception:  # noqa: BLE001 - a mutant may raise anything, and is wrong if it does
             return None
