@@ -1,7 +1,9 @@
-"""The specifications: what they allow, and whether every hint that they give to the checker is true."""
+"""Specifications: what those of the package and of the tries allow, whether all that they tell the checker is true, and
+how one that contradicts itself, or cannot be used, is refused."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from random import Random
@@ -9,11 +11,13 @@ from typing import Any
 
 import pytest
 
+import stress
 from stress import (
     EVERYTHING,
     UNSEEN,
     Counter,
     FrozenMap,
+    HistoryError,
     KeyValue,
     Map,
     MultiRegister,
@@ -24,13 +28,16 @@ from stress import (
     Register,
     Set,
     Spec,
+    SpecError,
     Subscriptions,
+    Verdict,
+    check,
     is_linearizable,
 )
 from stress.specs import SPECS
 from stress.specs.wildcards import matches
-from tests.stress.test_brute_force import KINDS, answer
 from tests.tries.fields import Fields, as_tests
+from tests.tries.mutants.brute_force import KINDS, answer, drawn
 from tests.tries.specs import Exclusions, Shares
 from tests.tries.topics import Topics
 
@@ -39,271 +46,337 @@ pytestmark = pytest.mark.once  # Python that is the same everywhere
 VECTORS = Path(__file__).parents[1] / "data" / "vectors" / "topics.jsonl"
 
 
-def outcome(spec: Spec, state: Any, *call: Any) -> Any:
-    """State and answer after a call."""
-    return spec.step(state, *call)
-
-
-def possible(spec: Spec, state: Any, op: str, args: Any, result: Any) -> list[Any]:
-    """The states that a call with this answer may leave."""
-    return list(spec.successors(state, op, args, result))
-
-
-def some_states(spec: Spec, any_call: Any, random: Random, count: int = 60) -> list[Any]:
-    """States that a few random operations lead to."""
-    states = [spec.initial]
-    for _ in range(count):
-        state: Any = random.choice(states)
-        for _ in range(random.randrange(4)):
-            state, _ = answer(spec, state, any_call(random), random)
-        states.append(state)
-    return states
-
-
 @pytest.mark.parametrize("kind", KINDS)
-class TestHints:
-    """A hint that is wrong for one state would make the checker wrong."""
-
-    def test_a_read_changes_no_state_at_all(self, kind: str) -> None:
-        spec, any_call = KINDS[kind]
-        random = Random(f"reads, {kind}")
-        states = some_states(spec, any_call, random)
-        for _ in range(300):
-            op, args = any_call(random)
-            _, given = answer(spec, random.choice(states), (op, args), random)
-            for result in (given, False, None, Raised("KeyError"), UNSEEN):
-                if spec.is_read_only(op, args, result):
-                    assert all(set(spec.successors(state, op, args, result)) <= {state} for state in states)
-
-    def test_what_lies_outside_its_footprint_neither_matters_nor_changes(self, kind: str) -> None:
-        spec, any_call = KINDS[kind]
-        random = Random(f"footprints, {kind}")
-        states = some_states(spec, any_call, random)
-        universe = list(dict.fromkeys(element for state in states for element in spec.elements_of(state)))
-        for _ in range(300):
-            state: Any = random.choice(states)
-            call = any_call(random)
-            after, result = answer(spec, state, call, random)
-            footprint: Any = spec.footprint(Operation(0, 0, 0, 1, *call, result), universe)
-            if footprint is EVERYTHING:
-                continue
+def test_all_that_it_tells_the_checker_is_true(kind: str) -> None:
+    """What is wrong for one state would make the checker wrong."""
+    spec, _ = KINDS[kind]
+    random, fresh = Random(f"hints, {kind}"), itertools.count(1).__next__
+    states: list[Any] = [spec.initial]
+    for _ in range(120):
+        states.append(answer(spec, random.choice(states), drawn(kind, random, fresh), random)[0])
+    universe = dict.fromkeys(element for state in states for element in spec.elements_of(state))
+    for _ in range(300):
+        state, call = random.choice(states), drawn(kind, random, fresh)
+        after, result = answer(spec, state, call, random)
+        operation = Operation(0, 0, 0, 1, *call, result)
+        for given in (result, False, None, Raised("KeyError"), UNSEEN):  # a read changes no state at all
+            if spec.is_read_only(*call, given):
+                assert all(set(spec.successors(each, *call, given)) <= {each} for each in states)
+        footprint: Any = spec.footprint(operation, list(universe))
+        if footprint is not EVERYTHING:  # what lies outside neither matters nor changes
             inside = spec.restrict(state, footprint)
             assert spec.restrict(after, footprint) in spec.successors(inside, *call, result)
             outside = [element for element in universe if element not in set(footprint)]
             assert spec.restrict(after, outside) == spec.restrict(state, outside)
-
-    def test_what_an_answer_shows_was_there_or_is_brought(self, kind: str) -> None:
-        spec, any_call = KINDS[kind]
-        random = Random(f"origins, {kind}")
-        states = some_states(spec, any_call, random)
-        for _ in range(300):
-            state: Any = random.choice(states)
-            call = any_call(random)
-            after, result = answer(spec, state, call, random)
-            for given in (result, UNSEEN):
-                operation = Operation(0, 0, 0, 1, *call, given)
-                before, brought = set(spec.content(state)), spec.brings(operation)
-                if brought is not EVERYTHING:
-                    assert set(spec.content(after)) <= before | set(brought)
-                    assert set(spec.shows(operation)) <= before | set(brought)
-
-    def test_a_legal_operation_is_legal_for_every_element(self, kind: str) -> None:
-        spec, any_call = KINDS[kind]
-        if type(spec).project is Spec.project:
-            return  # it says nothing about single elements
-        random = Random(f"projections, {kind}")
-        states = some_states(spec, any_call, random)
-        universe = dict.fromkeys(element for state in states for element in spec.elements_of(state))
-        for _ in range(300):
-            state: Any = random.choice(states)
-            call = any_call(random)
-            after, result = answer(spec, state, call, random)
-            operation = Operation(0, 0, 0, 1, *call, result)
-            for element in [*universe, *spec.elements(operation)]:
-                said = spec.project(operation, element, universe)
-                here = spec.restrict(state, (element,))
-                there = spec.restrict(after, (element,))
-                if said is None:
-                    assert here == there
-                else:
-                    assert there in {here, *spec.successors(here, said.op, said.args, said.result)}
-                    assert said.pending or there in spec.successors(here, said.op, said.args, said.result)
-
-    def test_it_can_be_made_again_from_its_options(self, kind: str) -> None:
-        spec, _ = KINDS[kind]
-
-        again = SPECS.get(spec.name, type(spec))(**spec.options())
-
-        assert again.initial == spec.initial
-        assert again.options() == spec.options()
+        for seen in (operation, operation._replace(result=UNSEEN)):  # what an answer shows was there or is brought
+            before, brought = set(spec.content(state)), spec.brings(seen)
+            if brought is not EVERYTHING:
+                assert {*spec.content(after), *spec.shows(seen)} <= before | set(brought)
+        for element in [*universe, *spec.elements(operation)] if type(spec).project is not Spec.project else ():
+            said = spec.project(operation, element, universe)
+            here, there = spec.restrict(state, (element,)), spec.restrict(after, (element,))
+            then = {here} if said is None else set(spec.successors(here, said.op, said.args, said.result))
+            assert there in then or (said is not None and said.pending and here == there)
+    again = SPECS.get(spec.name, type(spec))(**spec.options())
+    assert (again.initial, again.options()) == (spec.initial, spec.options())
 
 
-class TestMap:
-    def test_it_answers_as_a_dict(self) -> None:
-        """Every operation that `dict` also has, with the same random calls."""
-        random, spec = Random(3), Map()
-        state, real = spec.initial, dict[str, int]()
-        names = {"put": "__setitem__", "delitem": "__delitem__", "len": "__len__"}
-        for _ in range(3_000):
-            op, args = KINDS["map"][1](random)
-            name = names.get(op, op)
-            if not hasattr(real, name) or op == "popitem":
-                continue
+def test_a_map_answers_as_a_dict() -> None:
+    """Every operation that `dict` also has, with the same random calls."""
+    random, spec = Random(3), Map()
+    state, real = spec.initial, dict[str, int]()
+    names = {"put": "__setitem__", "delitem": "__delitem__", "len": "__len__"}
+    for _ in range(3_000):
+        op, args = drawn("map", random, int)
+        name = names.get(op, op)
+        if hasattr(real, name) and op != "popitem":
             try:
                 given = getattr(real, name)(*args)
             except KeyError as error:
                 given = error
-            state, expected = outcome(spec, state, op, args)
+            state, expected = spec.step(state, op, args)  # type: ignore[assignment]
             assert spec.normalise(op, given) == expected
-        assert state == real
-
-    @pytest.mark.parametrize(
-        ("call", "result", "after"),
-        [
-            (("put_if_absent", ("a", 9)), 1, {"a": 1}),
-            (("put_if_absent", ("b", 9)), None, {"a": 1, "b": 9}),
-            (("put_if_absent", ("b", 9, "new")), "new", {"a": 1, "b": 9}),
-            (("get_or_create", ("a", 9)), 1, {"a": 1}),
-            (("replace", ("a", 9)), True, {"a": 9}),
-            (("replace", ("b", 9)), False, {"a": 1}),
-            (("replace_if", ("a", 1, 9)), True, {"a": 9}),
-            (("replace_if", ("a", 2, 9)), False, {"a": 1}),
-            (("remove_if", ("a", 1)), True, {}),
-            (("remove_if", ("a", 2)), False, {"a": 1}),
-            (("compute", ("a", 5)), 6, {"a": 6}),
-            (("compute", ("b", 5)), 5, {"a": 1, "b": 5}),
-            (("snapshot", ()), frozenset({("a", 1)}), {"a": 1}),
-            (("readonly_snapshot", ()), frozenset({("a", 1)}), {"a": 1}),
-        ],
-    )
-    def test_what_dict_does_not_have(self, call: Any, result: Any, after: dict[str, int]) -> None:
-        assert outcome(Map(), FrozenMap(a=1), *call) == (FrozenMap(after), result)
-
-    def test_none_is_an_ordinary_value(self) -> None:
-        spec = Map({"a": None})
-
-        assert outcome(spec, spec.initial, "put_if_absent", ("a", 1)) == ({"a": None}, None)
-        assert not spec.is_read_only("put_if_absent", ("a", 1), None)  # it may have stored 1
-
-    def test_the_same_item_twice_is_no_answer_of_any_state(self) -> None:
-        assert Map().normalise("items", [("a", 1), ("a", 1)]) == (("a", 1), ("a", 1))
+    assert state == real
 
 
-class TestSubscriptions:
-    @pytest.mark.parametrize("line", [line for line in VECTORS.read_text().splitlines() if '"matches"' in line])
-    def test_it_matches_as_published(self, line: str) -> None:
-        case = json.loads(line)
-
-        assert matches(case["dialect"], case["filter"], case["topic"]) == case["matches"]
-
-    def test_dialects(self) -> None:
-        spec = Subscriptions([("a/+", 1), ("#", 2)], dialect="mqtt")
-
-        assert outcome(spec, spec.initial, "match", ("a/b",))[1] == {1, 2}
-        with pytest.raises(ValueError, match="no dialect 'smtp': there are amqp, mqtt, nats"):
-            Subscriptions(dialect="smtp")
-
-    def test_a_subscriber_is_found_once_however_many_filters_lead_to_it(self) -> None:
-        spec = Subscriptions([("a.b", 1), ("*.b", 1), ("#", 2)])
-
-        assert outcome(spec, spec.initial, "match", ("a.b",))[1] == frozenset({1, 2})
-        assert outcome(spec, spec.initial, "count", ("a.b",))[1] == 2
-        assert len(outcome(spec, spec.initial, "entries", ("a.b",))[1]) == 3
-        assert not possible(spec, spec.initial, "match", ("a.b",), spec.normalise("match", [1, 2, 1]))
-
-
-class TestOthers:
-    def test_register(self) -> None:
-        assert Register(3).initial == 3
-        assert outcome(Register(), 4, "cas", (5, 6)) == (4, False)
-
-    def test_a_store_starts_with_what_it_is_told(self) -> None:
-        assert outcome(KeyValue(), FrozenMap(), "get", ("k",))[1] == ""
-        assert outcome(KeyValue(None), FrozenMap(), "append", ("k", "a"))[0] == {"k": "a"}
-
-    def test_what_is_no_text_cannot_be_appended_to_and_what_is_no_number_cannot_be_added_to(self) -> None:
-        assert outcome(KeyValue(), FrozenMap(k=1), "append", ("k", "a")) == ({"k": 1}, Raised("TypeError"))
-        assert outcome(Map(), FrozenMap(k="a"), "compute", ("k", 1)) == ({"k": "a"}, Raised("TypeError"))
-
-    def test_transactions_see_their_own_writes(self) -> None:
-        steps = (("read", "x"), ("write", "x", 1), ("read", "x"))
-
-        assert outcome(MultiRegister(0), FrozenMap(), "txn", steps) == ({"x": 1}, (0, 1))
-        assert MultiRegister(frozenset({("x", 7)})).step(FrozenMap(x=7), "txn", steps[:1])[1] == (7,)
-
-    def test_a_lock_that_is_tried_answers_false_while_it_is_held(self) -> None:
-        assert possible(Mutex(), True, "acquire", (), False) == [True]
-        assert not possible(Mutex(), False, "acquire", (), False)
-        assert possible(Mutex(), False, "release", (), Raised("RuntimeError")) == [False]
-
-    def test_an_empty_queue_answers_none_or_raises(self) -> None:
-        assert possible(Queue(), (), "dequeue", (), None) == [()]
-        assert possible(Queue(), (), "get_nowait", (), Raised("Empty")) == [()]
-        assert not possible(Queue(), (1,), "get_nowait", (), Raised("Empty"))
-
-    def test_weak_answers_say_nothing(self) -> None:
-        assert possible(Set(), frozenset(), "add", (1,), None) == [{1}]
-        assert possible(Counter(), 4, "increment", (), None) == [5]
-
-
-class TestFields:
-    def test_what_criteria_ask_for(self) -> None:
-        """Compared with a table, since every verdict of the explorer on fields depends on this."""
-        for criteria, met, unmet in [
-            ("f=1", ["f=1", "f=1 g=2"], ["f=2", "f=x", "g=1", "f="]),
-            ("f=", ["f="], ["f=0", "g=1"]),
-            ("f!=1", ["f=2", "f=x"], ["f=1", "g=2"]),
-            ("f>=1 & f<3", ["f=1", "f=2"], ["f=0", "f=3", "f=x", "g=1"]),
-            ("f", ["f=1", "f="], ["g=1"]),
-            ("!f & g>x", ["g=y"], ["f=1 g=y", "g=x", "g=1", "h=1"]),
-            ("@a.* & f=1", ["@a.b f=1"], ["@a.b", "@b.a f=1", "f=1"]),
-        ]:
-            spec = Fields([(criteria, 1)])
-            found = {m: outcome(spec, spec.initial, "match", (m,))[1] == {1} for m in [*met, *unmet]}
-            assert found == dict.fromkeys(met, True) | dict.fromkeys(unmet, False), criteria
-
-    def test_hits_are_counted(self) -> None:
-        spec = Fields([("f=1 & g", "ann"), ("f=2", "bob"), ("!h", "cat")])
-        assert outcome(spec, spec.initial, "hits", ("f=1",))[1] == {("f=1 & g", "ann", 1), ("!h", "cat", 1)}
-        assert outcome(spec, spec.initial, "match_any", ("f=1 h=1",))[1] == {"ann"}
-
-    def test_several_come_at_one_instant(self) -> None:
-        both = Operation(0, 0, 0, 5, "subscribe_many", ((("f=1", "ann"), ("f=1", "bob")),), 2)
-        for seen, is_possible in [((), True), (("ann", "bob"), True), (("ann",), False)]:
-            asked = Operation(1, 1, 1, 2, "match", ("f=1",), frozenset(seen))
-            assert is_linearizable([both, asked], Fields()) == is_possible
-
-    def test_what_is_no_criterion_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="no criterion: '!f=1'"):
-            as_tests("!f=1")
+A1, SEVERAL = FrozenMap(a=1), Subscriptions([("a.b", 1), ("*.b", 1), ("#", 2)])
+STEPS: list[tuple[Spec, Any, tuple[str, tuple[Any, ...]], Any, Any]] = [
+    (Map(), A1, ("put_if_absent", ("a", 9)), 1, {"a": 1}),
+    (Map(), A1, ("put_if_absent", ("b", 9)), None, {"a": 1, "b": 9}),
+    (Map(), A1, ("put_if_absent", ("b", 9, "new")), "new", {"a": 1, "b": 9}),
+    (Map(), FrozenMap(a=None), ("put_if_absent", ("a", 1)), None, {"a": None}),
+    (Map(), A1, ("get_or_create", ("a", 9)), 1, {"a": 1}),
+    (Map(), A1, ("replace", ("a", 9)), True, {"a": 9}),
+    (Map(), A1, ("replace", ("b", 9)), False, {"a": 1}),
+    (Map(), A1, ("replace_if", ("a", 1, 9)), True, {"a": 9}),
+    (Map(), A1, ("replace_if", ("a", 2, 9)), False, {"a": 1}),
+    (Map(), A1, ("remove_if", ("a", 1)), True, {}),
+    (Map(), A1, ("remove_if", ("a", 2)), False, {"a": 1}),
+    (Map(), A1, ("compute", ("a", 5)), 6, {"a": 6}),
+    (Map(), A1, ("compute", ("b", 5)), 5, {"a": 1, "b": 5}),
+    (Map(), FrozenMap(a="x"), ("compute", ("a", 1)), Raised("TypeError"), {"a": "x"}),
+    (Map(), A1, ("snapshot", ()), {("a", 1)}, {"a": 1}),
+    (Map(), A1, ("readonly_snapshot", ()), {("a", 1)}, {"a": 1}),
+    (Register(), 4, ("cas", (5, 6)), False, 4),
+    (KeyValue(), FrozenMap(), ("get", ("k",)), "", {}),
+    (KeyValue(None), FrozenMap(), ("append", ("k", "a")), None, {"k": "a"}),
+    (KeyValue(), FrozenMap(k=1), ("append", ("k", "a")), Raised("TypeError"), {"k": 1}),
+    (MultiRegister(0), FrozenMap(), ("txn", (("read", "x"), ("write", "x", 1), ("read", "x"))), (0, 1), {"x": 1}),
+    (MultiRegister(frozenset({("x", 7)})), FrozenMap(x=7), ("txn", (("read", "x"),)), (7,), {"x": 7}),
+    (SEVERAL, SEVERAL.initial, ("match", ("a.b",)), {1, 2}, SEVERAL.initial),
+    (SEVERAL, SEVERAL.initial, ("count", ("a.b",)), 2, SEVERAL.initial),
+    (SEVERAL, SEVERAL.initial, ("entries", ("a.b",)), set(SEVERAL.initial), SEVERAL.initial),
+    (Subscriptions(dialect="mqtt"), frozenset({("a/+", 1), ("#", 2)}), ("match", ("a/b",)), {1, 2}, None),
+    (Topics(dialect="mqtt"), FrozenMap({"$SYS/load": 1, "a/b": 2}), ("matching", ("#",)), {("a/b", 2)}, None),
+    (Topics(dialect="mqtt"), FrozenMap({"$SYS/load": 1, "a/b": 2}), ("matching", ("$SYS/#",)), {("$SYS/load", 1)}, None),
+    (Fields(), frozenset({("f=1 & g", "ann"), ("f=2", "bob"), ("!h", "cat")}), ("hits", ("f=1",)),
+     {("f=1 & g", "ann", 1), ("!h", "cat", 1)}, None),
+    (Fields(), frozenset({("f=1 & g", "ann"), ("!h", "cat")}), ("match_any", ("f=1 h=1",)), {"ann"}, None),
+]  # fmt: skip
+"""A specification, a state, a call, its answer, and the state after it (None: the same)."""
+BOTH = frozenset([("f", "x"), ("f", "y")])
+POSSIBLE: list[tuple[Spec, Any, str, tuple[Any, ...], Any, list[Any]]] = [
+    (Mutex(), True, "acquire", (), False, [True]),
+    (Mutex(), False, "acquire", (), False, []),
+    (Mutex(), False, "release", (), Raised("RuntimeError"), [False]),
+    (Queue(), (), "dequeue", (), None, [()]),
+    (Queue(), (), "get_nowait", (), Raised("Empty"), [()]),
+    (Queue(), (1,), "get_nowait", (), Raised("Empty"), []),
+    (Set(), frozenset(), "add", (1,), None, [{1}]),  # weak answers say nothing
+    (Counter(), 4, "increment", (), None, [5]),
+    (SEVERAL, SEVERAL.initial, "match", ("a.b",), SEVERAL.normalise("match", [1, 2, 1]), []),  # found once
+    (Shares(), BOTH, "match", ("a/b",), ("x",), [BOTH]),  # any member of a group may get a message
+    (Shares(), BOTH, "match", ("a/b",), ("y",), [BOTH]),
+    (Shares(), BOTH, "match", ("a/b",), ("z",), []),
+    (Shares(), BOTH, "match", ("a/b",), (), []),
+    (Shares(), frozenset(), "match", ("a/b",), (), [frozenset()]),
+    (Shares(), BOTH, "unsubscribe", ("f", "x"), True, [{("f", "y")}]),
+    (Shares(), frozenset(), "has_match", ("a/b",), False, [frozenset()]),
+]
+"""A specification, a state, a call and its answer, and the states that it may leave."""
 
 
-class TestTopics:
-    def test_an_answer_that_was_read_at_two_moments(self) -> None:
-        """A value moved from a.b to a.c while the store was asked for a.*; at every moment one of the two had it."""
-        moves = [
-            Operation(0, 0, 0, 1, "put", ("a.b", 1), None),
-            Operation(1, 0, 3, 4, "put", ("a.c", 1), None),
-            Operation(2, 0, 5, 6, "pop", ("a.b", None), 1),
-        ]
-        for seen in ({("a.b", 1)}, {("a.c", 1)}, {("a.b", 1), ("a.c", 1)}):
-            assert is_linearizable([*moves, Operation(3, 1, 2, 7, "matching", ("a.*",), frozenset(seen))], Topics())
-        torn = Operation(3, 1, 2, 7, "matching", ("a.*",), frozenset())
-        assert not is_linearizable([*moves, torn], Topics())
-        assert is_linearizable([*moves, torn._replace(args=("b.#",))], Topics())
-
-    def test_the_rules_are_the_dialects(self) -> None:
-        state = FrozenMap({"$SYS/load": 1, "a/b": 2})
-        assert outcome(Topics(dialect="mqtt"), state, "matching", ("#",))[1] == {("a/b", 2)}
-        assert outcome(Topics(dialect="mqtt"), state, "matching", ("$SYS/#",))[1] == {("$SYS/load", 1)}
-        with pytest.raises(ValueError, match="no dialect 'kafka'"):
-            Topics(dialect="kafka")
+@pytest.mark.parametrize(("spec", "state", "call", "told", "after"), STEPS)
+def test_a_step(spec: Spec, state: Any, call: Any, told: Any, after: Any) -> None:
+    assert spec.step(state, *call) == (state if after is None else after, told)
 
 
-@pytest.mark.parametrize("spec", [Exclusions(), Shares()])
-def test_answers_in_any_order_are_one_answer_and_an_exception_is_none_of_them(spec: Spec) -> None:
-    assert spec.normalise("subscriptions", [("a", 1), ("b", 2)]) == spec.normalise(
-        "subscriptions", [("b", 2), ("a", 1)]
-    )
-    raised = Raised("ValueError")
-    assert spec.normalise("subscriptions", raised) == raised
+@pytest.mark.parametrize(("spec", "state", "op", "args", "result", "left"), POSSIBLE)
+def test_what_an_answer_leaves(spec: Spec, state: Any, op: str, args: Any, result: Any, left: list[Any]) -> None:
+    assert list(spec.successors(state, op, args, result)) == left
+
+
+def test_answers_are_brought_into_one_form() -> None:
+    assert not Map().is_read_only("put_if_absent", ("a", 1), None)  # it may have stored 1
+    assert Map().normalise("items", [("a", 1), ("a", 1)]) == (("a", 1), ("a", 1))  # the same twice: of no state
+    for spec in (Exclusions(), Shares()):  # in any order they are one answer, and an exception is itself
+        assert spec.normalise("subscriptions", [("a", 1), ("b", 2)]) == spec.normalise(
+            "subscriptions", [("b", 2), ("a", 1)]
+        )
+        assert spec.normalise("subscriptions", Raised("ValueError")) == Raised("ValueError")
+
+
+def test_subscriptions_match_as_published() -> None:
+    cases = [case for line in VECTORS.read_text().splitlines() if "matches" in (case := json.loads(line))]
+    assert len(cases) > 300
+    for case in cases:
+        assert matches(case["dialect"], case["filter"], case["topic"]) == case["matches"], case
+
+
+@pytest.mark.parametrize(
+    ("criteria", "met", "unmet"),
+    [
+        ("f=1", ["f=1", "f=1 g=2"], ["f=2", "f=x", "g=1", "f="]),
+        ("f=", ["f="], ["f=0", "g=1"]),
+        ("f!=1", ["f=2", "f=x"], ["f=1", "g=2"]),
+        ("f>=1 & f<3", ["f=1", "f=2"], ["f=0", "f=3", "f=x", "g=1"]),
+        ("f", ["f=1", "f="], ["g=1"]),
+        ("!f & g>x", ["g=y"], ["f=1 g=y", "g=x", "g=1", "h=1"]),
+        ("@a.* & f=1", ["@a.b f=1"], ["@a.b", "@b.a f=1", "f=1"]),
+    ],
+)
+def test_what_criteria_ask_for(criteria: str, met: list[str], unmet: list[str]) -> None:
+    """Every verdict of the explorer on fields depends on this."""
+    state, one = frozenset({(criteria, 1)}), frozenset({1})
+    assert [each for each in [*met, *unmet] if Fields().step(state, "match", (each,))[1] == one] == met
+
+
+MOVES = [
+    Operation(0, 0, 0, 1, "put", ("a.b", 1), None),
+    Operation(1, 0, 3, 4, "put", ("a.c", 1), None),
+    Operation(2, 0, 5, 6, "pop", ("a.b", None), 1),
+]
+AT_ONCE = Operation(0, 0, 0, 5, "subscribe_many", ((("f=1", "ann"), ("f=1", "bob")),), 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "changes", "asked", "right", "wrong"),
+    [
+        (Topics(), MOVES, ("matching", ("a.*",)), [{("a.b", 1)}, {("a.c", 1)}, {("a.b", 1), ("a.c", 1)}], [set()]),
+        (Topics(), MOVES, ("matching", ("b.#",)), [set()], [{("a.b", 1)}]),
+        (Fields(), [AT_ONCE], ("match", ("f=1",)), [set(), {"ann", "bob"}], [{"ann"}]),
+    ],
+    ids=["a value that moved was at one of two topics", "it was nowhere else", "several come at one instant"],
+)
+def test_an_answer_is_of_one_moment(spec: Spec, changes: Any, asked: Any, right: list[Any], wrong: list[Any]) -> None:
+    for seen in [*right, *wrong]:
+        history = [*changes, Operation(9, 1, 2, 7, asked[0], asked[1], frozenset(seen))]
+        assert is_linearizable(history, spec) is (seen in right), seen
+
+
+# ------------------------------------------------------------------------------------------- what is refused, and told
+
+
+def one_by_one(*calls: tuple[str, tuple[Any, ...], Any]) -> list[Operation]:
+    """Calls of one thread, one after another."""
+    return [Operation(at, 0, 2 * at, 2 * at + 1, op, args, result) for at, (op, args, result) in enumerate(calls)]
+
+
+class Recent(Spec):
+    """A cache of two values. The one that was used longest ago makes room for a new one."""
+
+    initial: Any = ()
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        rest = tuple(pair for pair in state if pair[0] != args[0])
+        if op == "get":
+            found = [pair for pair in state if pair[0] == args[0]]
+            return ((*rest, found[0]), found[0][1]) if found else (state, None)
+        return (*rest, args)[-2:], None
+
+
+class Box:
+    n = 0
+
+
+def changing(self: Spec, state: Box, op: str, args: tuple[Any, ...]) -> Any:
+    state.n += 1
+    return state, state.n
+
+
+def lie(base: type[Spec], **said: Any) -> Spec:
+    """A specification that says something else than its base."""
+    made: Spec = type("Lie", (base,), said)()
+    return made
+
+
+RECENT = one_by_one(
+    ("put", ("a", 1), None), ("put", ("b", 2), None), ("get", ("a",), 1), ("put", ("c", 3), None),
+    ("get", ("b",), None), ("get", ("a",), 1), ("get", ("c",), 3),
+)  # fmt: skip
+ADDS, VALUE = one_by_one(("add", (1,), True), ("discard", (1,), True)), one_by_one(("value", (), 0))
+READS_KEYS = {
+    "elements": lambda self, operation: operation.args[:1],
+    "footprint": lambda self, operation, universe: operation.args[:1],
+}
+OTHER_PROJECTION = {
+    "project": lambda self, operation, element, _: operation._replace(op="contains", args=(element,), result=True)
+}
+REFUSED: list[tuple[Any, list[Any], str]] = [
+    (lie(Recent, read_only={"get"}), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* read-only, but turns \(\("),
+    (lie(Recent, **READS_KEYS), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* is declared to touch nothing that"),
+    (lie(Set, restrict=lambda *_: frozenset()), ADDS, r"Lie contradicts itself: .* does not do the same in state"),
+    (lie(Set, **OTHER_PROJECTION), ADDS, r"Lie contradicts itself: .* its projection on 1, contains\(1\) -> True, is"),
+    (lie(Set, project=lambda *_: None), ADDS, r"Lie contradicts itself: .* has the projection nothing on 1, but another"),
+    (lie(Set, brings=lambda *_: ()), ADDS, r"Lie contradicts itself: .* brings 1 in state {}, but does not declare it"),
+    (lie(Spec, initial=Box(), step=changing), VALUE, r"Lie contradicts itself: value\(\) -> 0 changes the state that it is g"),
+    (lie(Spec, initial=Box(), step=lambda *_: (Box(), 1)), VALUE, "must be equal if they hold the same, as those of a dataclass"),
+    *((lie(Spec, initial=0, step=lambda *_, found=found: found), VALUE,
+       r"^what Lie.step\(0, 'value', \(\)\) returns is a state and an answer, n") for found in (None, 3, (1, 2, 3), ())),
+    (lie(Spec, initial=(), step=lambda _, state, *__: state[0]), VALUE,
+     r"^Lie.step\(\(\), 'value', \(\)\) raises IndexError: tuple index out of range"),
+    (lie(Spec, initial=(), step=lambda *_: ([1], None)), VALUE,
+     r"the one after value\(\) in state \(\) is not, \[1\]: let `init"),
+    (lie(Spec, initial=(), step=lambda *_: ((), iter(()))), VALUE,
+     r"Lie.step\(\(\), 'value', \(\)\) returns has an answer of type tuple_iterator"),
+    (Counter, [], r"^Counter is the class of a specification: give an instance, Counter\(\)"),
+    (7, [], r"an instance of a subclass of stress\.Spec, not 7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "history", "told"), REFUSED)
+def test_one_that_cannot_be_used_is_refused_in_a_sentence(spec: Any, history: list[Any], told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        check(history, spec)
+
+
+def test_a_right_one_is_accepted_and_a_new_operation_is_looked_at_though_others_have_been() -> None:
+    assert check(RECENT, Recent())
+    spec = lie(Recent, read_only=frozenset({"get"}))
+    assert check(RECENT[:2], spec)
+    with pytest.raises(SpecError, match="read-only"):
+        check(RECENT, spec)
+
+
+def listing(self: Spec, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+    """An answer may be a list, and a call may wait."""
+    if op == "push":
+        return state + args, None
+    return (state, [[each] for each in state]) if state else stress.WAITS
+
+
+LISTING = lie(Spec, initial=(), step=listing)
+PUSH, LIST = Operation(0, 0, 0, 3, "push", (1,), None), Operation(1, 1, 1, 2, "all", (), ((1,),))
+
+
+@pytest.mark.parametrize(
+    ("history", "right"),
+    [
+        ([PUSH, LIST], True),
+        ([PUSH, LIST._replace(result=((2,),))], False),
+        ([PUSH._replace(call=2.5), LIST], False),  # what waits cannot have happened
+        ([LIST._replace(result=Raised("Empty"))], False),
+    ],
+)
+def test_answers_may_be_lists_and_calls_may_wait(history: list[Operation], right: bool) -> None:
+    assert check(history, LISTING).verdict is (Verdict.LINEARIZABLE if right else Verdict.ILLEGAL)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Subscriptions(dialect="smtp"), "no dialect 'smtp': there are amqp, mqtt, nats"),
+        (lambda: Topics(dialect="kafka"), "no dialect 'kafka'"),
+        (lambda: as_tests("!f=1"), "no criterion: '!f=1'"),
+        (lambda: stress.run(object, Counter, [("increment",)]), "Counter is the class of a specification"),  # type: ignore[arg-type]
+        (lambda: stress.explore(object, Counter, [[("increment",)]]), "Counter is the class"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_told_of_mistakes(make: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        make()
+
+
+@pytest.mark.parametrize("operations", [["increment"], "increment", [()], [(1, 2)], [None]])
+def test_an_operation_is_a_tuple_of_a_name_and_arguments(operations: Any) -> None:
+    for make in (stress.Workload, lambda kind, spec, given: stress.explore(kind, spec, [given])):
+        with pytest.raises(
+            ValueError, match=r"^an operation is a tuple of a method's name and its arguments, such as \("
+        ):
+            make(object, Counter(), operations)
+
+
+LIST_ARGUMENT: Any = ([1],)
+
+
+@pytest.mark.parametrize(
+    ("history", "told"),
+    [
+        ([("increment",)], "made of stress.Operation, not tuple"),
+        ([Operation(0, 0, 0, 1, "add", LIST_ARGUMENT, True)], r"must be hashable \(stress.freeze .*: add"),
+        ([Operation(0, 0, 0, 1, "items", (), LIST_ARGUMENT[0])], "must be hashable"),
+        (
+            [Operation(0, 0, 0, 10, "add", (1,), True), Operation(1, 0, 1, 9, "add", (2,), True)],
+            r"thread 0 is in two calls at once: add\(1\) -> True, from 0 to 10, and",
+        ),
+    ],
+)
+def test_what_is_no_history_is_refused_in_a_sentence(history: Any, told: str) -> None:
+    with pytest.raises(HistoryError, match=told):
+        check(history, Set())
+
+
+@pytest.mark.parametrize("first", [(0, None, "increment", (), UNSEEN), (0, 1, "increment", (), 1)])
+def test_a_thread_may_give_up_a_call_and_may_call_at_the_tick_of_a_return(first: tuple[Any, ...]) -> None:
+    second = 1 if first[1] is None else 2
+    assert check([Operation(0, 0, *first), Operation(1, 0, 1, 9, "increment", (), second)], Counter())

@@ -47,7 +47,9 @@ _KEY, _VALUE, _MADE, _TEXT = one_of("a", "b"), one_of(0, 1, 2), one_of(1, 2, 3, 
 _TOPIC, _TOPICS = one_of("a.b", "c"), one_of("#", "a.*", "c")
 _FILTER, _WHO, _UNDER = one_of("a.b", "*.b", "c"), one_of(0, 1), one_of("a.b", "x.b", "c")
 _CRITERIA, _MESSAGE = one_of("f=1", "f>=0 & g", "!g"), one_of("f=1", "f=2 g=1", "g=1")
-_STEP = one_of(*(("read", each) for each in "xyz"), *(("write", each, value) for each in "xyz" for value in range(3)))
+_STEP = one_of(
+    *(("read", each) for each in 3 * "xyz"), *(("write", each, value) for each in "xyz" for value in range(3))
+)
 
 KINDS: Final[dict[str, tuple[Spec, list[tuple[Any, ...]]]]] = {
     "register": (Register(0), [("read",), ("write", _VALUE), ("cas", _VALUE, _VALUE)]),
@@ -115,7 +117,8 @@ def histories(random: Random, kind: str) -> Iterator[list[Operation]]:
         fresh = count(1).__next__
         spans = _spans(random, random.randrange(2, 7))
         calls = [drawn(kind, random, fresh) for _ in spans]
-        results = _answers(random, spec, calls, sorted(range(len(spans)), key=lambda at: random.uniform(*spans[at])))
+        order = sorted(range(len(spans)), key=lambda at: random.uniform(*spans[at]))
+        results = _answers(random, spec, calls, order, [drawn(kind, random, fresh) for _ in range(3)])
         found = []
         for number, ((called, returned), call) in enumerate(zip(spans, calls, strict=True)):
             pending = random.random() < _PENDING
@@ -135,16 +138,23 @@ def _spans(random: Random, size: int) -> list[list[int]]:
     return [[time for time, owner in zip(times, owners, strict=True) if owner == number] for number in range(size)]
 
 
-def _answers(random: Random, spec: Spec, calls: Sequence[Call], order: Sequence[int]) -> dict[int, Any]:
+def _answers(
+    random: Random, spec: Spec, calls: Sequence[Call], order: Sequence[int], others: Sequence[Call]
+) -> dict[int, Any]:
+    """The answers of the calls in an order. A wrong one is of a state on the way there, or where other calls lead."""
     visited, results = [spec.initial], {}
     for number in order:
         state, results[number] = answer(spec, visited[-1], calls[number], random)
         visited.append(state)
     if random.random() < _WRONG:
-        wrong, elsewhere = random.choice(order), spec.initial
-        for call in random.sample(calls, min(3, len(calls))):
+        elsewhere = spec.initial
+        for call in others:
             elsewhere, _ = answer(spec, elsewhere, call, random)
-        _, results[wrong] = answer(spec, random.choice([*visited, elsewhere]), calls[wrong], random)
+        states = [*visited, elsewhere]
+        found = (
+            (at, answer(spec, random.choice(states), calls[at], random)[1]) for at in random.sample(order, len(order))
+        )
+        results.update(next(([each] for each in found if each[1] != results[each[0]]), []))
     return results
 
 
