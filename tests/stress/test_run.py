@@ -1,12 +1,19 @@
-"""Campaigns on structures as users write them: broken ones are refuted and explained, right ones are not accused."""
+"""Campaigns, `stress.run`: broken objects are refuted and explained, right ones are not accused, and where nothing can be
+said an outcome says so and why. With a specification, and without one: then an answer is right if some order of the
+calls on fresh objects gives it."""
 
 from __future__ import annotations
 
 import _thread
 import itertools
+import os
 import queue
+import random
+import re
 import signal
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,246 +22,79 @@ from typing import Any
 import pytest
 
 import stress
-from stress import Budget, Counter, Deferred, Map, Outcome, Queue, Subscriptions, Verdict, one_of, unique
+from stress import Budget, Counter, Map, Outcome, Queue, Raised, Spec, SpecError, Subscriptions, Verdict, one_of, unique
 from stress.processes import Tally
 from stress.recorder.batch import Batch
 from stress.recorder.campaign import Settings, run_workloads
 from stress.recorder.workload import Workload
-from tests.tries.targets import TARGETS, MapUnderTest, SubscriptionsUnderTest, TopicsUnderTest
+from stress.sequential import Sequential
+from stress.spec import WAITS
+from tests.stress.objects import (
+    COUNTING,
+    LOST_INCREMENTS,
+    MAPPING,
+    MATCHING,
+    CachedMap,
+    LockedCounter,
+    LockedMap,
+    LockedMatcher,
+    LossyCounter,
+    SharingMap,
+    TornMatcher,
+)
+from tests.stress.one_at_a_time import one_at_a_time
+from tests.tries.targets import TARGETS
 
-SEEDS = [1, 2]
-
-
-class LossyCounter:
-    """Reads, adds and writes back in separate steps."""
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def increment(self) -> int:
-        n = self.n
-        self.n = n + 1
-        return n + 1
-
-    def value(self) -> int:
-        return self.n
-
-
-class LockedCounter(LossyCounter):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
-
-    def increment(self) -> int:
-        with self.lock:
-            return super().increment()
-
-
-class TornMatcher:
-    """A matcher on two dicts under a lock, but `match` reads them without the lock, one after the other."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.literal: dict[str, frozenset[Any]] = {}
-        self.wildcard: dict[str, frozenset[Any]] = {}
-
-    def table(self, filter: str) -> dict[str, frozenset[Any]]:
-        return self.wildcard if "*" in filter else self.literal
-
-    def subscribe(self, filter: str, subscriber: Any) -> bool:
-        with self.lock:
-            there = self.table(filter).get(filter, frozenset())
-            self.table(filter)[filter] = there | {subscriber}
-            return subscriber not in there
-
-    def unsubscribe(self, filter: str, subscriber: Any) -> bool:
-        with self.lock:
-            there = self.table(filter).get(filter, frozenset())
-            self.table(filter)[filter] = there - {subscriber}
-            return subscriber in there
-
-    def match(self, topic: str) -> frozenset[Any]:
-        exact = self.literal.get(topic, frozenset())
-        return exact | self.wildcard.get("*." + topic.partition(".")[2], frozenset())
-
-
-class LockedMatcher(TornMatcher):
-    def match(self, topic: str) -> frozenset[Any]:
-        with self.lock:
-            return super().match(topic)
-
-
-class CachedMap:
-    """A dict under a lock, with a cache of what was read. Writers clear a key's entry after they have left the lock."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.content: dict[Any, Any] = {}
-        self.cache: dict[Any, Any] = {}
-
-    def put(self, key: Any, value: Any) -> None:
-        with self.lock:
-            self.content[key] = value
-        self.cache.pop(key, None)
-
-    def pop(self, key: Any, default: Any) -> Any:
-        with self.lock:
-            found = self.content.pop(key, default)
-        self.cache.pop(key, None)
-        return found
-
-    def get(self, key: Any) -> Any:
-        found = self.cache.get(key, self)  # the map itself stands for "not cached"
-        if found is self:
-            found = self.content.get(key)
-            self.cache[key] = found
-        return found
-
-
-class LockedMap:
-    """A dict under a lock, with snapshots that are copies."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.content: dict[Any, Any] = {}
-
-    def put(self, key: Any, value: Any) -> None:
-        with self.lock:
-            self.content[key] = value
-
-    def get(self, key: Any) -> Any:
-        with self.lock:
-            return self.content.get(key)
-
-    def pop(self, key: Any, default: Any) -> Any:
-        with self.lock:
-            return self.content.pop(key, default)
-
-    def items(self) -> list[tuple[Any, Any]]:
-        with self.lock:
-            return list(self.content.items())
-
-    def snapshot(self) -> Deferred:
-        with self.lock:
-            taken = dict(self.content)
-        return Deferred(lambda: list(taken.items()))
-
-
-class SharingMap(LockedMap):
-    """Its snapshot is the dict itself."""
-
-    def snapshot(self) -> Deferred:
-        return Deferred(lambda: list(self.content.items()))
-
-
-class TornStore(LockedMap):
-    """When asked for a filter, it reads one topic after the other."""
-
-    def matching(self, filter: str) -> list[tuple[Any, Any]]:
-        found = [(topic, self.get(topic)) for topic in ("a.b", "a.c") if filter == "a.*"]
-        return [(topic, value) for topic, value in found if value is not None]
-
-
-COUNTING = [("increment",), ("value",)]
-LOST_INCREMENTS = {
-    "lost update": "increment() -> ",
-    "stale read": "was right once but no longer when it was called",
-    "impossible answer": " -> ",
-}
-"""The names that a report may give to lost increments of a counter, and what it says with each name. Chance decides
-which answer shows the loss, and whether other losses in the same window hide what that answer lacks."""
-FILTER, WHO = one_of("a.b", "*.b"), one_of("x", "y")
-MATCHING = [("subscribe", FILTER, WHO), ("unsubscribe", FILTER, WHO), ("match", "a.b")]
-MAPPING = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b")), ("pop", one_of("a", "b"), None)]
-
-
+RIGHT, WRONG, OPEN = Verdict.LINEARIZABLE, Verdict.ILLEGAL, Verdict.UNKNOWN
 ENOUGH: dict[str, Any] = {"rounds": 4_000, "duration": None, "pursuit": 0}
 """Limits for finding a fault. Two hundred rounds are usually enough, and take a second. Where five programs share two
 cores, a thread that gives way waits for their turns, and the rounds take minutes. So rounds are limited, not time."""
+once = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
 
-def found(outcome: Outcome) -> tuple[str, str]:
-    """The name of the fault and the sentence about it."""
-    assert outcome.verdict is Verdict.ILLEGAL, outcome.summary
-    report = outcome.explained()
-    assert report is not None
-    assert report.diagnosis is not None
-    return report.diagnosis.shape.name, report.diagnosis.shape.sentence
+class Lru:
+    """Keeps the two that were used last."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, Any] = {}
+
+    def get(self, key: str) -> Any:
+        if key in self.content:
+            value = self.content.pop(key)
+            self.content[key] = value
+            return value
+        return None
+
+    def put(self, key: str, value: Any) -> None:
+        if key not in self.content and len(self.content) >= 2:
+            self.content.pop(next(iter(self.content)))
+        self.content[key] = value
 
 
-def sentence_about(fault: str, seed: int, make: Callable[[], Any], spec: stress.Spec, operations: list[Any]) -> str:
-    """Run until a report gives the fault this name. Nine of ten runs do. The others say something else that is true:
-    for instance, that another call cannot be right if the wrong call's answer is taken as given.
-    """
-    for number in range(10):
-        name, sentence = found(stress.run(make, spec, operations, **ENOUGH, seed=seed + 100 * number))
-        if name == fault:
-            return sentence
-    raise AssertionError(f"ten times wrong, and never a {fault}")
+class Drained:
+    """Looks before it takes."""
+
+    def __init__(self) -> None:
+        self.items: deque[Any] = deque()
+
+    def put(self, item: Any) -> None:
+        self.items.append(item)
+
+    def get(self) -> Any:
+        return self.items.popleft() if self.items else None
 
 
-class TestBroken:
-    """Each fault is found in seconds."""
+class Typed(LockedCounter):
+    """Answers True instead of 1 if a call comes between."""
 
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_a_counter_that_loses_updates(self, seed: int) -> None:
-        self.tells_of_a_lost_increment(stress.run(LossyCounter, Counter(), COUNTING, **ENOUGH, seed=seed))
-
-    def test_a_counter_that_loses_updates_of_more_threads_in_several_processes(self) -> None:
-        outcome = stress.run(LossyCounter, Counter(), COUNTING, **ENOUGH, threads=4, processes=2, seed=1)
-
-        self.tells_of_a_lost_increment(outcome)
-
-    def tells_of_a_lost_increment(self, outcome: stress.Outcome) -> None:
-        name, sentence = found(outcome)
-
-        assert name in LOST_INCREMENTS
-        assert LOST_INCREMENTS[name] in sentence
-
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_a_matcher_that_reads_its_tables_at_two_moments(self, seed: int) -> None:
-        sentence = sentence_about("torn match", seed, TornMatcher, Subscriptions(), MATCHING)
-
-        assert "match('a.b') -> " in sentence
-        assert "subscribe(" in sentence
-
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_a_cache_that_is_emptied_too_late(self, seed: int) -> None:
-        name, _ = found(stress.run(CachedMap, Map(), MAPPING, **ENOUGH, seed=seed))
-
-        # Chance decides what a history shows. For some, the report can only say that an answer is impossible.
-        assert name in {"stale read", "resurrected key", "lost update", "impossible answer"}
-
-    def test_a_snapshot_that_goes_on_changing(self) -> None:
-        sentence = sentence_about("snapshot changed", 1, SharingMap, Map(), [*MAPPING, ("snapshot",)])
-
-        assert "was read twice" in sentence or "shows what became true only after it had returned" in sentence
-
-
-@pytest.mark.parametrize(
-    ("factory", "spec", "operations"),
-    [
-        (LockedCounter, Counter(), COUNTING),
-        (LockedMatcher, Subscriptions(), MATCHING),
-        (LockedMap, Map(), [*MAPPING, ("items",), ("snapshot",)]),
-    ],
-    ids=["counter", "matcher", "map"],
-)
-@pytest.mark.parametrize("clock", ["ticket", "monotonic"])
-def test_the_right_ones_are_not_accused(
-    factory: Callable[[], Any], spec: stress.Spec, operations: list[Any], clock: str
-) -> None:
-    outcome = stress.run(factory, spec, operations, rounds=60, duration=None, threads=3, seed=5, clock=clock)
-
-    assert outcome, outcome.report()
-    assert outcome.rounds == 60
-    assert outcome.overlap > 0.02
-    assert "linearizable; " in outcome.summary
-    assert "seed 5" in outcome.summary
+    def increment(self) -> int:
+        before = self.n
+        found = super().increment()
+        return found if found == before + 1 else found == found
 
 
 class CountingAside(LossyCounter):
-    """Counts in a thread of its own, which loses updates."""
+    """Counts in a thread of its own, which loses updates: such threads give way, too."""
 
     def increment(self) -> int:
         told: list[int] = []
@@ -269,183 +109,378 @@ class Pooling(LossyCounter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.wanted: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
-        self.done = threading.Condition()
+        self.wanted: queue.SimpleQueue[queue.SimpleQueue[int]] = queue.SimpleQueue()
         for _ in range(2):
-            threading.Thread(target=self.work, args=(self.wanted,), daemon=True).start()
+            threading.Thread(target=self.work, daemon=True).start()
 
-    def work(self, wanted: queue.SimpleQueue[list[int] | None]) -> None:
-        while (told := wanted.get()) is not None:
-            told.append(LossyCounter.increment(self))
-            with self.done:
-                self.done.notify_all()
+    def work(self) -> None:
+        while True:
+            self.wanted.get().put(super().increment())
 
     def increment(self) -> int:
-        told: list[int] = []
+        told: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.wanted.put(told)
-        with self.done:
-            self.done.wait_for(lambda: told)
-        return told[0]
+        return told.get()
 
 
-class TestWhatHappensSeldom:
-    def test_in_one_batch_of_four_each_round_has_an_object_of_its_own(self) -> None:
-        """What only the first calls can get wrong has one chance for each object."""
-        settings = Settings(seed=1)
-        batches = [Batch([Workload(LockedCounter, Counter(), COUNTING)], settings, number) for number in range(8)]
-        divided = [number for number, batch in enumerate(batches) if batch.is_divided]
-        assert divided == [2, 6]
+class WrongAlone(LockedCounter):
+    """What one thread sees alone is no fault, unless a specification says so."""
 
-        made: list[LockedCounter] = []
-
-        def make(workload: Workload) -> LockedCounter:
-            made.append(LockedCounter())
-            return made[-1]
-
-        batch = Batch([Workload(LockedCounter, Counter(), COUNTING)], settings, 2, make=make)
-        assert batch.run(lambda name, amount: None, None, None) is None
-        assert batch.history is not None
-        assert len(made) == batch.rounds_made == len(batch.parts(batch.history)) == 32
-        increments = sum(each.op == "increment" for each in batch.history)
-        assert increments == sum(each.n for each in made)
-
-    @pytest.mark.parametrize("make", [CountingAside, Pooling])
-    def test_threads_of_the_object_s_own_give_way_too(self, make: Any) -> None:
-        outcome = stress.run(make, Counter(), [("increment",)], rounds=400, duration=60, seed=1, pursuit=0)
-        assert outcome.verdict is Verdict.ILLEGAL
+    def value(self) -> int:
+        return self.n + 1
 
 
-class TestOutcome:
-    def test_a_batch_of_fewer_rounds_is_the_beginning_of_a_whole_one(self) -> None:
-        workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=3)
-        whole, begun = Batch(workloads, settings, 0).plans(), Batch(workloads, settings, 0, 5).plans()
+class LockedList:
+    def __init__(self) -> None:
+        self.lock, self.items = threading.Lock(), list[Any]()
 
-        assert [plan[:5] for plan in whole] == begun  # else a process that died would leave a history of other calls
+    def append(self, item: Any) -> None:
+        with self.lock:
+            self.items.append(item)
 
-    def test_the_seed_decides_what_is_called(self) -> None:
-        def calls(seed: int) -> list[Any]:
-            outcome = stress.run(LossyCounter, Counter(), COUNTING[:1], rounds=1, seed=seed, check=refuse)
-            assert outcome.history is not None
-            return sorted((each.thread, each.op) for each in outcome.history)
+    def pop(self) -> Any:
+        with self.lock:
+            return self.items.pop()
 
-        def refuse(counter: LossyCounter) -> None:
-            raise AssertionError
 
-        assert calls(1) == calls(1)
+LRU, INCREMENT = [("put", one_of("a", "b", "c"), unique), ("get", one_of("a", "b", "c"))], COUNTING[:1]
+BROKEN: list[tuple[Any, Spec | None, list[Any], set[str], dict[str, Any]]] = [
+    (LossyCounter, Counter(), COUNTING, LOST_INCREMENTS, {}),
+    (LossyCounter, Counter(), COUNTING, LOST_INCREMENTS, {"threads": 4, "processes": 2}),
+    (TornMatcher, Subscriptions(), MATCHING, {"torn match", "stale read", "lost update", "impossible answer"}, {}),
+    # Chance decides what a history shows. For some, the report can only say that an answer is impossible.
+    (CachedMap, Map(), MAPPING, {"stale read", "resurrected key", "lost update", "impossible answer"}, {}),
+    (SharingMap, Map(), [*MAPPING, ("snapshot",)], {"snapshot changed", "stale read", "torn read", "impossible answer"}, {}),
+    (CountingAside, Counter(), INCREMENT, LOST_INCREMENTS, {"rounds": 400}),
+    (Pooling, Counter(), INCREMENT, LOST_INCREMENTS, {"rounds": 400}),
+]  # fmt: skip
+WITHOUT_SPEC = [
+    (LossyCounter, COUNTING),
+    (Lru, LRU),
+    (Drained, [("put", unique), ("get",), ("get",)]),
+    (Typed, INCREMENT),
+]
 
-    def test_rounds_are_counted_over_all_processes(self) -> None:
-        outcome = stress.run(LockedCounter, Counter(), COUNTING, rounds=41, duration=None, processes=2, seed=1)
 
-        assert outcome.rounds == 41
+@pytest.mark.parametrize(("factory", "spec", "operations", "names", "settings"), BROKEN)
+def test_a_broken_object_is_refuted_and_its_fault_named(
+    factory: Any, spec: Any, operations: Any, names: set[str], settings: Any
+) -> None:
+    outcome = stress.run(factory, spec, operations, **{**ENOUGH, **settings}, seed=1)
+    assert outcome.verdict is WRONG, outcome.summary
+    report = outcome.explained()
+    assert report is not None
+    assert report.diagnosis is not None
+    assert report.diagnosis.shape.name in names
 
-    def test_nothing_recorded_is_not_all_right(self) -> None:
-        outcome = stress.run(LockedCounter, Counter(), COUNTING, duration=0, seed=1)
 
-        assert outcome.verdict is Verdict.UNKNOWN
+@once
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(("factory", "operations"), WITHOUT_SPEC)
+def test_a_broken_object_is_refuted_without_a_specification(factory: Any, operations: Any, processes: int) -> None:
+    outcome = stress.run(factory, None, operations, processes=processes, duration=40, pursuit=0)
+    assert outcome.verdict is WRONG, outcome.summary
+    assert "state before it: " in outcome.report()
 
-    def test_undecided_is_not_all_right(self) -> None:
-        """A budget of no steps cannot decide two components."""
-        operations = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b"))]
 
-        outcome = stress.run(LockedMap, Map(), operations, rounds=40, seed=1, budget=Budget(steps=0))
+@pytest.mark.parametrize("clock", ["ticket", "monotonic"])
+@pytest.mark.parametrize(
+    ("factory", "spec", "operations"),
+    [
+        (LockedCounter, Counter(), COUNTING),
+        (LockedMatcher, Subscriptions(), MATCHING),
+        (LockedMap, Map(), [*MAPPING, ("items",), ("snapshot",)]),
+        pytest.param(LockedCounter, None, COUNTING, marks=once),
+        pytest.param(one_at_a_time(Lru, "get", "put"), None, LRU, marks=once),
+        pytest.param(WrongAlone, None, COUNTING, marks=once),
+        pytest.param(LockedList, None, [("append", unique), ("pop",)], marks=once),
+    ],
+)
+def test_a_right_object_is_not_accused(factory: Any, spec: Any, operations: Any, clock: str) -> None:
+    outcome = stress.run(factory, spec, operations, rounds=60, duration=None, threads=3, seed=5, clock=clock)
+    assert outcome, outcome.report()
+    assert outcome.rounds == 60
+    assert outcome.overlap > 0.02
+    assert re.search("linearizable; .*seed 5", outcome.summary)
 
-        assert outcome.verdict is Verdict.UNKNOWN
-        assert outcome.undecided > 0
-        assert "undecided" in outcome.summary
 
-    def test_a_broken_invariant_ends_it(self) -> None:
-        def check(counter: LockedCounter) -> None:
-            assert counter.n < 100, f"{counter.n} is too many"
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_structures_of_this_distribution_are_right(name: str) -> None:
+    """`python -m tests.tries run` does the same for longer."""
+    outcome = run_workloads(TARGETS[name](), Settings(seed=11, duration=None, threads=3, rounds=60))
+    assert outcome, outcome.report()
+    assert outcome.overlap > 0.02
 
-        outcome = stress.run(LockedCounter, Counter(), COUNTING, check=check, **ENOUGH, seed=1)
 
-        assert outcome.verdict is Verdict.ILLEGAL
-        assert "an invariant is broken" in outcome.summary
-        assert "is too many" in outcome.summary
+@pytest.mark.parametrize("text", ["@a.b & f=1", "@#"])
+def test_what_one_thread_subscribes_another_can_name(text: str) -> None:
+    """Arguments are kept for all threads; who finds them may subscribe before their maker goes on."""
+    subject = TARGETS["routes"]()[0].factory()
 
-    def test_a_hang_ends_it(self) -> None:
-        release = threading.Event()
+    class Met(dict[str, Any]):
+        def __setitem__(self, criteria: str, asked: Any) -> None:
+            super().__setitem__(criteria, asked)
+            assert subject.subscribe(criteria, 1)  # another thread's, at once
+            assert subject.subscriptions() == [(criteria, 1)]
 
-        class Hanging(LockedCounter):
-            def value(self) -> int:
-                release.wait()
-                return self.n
+    subject._criteria = Met()
+    subject.subscribe(text, 1)
+    assert list(subject._criteria) == [text]
+    subject.check()
 
-        outcome = stress.run(Hanging, Counter(), COUNTING, **ENOUGH, seed=1, patience=1)
-        release.set()
 
-        assert outcome.verdict is Verdict.ILLEGAL
-        assert "nothing has moved for 1 s" in outcome.summary
-        assert "value() never returned" in outcome.summary
+# ----------------------------------------------------------------------------------------------- how else a run may end
 
-    @pytest.mark.parametrize("processes", [1, 2])
-    def test_ctrl_c_leaves_what_was_done(self, processes: int) -> None:
-        """The interrupt comes when the first batch is over."""
-        settings = Settings(duration=None, rounds=10**9, seed=1, processes=processes)
-        interrupted: list[bool] = []
 
-        def watch(tally: Tally, seconds: float) -> None:
-            if tally.value("rounds") and not interrupted:
-                interrupted.append(True)
-                _thread.interrupt_main()
+def run(factory: Any = LockedCounter, operations: Any = COUNTING, **settings: Any) -> Outcome:
+    return stress.run(factory, Counter(), operations, **{"seed": 1, "duration": None, "pursuit": 0, **settings})
 
-        outcome = run_workloads([Workload(LockedCounter, Counter(), COUNTING)], settings, watch)
 
-        assert outcome.interrupted
-        assert outcome.verdict is Verdict.UNKNOWN
-        assert outcome.rounds > 0
-        assert "interrupted" in outcome.summary
+class Aborting(LockedCounter):
+    def increment(self) -> int:
+        return os.abort() if self.n == 30 else super().increment()
 
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-    def test_ctrl_c_that_comes_while_an_object_is_deleted_ends_it(self) -> None:
-        """The interpreter drops what is raised there, as it does where the threads of a batch are deleted."""
-        made = itertools.count(1)
 
-        class Pressed(LockedCounter):
-            def __init__(self) -> None:
-                super().__init__()
-                self.is_the_third = next(made) == 3
+class Raising(LockedCounter):
+    """It once ended the command, with its own exit status."""
 
-            def __del__(self) -> None:
-                if self.is_the_third:
-                    signal.raise_signal(signal.SIGINT)
+    def increment(self) -> int:
+        raise SystemExit
 
-        outcome = stress.run(Pressed, Counter(), COUNTING, duration=None, rounds=10_000, seed=1)
 
-        assert outcome.interrupted
-        assert 0 < outcome.rounds < 10_000
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+class Odd:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
 
-    def test_what_was_found_can_be_kept(self, tmp_path: Path) -> None:
-        outcome = stress.run(LossyCounter, Counter(), COUNTING, **ENOUGH, seed=1)
 
-        kept = outcome.save(str(tmp_path / "lost.jsonl"))
+class Unshown(LockedCounter):
+    def increment(self) -> Any:
+        return Odd()
 
-        history, spec = stress.read_history(tmp_path / "lost.jsonl")
-        assert stress.check(history, spec).verdict is Verdict.ILLEGAL
-        assert f"python -m stress replay {tmp_path / 'lost.jsonl'}" in kept.report()
 
-    def test_there_is_nothing_to_keep_if_nothing_was_found(self, tmp_path: Path) -> None:
-        outcome = stress.run(LockedCounter, Counter(), COUNTING, rounds=5, seed=1)
+class Slow(LockedCounter):
+    def __init__(self) -> None:
+        time.sleep(0.2)
+        super().__init__()
 
-        with pytest.raises(ValueError, match="nothing was found"):
-            outcome.save(str(tmp_path / "nothing.jsonl"))
+
+class Hanging(LockedCounter):
+    release = threading.Event()
+
+    def value(self) -> int:
+        self.release.wait()
+        return self.n
+
+
+class HalfHanging(Hanging):
+    """Threads that only wait for the others are not accused."""
+
+    def increment(self) -> int:
+        if threading.current_thread().name == "stress-0":
+            self.release.wait()
+        return super().increment()
+
+
+def few(counter: LossyCounter) -> None:
+    assert counter.n < 100, f"{counter.n} is too many"
+
+
+ENDS: list[tuple[Any, dict[str, Any], Verdict, list[str], list[str]]] = [
+    (LockedCounter, {"duration": 0}, OPEN, ["no batch was recorded and judged in this time"], []),
+    (Slow, {"duration": 0.1}, OPEN, ["0 operations"], []),
+    (LockedCounter, {"threads": 1, "rounds": 20}, OPEN, ["nothing could overlap"], []),
+    (LockedCounter, {"check": few, "rounds": 4_000}, WRONG, ["an invariant is broken", "is too many"], []),
+    (LockedCounter, {"check": lambda it: False, "rounds": 20}, WRONG,
+     ["an invariant is broken after the batch: the check answered False"], []),
+    (Hanging, {"rounds": 9, "patience": 1}, WRONG, ["nothing has moved for 1 s", "value() never returned", "release.wait()"], []),
+    (HalfHanging, {"operations": INCREMENT, "rounds": 3, "patience": 0.5}, WRONG, ["thread 0 in increment()"],
+     ["thread 1 in increment()"]),
+    (Aborting, {"duration": 20, "processes": 2}, WRONG, ["SIGABRT", "increment"], []),
+    (Raising, {"operations": INCREMENT, "rounds": 2}, WRONG, ["raised SystemExit"], []),
+    (Unshown, {"operations": INCREMENT, "rounds": 2}, WRONG, ["<Odd, whose repr raises RuntimeError>"], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("factory", "settings", "verdict", "told", "untold"), ENDS)
+def test_an_end_is_told(factory: Any, settings: Any, verdict: Verdict, told: list[str], untold: list[str]) -> None:
+    outcome = run(factory, **settings)
+    Hanging.release.set()
+    Hanging.release = threading.Event()
+    text = "\n".join([outcome.summary, outcome.trouble, outcome.stacks, outcome.report() if verdict is WRONG else ""])
+    assert outcome.verdict is verdict, text
+    assert [each for each in told if each not in text] == []
+    assert [each for each in untold if each in text] == []
+
+
+def test_undecided_is_not_all_right() -> None:
+    """A budget of no steps cannot decide two components."""
+    operations = [("put", one_of("a", "b"), unique), ("get", one_of("a", "b"))]
+    outcome = stress.run(LockedMap, Map(), operations, rounds=40, seed=1, budget=Budget(steps=0))
+    assert outcome.verdict is OPEN
+    assert outcome.undecided > 0
+    assert "undecided" in outcome.summary
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_ctrl_c_leaves_what_was_done(processes: int) -> None:
+    """The interrupt comes when the first batch is over."""
+    interrupted: list[bool] = []
+
+    def watch(tally: Tally, seconds: float) -> None:
+        if tally.value("rounds") and not interrupted:
+            interrupted.append(True)
+            _thread.interrupt_main()
+
+    settings = Settings(duration=None, rounds=10**9, seed=1, processes=processes)
+    outcome = run_workloads([Workload(LockedCounter, Counter(), COUNTING)], settings, watch)
+    assert (outcome.interrupted, outcome.verdict) == (True, OPEN)
+    assert outcome.rounds > 0
+    assert "interrupted" in outcome.summary
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_that_comes_while_an_object_is_deleted_ends_it() -> None:
+    """The interpreter drops what is raised there, as it does where the threads of a batch are deleted."""
+    made = itertools.count(1)
+
+    class Pressed(LockedCounter):
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_the_third = next(made) == 3
+
+        def __del__(self) -> None:
+            if self.is_the_third:
+                signal.raise_signal(signal.SIGINT)
+
+    outcome = run(Pressed, rounds=10_000)
+    assert outcome.interrupted
+    assert 0 < outcome.rounds < 10_000
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_fewer_calls_are_sought_loses_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stress.pursuit._pursued", interrupted)
+    assert run(LossyCounter, duration=20, pursuit=5).verdict is WRONG
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_duration_is_kept_however_slow_the_object_is(processes: int) -> None:
+    began = time.monotonic()
+    outcome = run(Dozing, duration=1.5, threads=3, processes=processes)
+    assert outcome, outcome.report()
+    assert time.monotonic() - began < 6  # even on a busy machine; a whole batch would take longer
+    history = stress.record(Dozing(), [[INCREMENT_CALLS * 50]] * 2, Counter(), until=time.monotonic() + 0.3)
+    assert 0 < len(history) < 100
+    assert not any(each.pending for each in history)  # no calls that nobody made
+
+
+INCREMENT_CALLS: Any = [("increment", ())]
+
+
+def test_rounds_are_counted_over_all_processes() -> None:
+    for rounds, processes in ((41, 2), (64, 4)):
+        assert run(rounds=rounds, processes=processes).rounds == rounds
+    tally = Tally(["operations", "rounds"], processes=2)
+    tally.add(0, "operations", 2**40)
+    tally.add(1, "operations")
+    assert (tally.value("operations"), tally.value("rounds")) == (2**40 + 1, 0)
+
+
+def test_the_seed_decides_what_is_called() -> None:
+    def calls() -> list[Any]:
+        history = run(LossyCounter, rounds=1, check=lambda it: False).history
+        assert history is not None
+        return sorted((each.thread, each.op) for each in history)
+
+    assert calls() == calls()
+
+
+def test_a_batch_of_fewer_rounds_is_the_beginning_of_a_whole_one() -> None:
+    """Else a process that died would leave a history of other calls."""
+    workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=3)
+    whole, begun = Batch(workloads, settings, 0).plans(), Batch(workloads, settings, 0, 5).plans()
+    assert [plan[:5] for plan in whole] == begun
+
+
+def test_in_one_batch_of_four_each_round_has_an_object_of_its_own() -> None:
+    """What only the first calls can get wrong has one chance for each object."""
+    workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=1)
+    assert [number for number in range(8) if Batch(workloads, settings, number).is_divided] == [2, 6]
+    made: list[LockedCounter] = []
+
+    def make(workload: Workload) -> LockedCounter:
+        made.append(LockedCounter())
+        return made[-1]
+
+    batch = Batch(workloads, settings, 2, make=make)
+    assert batch.run(lambda name, amount: None, None, None) is None
+    assert batch.history is not None
+    assert len(made) == batch.rounds_made == len(batch.parts(batch.history)) == 32
+    assert sum(each.op == "increment" for each in batch.history) == sum(each.n for each in made)
+
+
+def test_what_was_found_can_be_kept(tmp_path: Path) -> None:
+    kept = run(LossyCounter, rounds=4_000).save(str(tmp_path / "lost.jsonl"))
+    assert stress.check(*stress.read_history(tmp_path / "lost.jsonl")).verdict is WRONG
+    assert f"python -m stress replay {tmp_path / 'lost.jsonl'}" in kept.report()
+    with pytest.raises(ValueError, match="nothing was found"):
+        run(rounds=5).save(str(tmp_path / "nothing.jsonl"))
+
+
+class LossyReference:
+    def __init__(self) -> None:
+        from ctrie import AtomicReference
+
+        self.n: Any = AtomicReference(0)
+
+    def increment(self) -> int:
+        n: int = self.n.load()
+        self.n.compare_and_set(n, n + 1)
+        return n + 1
+
+
+def test_a_finding_is_told_in_as_few_calls_as_it_takes() -> None:
+    """And step by step, if the explorer knows the object."""
+    outcome = run(LossyReference, INCREMENT, duration=20, pursuit=5)
+    assert outcome.verdict is WRONG
+    assert outcome.smaller is not None
+    assert len(outcome.smaller.history) <= 3
+    assert outcome.smaller.steps is not None
+    assert "The same in fewer calls: NOT linearizable" in outcome.report()
+    assert "What the threads did, step by step" in outcome.report()
+
+
+# ---------------------------------------------------------------------------------------------------- what is refused
+
+
+class Unmakeable:
+    def __init__(self) -> None:
+        raise RuntimeError("no")
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"threads": 0}, {"rounds": 0}, {"length": 0}, {"processes": 0}, {"clock": "sundial"}, {"duration": None}]
-)
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"at least 1|no clock|needs an end"):
-        stress.run(LockedCounter, Counter(), COUNTING, **wrong)
+    ("error", "told", "factory", "operations", "settings"),
+    [
+        *((ValueError, "at least 1", LockedCounter, COUNTING, {name: 0}) for name in ("threads", "rounds", "length", "processes")),
+        (ValueError, "no clock", LockedCounter, COUNTING, {"clock": "sundial"}),
+        (ValueError, "needs an end", LockedCounter, COUNTING, {"duration": None}),
+        (ValueError, "a workload needs at least one operation", dict, [], {"rounds": 1}),
+        (ValueError, "a role needs at least one operation", LockedCounter, [], {"roles": [[]]}),
+        (ValueError, "a role needs at least one operation", LockedCounter, [], {"roles": [COUNTING, []]}),
+        (ValueError, "an operation is a tuple", LockedCounter, [], {"roles": [["enqueue"]]}),
+        (RuntimeError, "RuntimeError: no", Unmakeable, COUNTING, {"rounds": 10, "processes": 2}),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(error: Any, told: str, factory: Any, operations: Any, settings: Any) -> None:
+    with pytest.raises(error, match=told):
+        stress.run(factory, Counter(), operations, **settings)
 
 
-def test_a_workload_needs_operations() -> None:
-    with pytest.raises(ValueError, match="at least one operation"):
-        stress.run(LockedCounter, Counter(), [], rounds=1)
-
-
-def test_every_operation_must_fit_the_object_before_any_is_called() -> None:
+@pytest.mark.parametrize("misfit", [("value", 1), ("value", one_of(1, 2)), ("value", unique), ("valve",)])
+def test_every_operation_must_fit_the_object_before_any_is_called(misfit: Any) -> None:
     calls: list[str] = []
 
     class Watched(LockedCounter):
@@ -453,131 +488,192 @@ def test_every_operation_must_fit_the_object_before_any_is_called() -> None:
             calls.append("increment")
             return super().increment()
 
-    for misfit in [("value", 1), ("value", one_of(1, 2)), ("value", unique)]:
-        operations: list[Any] = [("increment",)] * 1_000 + [misfit]  # it is seldom drawn
-        with pytest.raises(ValueError, match=r"'value' has 1 argument, but the method is Watched.value\(\)"):
-            stress.run(Watched, Counter(), operations, rounds=1)
-        with pytest.raises(ValueError, match="'value' has 1 argument"):
-            stress.run(Watched, Counter(), [], roles=[[("increment",)], operations], rounds=1)
-    with pytest.raises(AttributeError, match="Watched has no method 'valve'"):
-        stress.run(Watched, Counter(), [*operations[:-1], ("valve",)], rounds=1)
+    operations: list[Any] = [("increment",)] * 1_000 + [misfit]  # it is seldom drawn
+    told = r"'value' has 1 argument, but the method is Watched.value\(\)|Watched has no method 'valve'"
+    for settings in ({"operations": operations}, {"operations": [], "roles": [INCREMENT, operations]}):
+        with pytest.raises((ValueError, AttributeError), match=told):
+            run(Watched, rounds=1, **settings)
     assert not calls
 
 
-class Mailbox:
-    """A queue that many threads may put into; it is right as long as only one thread takes."""
-
-    def __init__(self) -> None:
-        self.letters: list[int] = []
-
-    def enqueue(self, letter: int) -> None:
-        self.letters.append(letter)
-
-    def dequeue(self) -> int | None:
-        if not self.letters:
-            return None
-        first = self.letters[0]
-        del self.letters[0]
-        return first
-
-
-PUT, TAKE = [("enqueue", unique)], [("dequeue",)]
-
-
 class TestRoles:
+    PUT, TAKE = [("enqueue", unique)], [("dequeue",)]
+
     def test_each_thread_calls_what_its_role_may(self) -> None:
-        workload = Workload(Mailbox, Queue(), [], roles=[PUT, TAKE])
-
-        plans = workload.plans(Random(1), 3, 2, 5)
-
+        plans = Workload(list, Queue(), [], roles=[self.PUT, self.TAKE]).plans(Random(1), 3, 2, 5)
         assert [{op for calls in plan for op, _ in calls} for plan in plans] == [{"enqueue"}, {"dequeue"}, {"enqueue"}]
 
     def test_there_are_as_many_threads_as_roles(self) -> None:
-        callers: set[tuple[str, threading.Thread]] = set()
+        callers: set[tuple[str, int]] = set()
 
-        class Watched(Mailbox):
-            def enqueue(self, letter: int) -> None:
-                callers.add(("enqueue", threading.current_thread()))
-                super().enqueue(letter)
+        class Watched(LockedList):
+            def enqueue(self, item: int) -> None:
+                callers.add(("enqueue", threading.get_native_id()))
+                self.append(item)
 
-            def dequeue(self) -> int | None:
-                callers.add(("dequeue", threading.current_thread()))
-                return super().dequeue()
+            def dequeue(self) -> Any:
+                callers.add(("dequeue", threading.get_native_id()))
+                return self.items.pop(0) if self.items else None
 
-        run_workloads([Workload(Watched, Queue(), [], roles=[PUT, PUT, TAKE])], Settings(threads=3, rounds=1))
+        stress.run(Watched, Queue(), [], roles=[self.PUT, self.PUT, self.TAKE], rounds=1, pursuit=0)
         assert sorted(op for op, _ in callers) == ["dequeue", "enqueue", "enqueue"]
 
-        callers.clear()
-        stress.run(Watched, Queue(), [], roles=[PUT, PUT, TAKE], rounds=1, pursuit=0)
-        assert sorted(op for op, _ in callers) == ["dequeue", "enqueue", "enqueue"]
 
-    @pytest.mark.parametrize("spec", [None, Map()])
-    def test_no_operation_at_all_is_refused(self, spec: Map | None) -> None:
-        with pytest.raises(ValueError, match="a workload needs at least one operation"):
-            stress.run(dict, spec, [])
-
-    @pytest.mark.parametrize("roles", [[[]], [PUT, []], [["enqueue"]]])
-    def test_those_that_make_no_sense_are_refused(self, roles: Any) -> None:
-        with pytest.raises(ValueError, match=r"a role needs at least one operation|an operation is a tuple"):
-            Workload(Mailbox, Queue(), [], roles=roles)
+# --------------------------------------------------------------------------------------------- without a specification
 
 
-def test_a_failure_in_another_process_is_reported() -> None:
-    class Unmakeable:
-        def __init__(self) -> None:
-            raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError, match="RuntimeError: no"):
-        stress.run(Unmakeable, Counter(), COUNTING, rounds=10, processes=2)
+class Clock:
+    def now(self) -> float:
+        return time.perf_counter()
 
 
-class TestCounters:
-    def test_nothing_is_lost_between_processes(self) -> None:
-        outcome = stress.run(LockedCounter, Counter(), COUNTING, rounds=64, duration=None, processes=4, seed=1)
-
-        assert outcome.rounds == 64
-
-    def test_those_of_two_processes_are_added_up(self) -> None:
-        tally = Tally(["operations", "rounds"], processes=2)
-        tally.add(0, "operations", 2**40)
-        tally.add(1, "operations")
-        assert tally.value("operations") == 2**40 + 1
-        assert tally.value("rounds") == 0
+class Identity:
+    def get(self) -> object:
+        return object()
 
 
-def run_target(workloads: list[Workload], **settings: Any) -> Outcome:
-    return run_workloads(workloads, Settings(seed=11, duration=None, **settings))
+class Numbering:
+    numbers = itertools.count()
+
+    def number(self) -> int:
+        return next(Numbering.numbers)
 
 
-class TestOurOwn:
-    """The structures of this distribution; `python -m stress run` does the same for longer."""
+class Kept:
+    """A right cache of what `make` makes."""
 
-    @pytest.mark.parametrize("name", TARGETS)
-    @pytest.mark.parametrize("threads", [2, 4])
-    def test_they_are_linearizable(self, name: str, threads: int) -> None:
-        outcome = run_target(TARGETS[name](), threads=threads, rounds=60)
+    def __init__(self, make: Callable[[], object]) -> None:
+        self.lock, self.kept, self.make = threading.Lock(), dict[str, object](), make
 
-        assert outcome, outcome.report()
-        assert outcome.overlap > 0.02
+    def get(self, key: str) -> object:
+        with self.lock:
+            if key not in self.kept:
+                self.kept[key] = self.make()
+            return self.kept[key]
 
-    def test_adapters_pass_on_what_they_do_not_change(self) -> None:
-        assert MapUnderTest({"a": 1}).get("a") == 1
-        assert SubscriptionsUnderTest(TornMatcher()).match("a.b") == frozenset()
-        assert TopicsUnderTest(TornStore()).get("a.b") is None
 
-    @pytest.mark.parametrize("text", ["@a.b & f=1", "@#"])
-    def test_what_one_thread_subscribes_another_can_name(self, text: str) -> None:
-        """Arguments are kept for all threads; who finds them may subscribe before their maker goes on."""
-        (workload, *_) = TARGETS["routes"]()
-        subject = workload.factory()
+class Lucky(LockedCounter):
+    """Its answers are right three times out of four."""
 
-        class Met(dict[str, Any]):
-            def __setitem__(self, criteria: str, asked: Any) -> None:
-                super().__setitem__(criteria, asked)
-                assert subject.subscribe(criteria, 1)  # another thread's, at once
-                assert subject.subscriptions() == [(criteria, 1)]
+    def increment(self) -> int:
+        return super().increment() + (random.SystemRandom().random() < 0.25)
 
-        subject._criteria = Met()
-        subject.subscribe(text, 1)
-        assert list(subject._criteria) == [text]
-        subject.check()
+
+@once
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(("factory", "op"), [(Clock, "now"), (Identity, "get"), (Numbering, "number")])
+def test_other_answers_to_the_same_calls_are_no_verdict(factory: Any, op: str, processes: int) -> None:
+    with pytest.raises(SpecError, match=rf"{op}\(\) answers .* the first time and .* the second"):
+        stress.run(factory, None, [(op,)], processes=processes, duration=1, seed=1)
+
+
+@once
+@pytest.mark.parametrize("make", [object, random.SystemRandom().random, lambda: id(object()), list, random.random])
+def test_nor_are_they_a_fault_of_a_schedule(make: Any) -> None:
+    """Equal answers are none, and random numbers of the library are put back."""
+    threads: Any = [[("get", "k")], [("get", "k")]]
+    if make in (list, random.random):
+        assert stress.explore(lambda: Kept(make), None, threads).verdict is RIGHT
+        return
+    with pytest.raises(SpecError, match=r"get\('k'\) answers .* the first time and .* the second"):
+        stress.explore(lambda: Kept(make), None, threads)
+    with pytest.raises(ValueError, match="Lucky does not do the same each time"):
+        stress.explore(Lucky, Counter(), [INCREMENT, INCREMENT])
+
+
+class Dozing(LockedCounter):
+    """Sleeps a little without waiting for others."""
+
+    def increment(self) -> int:
+        time.sleep(0.01)
+        return super().increment()
+
+
+class Slower(LockedCounter):
+    """Sleeps for long if it is called first, which looks as if it waited for the other call."""
+
+    def open(self) -> bool:
+        if is_first := self.increment() == 1:
+            time.sleep(0.8)
+        return is_first
+
+
+class Spinning(Drained):
+    """A taker goes round and round until something is there."""
+
+    def take(self) -> Any:
+        while True:
+            try:
+                return self.items.popleft()
+            except IndexError:
+                continue
+
+
+class Reentering(LockedCounter):
+    """Takes its lock twice, and waits for itself."""
+
+    def increment(self) -> int:
+        with self.lock:
+            return super().increment()
+
+
+@once
+class TestWaiting:
+    def test_calls_may_wait(self) -> None:
+        outcome = stress.run(queue.Queue, None, [("put", unique), ("get",)], duration=2, patience=5, seed=1)
+        assert outcome.verdict is not WRONG
+        spec = Sequential(queue.Queue)
+        assert spec.step((), "get", ()) is WAITS
+        assert spec.step((("put", (1,)),), "get", ())[1] == 1
+        assert Sequential(Spinning).step((), "take", ()) is WAITS
+        worn = Sequential(queue.Queue)
+        worn._waiting = 10_000
+        with pytest.raises(SpecError, match=r"get\(\) waits for other threads so often"):
+            worn.step((), "get", ())
+
+    def test_a_call_that_sleeps_does_not_wait_for_others(self) -> None:
+        outcome = stress.run(Dozing, None, INCREMENT, threads=2, length=2, rounds=2, duration=60, seed=1)
+        assert outcome.verdict is RIGHT, outcome.summary
+        with pytest.raises(SpecError, match=r"open\(\) returns only after 0.5 s or more if one thread calls it alone"):
+            stress.run(Slower, None, [], roles=[[("open",)], INCREMENT], threads=2, length=1, duration=60, seed=1)
+
+    def test_a_thread_without_a_processor_does_not_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A busy machine is one where a millisecond is long."""
+        monkeypatch.setattr(stress.sequential, "PATIENCE", (0.001, 0.5))
+        outcome = stress.run(LockedCounter, None, COUNTING, threads=3, rounds=40, duration=60, seed=1)
+        assert outcome.verdict is RIGHT, outcome.summary
+
+    def test_of_a_call_that_never_returns_nothing_is_known(self) -> None:
+        outcome = stress.explore(Reentering, None, [INCREMENT, INCREMENT])
+        assert outcome.verdict is OPEN
+        assert "increment() never returned in any schedule" in outcome.summary
+
+    def test_a_call_may_return_while_it_is_looked_at(self) -> None:
+        """Between two looks at the note which the other thread makes of it; and the thread ends after the first."""
+
+        class Returning:
+            calls, is_given_up = ((("value", ()),)), False
+            notes = iter([None, time.monotonic(), None, None])
+            since = property(lambda self: next(self.notes))
+
+        class Ending:
+            native_id, alive = None, iter([True, False])
+
+            def is_alive(self) -> bool:
+                return next(self.alive)
+
+            def join(self, seconds: float) -> None:
+                pass
+
+        watch, thread = Returning(), Ending()
+        Sequential(Lru)._attend(thread, watch)  # type: ignore[arg-type]
+        assert not watch.is_given_up
+
+
+def test_answers_are_those_of_the_object() -> None:
+    spec, calls = Sequential(LockedList), (("append", (7,)), ("pop", ()))
+    assert spec.step(calls[:1], "pop", ()) == (calls, 7)
+    assert spec.step(calls, "pop", ())[1] == Raised(IndexError)
+    assert spec.describe(calls) == "append(7); pop()"
+    with pytest.raises(RuntimeError, match="no"):
+        stress.run(Unmakeable, None, COUNTING, rounds=1)
