@@ -13,19 +13,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from stress.explorer.machine import Drift
 from stress.explorer.scenario import Scenario
-from stress.processes import WorkFailed
-from tests.tries.campaign import Plan, explore_matrix
-from tests.tries.cli import main
 from tests.tries.mutants.catalogue import MUTANTS
 from tests.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
-from tests.tries.scenarios import OPERATIONS, STARTS, snapshots
-from tests.tries.specs import Shares
 from tests.tries.token import Token, decode, encode
 
 pytestmark = pytest.mark.once
@@ -68,15 +62,6 @@ def changes_of_slots() -> Iterator[tuple[str, str]]:
                         yield from ((name, call) for call in CALL.findall(line))
 
 
-def test_a_schedule_that_does_not_come_again_accuses_no_trie(monkeypatch: pytest.MonkeyPatch) -> None:
-    def drifting(*_: object) -> None:
-        raise Drift
-
-    monkeypatch.setattr("tests.tries.campaign.stopped_for_ever", drifting)
-    with pytest.raises(WorkFailed, match=r"subscribe.*begins as an earlier"):
-        explore_matrix(Plan(("shares",), parts=("stops",)))
-
-
 def test_every_compare_and_set_has_a_mutant() -> None:
     edits = [(module.replace(".", "/") + ".py", text) for mutant in MUTANTS for module, text, _ in mutant.edits]
     found = list(changes_of_slots())
@@ -87,92 +72,42 @@ def test_every_compare_and_set_has_a_mutant() -> None:
     assert missing == WITHOUT_A_MUTANT
 
 
-def test_the_matrix_has_what_the_manual_says() -> None:
-    settings = {setting for start in STARTS["subscriptions"].values() for setting, _ in start.settings}
-    assert settings == {"cache", "exact", "index", "on_interest"}
-    assert {"get_many", "update"} < OPERATIONS["map"].keys()
-    assert {"deliveries", "deliveries_many", "match_many"} < OPERATIONS["subscriptions"].keys()
-    assert {"shares", "exclusions", "topics", "fields", "routes"} < STARTS.keys()
-    assert all(any(snapshots(target)) for target in ("map", "subscriptions", "topics", "fields"))
-
-
-def test_any_member_of_a_group_may_get_a_message() -> None:
-    spec = Shares()
-    state: Any = spec.initial
-    for op, args, answer in [
-        ("match", ("a/b",), ()),
-        ("subscribe", ("f", "x"), True),
-        ("subscribe", ("f", "x"), False),
-        ("subscribe", ("f", "y"), True),
-        *(("match", ("a/b",), (who,)) for who in "xyyx"),
-        ("unsubscribe", ("f", "x"), True),
-        ("match", ("a/b",), ("y",)),
-        ("unsubscribe", ("f", "y"), True),
-        ("has_match", ("a/b",), False),
-    ]:
-        (state,) = spec.successors(state, op, args, answer)
-    assert state == frozenset()
-    both = frozenset([("f", "x"), ("f", "y")])
-    assert [*spec.successors(both, "match", ("a/b",), ("z",))] == []
-    assert [*spec.successors(both, "match", ("a/b",), ())] == []
-
-
-def test_a_token_says_which_twin_it_is_of() -> None:
-    scenario = Scenario("map", "one key", ((("get", ("a",)),), (("pop", ("a", None)),)))
-    text = encode(Token(scenario, (0, 1, 1), compiled=True))
-    assert text.startswith("c1.")
-    assert decode(text).compiled
-    assert decode(text).order == (0, 1, 1)
-    assert not decode(encode(Token(scenario, (0, 1, 1)))).compiled
-
-
 @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
 def test_the_text_that_a_mutant_replaces_is_there(mutant: Rebuilt) -> None:
     source = (ROOT / mutant.path).read_text(encoding="utf-8")
     assert mutant.change.put_into(source) != source
 
 
-def test_modules_that_cannot_be_explored_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explore", "map", "--compiled", "--processes", "1"]) == 2
-    assert "make explored builds such ones" in capsys.readouterr().err
-
-
-def explored(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line with the modules that can be explored."""
-    environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES), **settings}
+def process(*words: str, twin: str = "compiled", folder: Path = MODULES) -> subprocess.CompletedProcess[str]:
+    """Python in a process of a twin, which by default has the modules that can be explored."""
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "CTRIE_TWIN": twin, "PYTHONPATH": str(folder)}
     return subprocess.run(
-        [sys.executable, "-m", "tests.tries", *words],
-        cwd=MODULES, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
 
 
-@pytest.mark.slow
+def explored(*words: str) -> subprocess.CompletedProcess[str]:
+    return process("-m", "tests.tries", *words)
+
+
+@pytest.mark.slow("compiles each mutant: minutes, after `make explored`")
 @pytest.mark.timeout(1_800)  # a change in a header compiles nearly all modules again
 @pytest.mark.skipif(not can_be_built(), reason="make explored has not been run")
 @pytest.mark.skipif("STRESS_COMPILED" not in os.environ, reason="only with STRESS_COMPILED=1, as in make stress")
 class TestBuilt:
     @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
-    def test_a_mutant_is_caught(self, mutant: Rebuilt) -> None:
+    def test_a_mutant_is_caught_and_the_code_as_it_is_is_not_accused(self, mutant: Rebuilt) -> None:
         executions, trouble = trouble_of(mutant)
         assert trouble, f"survived {executions} executions"
-
-    @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
-    def test_the_code_as_it_is_is_not_accused(self, mutant: Rebuilt) -> None:
-        executions, trouble = trouble_of(None, Scenario(*mutant.shown_by), mutant.ideal)
+        executions, trouble = trouble_of(None, Scenario(*mutant.shown_by), mutant.ideal)  # the code as it is
         assert not trouble
         assert executions > 10
 
     def test_both_twins_have_the_same_schedules(self) -> None:
         """Among them those of interleaved traversals, which other compiled modules make in large tries only, and of
         whole texts, whose hashes must be in the table, too."""
-        counts = []
-        for folder, twin in ((MODULES, "compiled"), (ROOT, "interpreted")):
-            environment = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": twin, "PYTHONPATH": str(folder)}
-            ran = subprocess.run(
-                [sys.executable, "-c", COUNT],
-                cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=True,
-            )  # fmt: skip
-            counts.append(json.loads(ran.stdout))
+        of_twins = ((MODULES, "compiled"), (ROOT, "interpreted"))
+        counts = [json.loads(process("-c", COUNT, twin=twin, folder=folder).stdout) for folder, twin in of_twins]
         assert len(counts[0]) > 50
         assert counts[0] == counts[1]
 
@@ -200,14 +135,8 @@ class TestBuilt:
         assert not trouble
         assert executions > 2
 
-    def test_a_crash_leaves_its_schedule(self, tmp_path: Path) -> None:
-        script = tmp_path / "crash.py"
-        script.write_text(CRASH)
-        ran = subprocess.run(
-            [sys.executable, str(script)],
-            env={**os.environ, "PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(MODULES)},
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+    def test_a_crash_leaves_its_schedule(self) -> None:
+        ran = process("-c", CRASH)
         token = decode(ran.stdout.split()[-1].partition("REPLAY=")[2])
         assert token.scenario.target == "map"
         assert len(token.order) >= 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -126,111 +127,118 @@ def test_a_fault_is_named_and_told_in_a_sentence(case: Any, name: str, sentence:
     assert explained.sentence.endswith(".")
 
 
-class TestShrinking:
-    def test_only_what_matters_is_left(self) -> None:
-        """Five hundred quiet operations before and after, and readers all around."""
-        quiet = [(at % 3, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(500)]
-        wrong = [
-            (0, 6_000, 6_001, "write", (1,), None),
-            (1, 6_002, 6_009, "read", (), 1),
-            (0, 6_003, 6_008, "write", (2,), None),
-            (2, 6_004, 6_005, "read", (), 2),
-            (3, 6_006, 6_007, "read", (), 1),
-        ]
-        after = [(at % 3, 7_000 + 10 * at, 7_001 + 10 * at, "write", (at,), None) for at in range(500)]
-
-        explained = report(Register(), *quiet, *wrong, *after)
-
-        assert explained.diagnosis is not None
-        window = explained.diagnosis.window
-        assert [window.describe(each) for each in window.operations] == [
-            "write(2) returned after this window",
-            "read() -> 2",
-            "read() -> 1",
-        ]
-        assert window.starts == (1,)
-
-    def test_what_is_called_at_the_tick_of_a_return_explains_it_here_too(self) -> None:
-        rows = [(0, 1, 5, "read", (), 3), (1, 5, 30, "write", (3,), None), (0, 10, 11, "read", (), 9)]
-
-        explained = report(Register(), *rows)
-
-        assert explained.diagnosis is not None
-        assert explained.diagnosis.window.culprit.result == 9
-
-    def test_a_wrong_element_is_shown_alone(self) -> None:
-        """`items` joins all keys; the report needs only what it says about the key that is wrong."""
-        puts = [(0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(6)]
-        items = (1, 90, 91, "items", (), frozenset((key, key) for key in range(6) if key != 3))
-
-        explained = report(Map(), *puts, items)
-
-        assert explained.diagnosis is not None
-        window = explained.diagnosis.window
-        assert window.elements == (3,)
-        assert window.projected
-        assert [each.op for each in window.operations] == ["put", "peek"]
-        assert "only as far as 3 goes" in report_text.render(explained)
-        assert "thread 1's items() -> " in explained.sentence
+@pytest.mark.parametrize(
+    ("elements", "told"),
+    [
+        ([1], "1 goes"),
+        ([1, 2], "1 and 2 go"),
+        ([1, 2, 3, 4], "1, 2, 3 and 4 go"),
+        (range(9), "0, 1, 2 and 6 others go"),
+    ],
+)
+def test_a_few_elements_are_named(elements: Sequence[int], told: str) -> None:
+    assert report_text.enumerated(elements) == told
 
 
-class TestText:
-    def test_all_of_it(self) -> None:
-        assert report_text.render(report(*LOST_UPDATE)).splitlines() == [
-            "NOT linearizable: lost update",
-            "",
-            f"  {report(*LOST_UPDATE).sentence}",
-            "",
-            "The crucial window: 2 of 2 operations",
-            "  state before it: 0",
-            "",
-            "  thread 0         | thread 1",
-            "  -----------------+-----------------",
-            "  increment() ...  |",
-            "                   | increment() ...",
-            "    increment -> 1 |",
-            "                   |   increment -> 1",
-            "",
-            "As far as any order goes",
-            "  1. from 0",
-            "       thread 0: increment() -> 1  [now 1]",
-            "     x thread 1: increment() -> 1  would answer 2 in state 1, and answered 1",
-            "  2. from 0",
-            "       thread 1: increment() -> 1  [now 1]",
-            "     x thread 0: increment() -> 1  would answer 2 in state 1, and answered 1",
-            "",
-            "  operations: 2",
-            "  overlapping: 100%",
-            "  components: 1",
-            "  states searched: 4",
-            "  clock: ticket",
-            "  seed: 7",
-            "",
-            "To see it again: python -m stress replay it.jsonl",
-        ]
+# ------------------------------------------------------------------------------------------------------------ the window
 
-    def test_many_threads_do_not_stand_side_by_side(self) -> None:
-        rows = [
-            (thread, thread, 100 + thread, "write", (f"a long value of thread {thread}",), None) for thread in range(9)
-        ]
 
-        lines = report_text.render(report(Register(), *rows, (9, 200, 201, "read", (), "nobody's"))).splitlines()
+def window_of(spec: Spec, *rows: tuple[Any, ...]) -> Any:
+    explained = report(spec, *rows)
+    assert explained.diagnosis is not None
+    return explained.diagnosis.window
 
-        assert max(map(len, lines)) < 250
-        assert any("thread 3: write(" in line for line in lines)
 
-    def test_what_is_right_is_said_to_be(self) -> None:
-        text = report_text.render(report(Register(), (0, 1, 2, "read", (), None)))
+def test_only_what_matters_is_left() -> None:
+    """Five hundred quiet operations before and after, and readers all around."""
+    quiet = [(at % 3, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(500)]
+    wrong = [
+        (0, 6_000, 6_001, "write", (1,), None),
+        (1, 6_002, 6_009, "read", (), 1),
+        (0, 6_003, 6_008, "write", (2,), None),
+        (2, 6_004, 6_005, "read", (), 2),
+        (3, 6_006, 6_007, "read", (), 1),
+    ]
+    after = [(at % 3, 7_000 + 10 * at, 7_001 + 10 * at, "write", (at,), None) for at in range(500)]
+    window = window_of(Register(), *quiet, *wrong, *after)
+    shown = [window.describe(each) for each in window.operations]
+    assert shown == ["write(2) returned after this window", "read() -> 2", "read() -> 1"]
+    assert window.starts == (1,)
 
-        assert text.startswith("linearizable\n")
 
-    def test_what_is_undecided_is_not_said_to_be_right(self) -> None:
-        history = History((Operation(0, 0, 1, 2, "read", (), None),))
-        judgement = check(history, Register())
-        undecided = Report(history, Register(), judgement.__class__(Verdict.UNKNOWN, 1, 1, 10, 0.1), diagnosis=None)
+def test_what_is_called_at_the_tick_of_a_return_explains_it_here_too() -> None:
+    rows = [(0, 1, 5, "read", (), 3), (1, 5, 30, "write", (3,), None), (0, 10, 11, "read", (), 9)]
+    assert window_of(Register(), *rows).culprit.result == 9
 
-        assert undecided.headline == "undecided"
-        assert "that says nothing, good or bad" in undecided.sentence
+
+def test_a_wrong_element_is_shown_alone() -> None:
+    """`items` joins all keys; the report needs only what it says about the key that is wrong."""
+    puts = [(0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(6)]
+    rows = [*puts, (1, 90, 91, "items", (), frozenset((key, key) for key in range(6) if key != 3))]
+    window = window_of(Map(), *rows)
+    assert (window.elements, window.projected) == ((3,), True)
+    assert [each.op for each in window.operations] == ["put", "peek"]
+    assert "only as far as 3 goes" in report_text.render(report(Map(), *rows))
+    assert "thread 1's items() -> " in report(Map(), *rows).sentence
+
+
+# -------------------------------------------------------------------------------------------------------------- the text
+
+
+def test_all_of_it() -> None:
+    assert report_text.render(report(*LOST_UPDATE)).splitlines() == [
+        "NOT linearizable: lost update",
+        "",
+        f"  {report(*LOST_UPDATE).sentence}",
+        "",
+        "The crucial window: 2 of 2 operations",
+        "  state before it: 0",
+        "",
+        "  thread 0         | thread 1",
+        "  -----------------+-----------------",
+        "  increment() ...  |",
+        "                   | increment() ...",
+        "    increment -> 1 |",
+        "                   |   increment -> 1",
+        "",
+        "As far as any order goes",
+        "  1. from 0",
+        "       thread 0: increment() -> 1  [now 1]",
+        "     x thread 1: increment() -> 1  would answer 2 in state 1, and answered 1",
+        "  2. from 0",
+        "       thread 1: increment() -> 1  [now 1]",
+        "     x thread 0: increment() -> 1  would answer 2 in state 1, and answered 1",
+        "",
+        "  operations: 2",
+        "  overlapping: 100%",
+        "  components: 1",
+        "  states searched: 4",
+        "  clock: ticket",
+        "  seed: 7",
+        "",
+        "To see it again: python -m stress replay it.jsonl",
+    ]
+
+
+def test_many_threads_do_not_stand_side_by_side() -> None:
+    rows = [(thread, thread, 100 + thread, "write", (f"a long value of thread {thread}",), None) for thread in range(9)]
+
+    lines = report_text.render(report(Register(), *rows, (9, 200, 201, "read", (), "nobody's"))).splitlines()
+
+    assert max(map(len, lines)) < 250
+    assert any("thread 3: write(" in line for line in lines)
+
+
+def test_what_is_undecided_is_not_said_to_be_right() -> None:
+    history = History((Operation(0, 0, 1, 2, "read", (), None),))
+    judgement = check(history, Register())
+    undecided = Report(history, Register(), judgement.__class__(Verdict.UNKNOWN, 1, 1, 10, 0.1), diagnosis=None)
+
+    assert undecided.headline == "undecided"
+    assert "that says nothing, good or bad" in undecided.sentence
+
+
+# -------------------------------------------------------------------------------------------------------------- the page
 
 
 def embedded(page: str) -> Any:
@@ -239,62 +247,51 @@ def embedded(page: str) -> Any:
     return json.loads(found.group(1))
 
 
-class TestPage:
-    def test_it_needs_nothing_from_anywhere(self) -> None:
-        page = report_html.render(report(*TORN_MATCH))
+def test_the_page_holds_the_window_the_orders_and_the_refused_calls_and_needs_nothing_from_anywhere() -> None:
+    page = report_html.render(report(*TORN_MATCH))
+    assert not re.search(r"https?://|\bsrc=|@import|url\(", page.replace("http://www.w3.org/2000/svg", ""))
+    data = embedded(page)
+    assert data["headline"] == "NOT linearizable: torn match"
+    assert data["window"][0]["text"] == "match('a.b') -> {}"
+    assert data["culprit"] == 0
+    order = data["partials"][data["shown_partials"][0]]
+    assert [step["after"] for step in order["steps"]][-1] == "{'a.b': {1}}"
+    assert "would answer {1} in state" in order["refused"][0]["reason"]
 
-        without_namespace = page.replace("http://www.w3.org/2000/svg", "")
-        assert not re.search(r"https?://|\bsrc=|@import|url\(", without_namespace)
 
-    def test_it_holds_the_window_the_orders_and_the_refused_calls(self) -> None:
-        data = embedded(report_html.render(report(*TORN_MATCH)))
+def test_every_call_knows_the_longest_order_that_contains_it() -> None:
+    data = embedded(report_html.render(report(*LOST_UPDATE)))
+    assert set(data["longest_with"]) == {"0", "1"}
+    for number, partial in data["longest_with"].items():
+        assert int(number) in [step["id"] for step in data["partials"][partial]["steps"]]
 
-        assert data["headline"] == "NOT linearizable: torn match"
-        assert data["window"][0]["text"] == "match('a.b') -> {}"
-        assert data["culprit"] == 0
-        (order,) = [data["partials"][at] for at in data["shown_partials"]][:1]
-        assert [step["after"] for step in order["steps"]][-1] == "{'a.b': {1}}"
-        assert "would answer {1} in state" in order["refused"][0]["reason"]
 
-    def test_every_call_knows_the_longest_order_that_contains_it(self) -> None:
-        data = embedded(report_html.render(report(*LOST_UPDATE)))
+def test_text_of_the_user_stays_text() -> None:
+    nasty = "</script><script>alert(1)</script>"
+    page = report_html.render(report(Register(), (0, 1, 2, "read", (), nasty)))
+    assert nasty not in page
+    assert nasty in embedded(page)["window"][0]["text"]
 
-        for number, partial in data["longest_with"].items():
-            assert int(number) in [step["id"] for step in data["partials"][partial]["steps"]]
-        assert set(data["longest_with"]) == {"0", "1"}
 
-    def test_text_of_the_user_stays_text(self) -> None:
-        nasty = "</script><script>alert(1)</script>"
+def test_it_shows_where_threads_were_that_went_no_further() -> None:
+    stacks = "thread 0, in read()\n  File <here>, line 3, in read"
+    header = {"kind": "hang", "trouble": "thread 0 hangs in read()", "stacks": stacks}
+    hung = History((Operation(0, 0, 1, None, "read", (), UNSEEN),), header)
+    page = report_html.render(report_on(hung, Register(), check(hung, Register())))
+    assert (embedded(page)["stacks"], embedded(page)["tone"]) == (stacks, "bad")
+    assert '<pre id="stack-lines"></pre>' in page
+    assert "File <here>" not in page
 
-        page = report_html.render(report(Register(), (0, 1, 2, "read", (), nasty)))
 
-        assert nasty not in page
-        assert nasty in embedded(page)["window"][0]["text"]
+def test_a_long_history_is_drawn_around_the_window() -> None:
+    quiet = [(0, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(5_000)]
+    data = embedded(report_html.render(report(Register(), *quiet, (1, 25_005, 25_006, "read", (), -1))))
+    assert (data["total"], len(data["operations"])) == (5_001, 2_000)
+    assert data["culprit"] in [op["id"] for op in data["operations"]]
 
-    def test_it_shows_where_threads_were_that_went_no_further(self) -> None:
-        stacks = "thread 0, in read()\n  File <here>, line 3, in read"
-        header = {"kind": "hang", "trouble": "thread 0 hangs in read()", "stacks": stacks}
-        hung = History((Operation(0, 0, 1, None, "read", (), UNSEEN),), header)
 
-        page = report_html.render(report_on(hung, Register(), check(hung, Register())))
-
-        assert embedded(page)["stacks"] == stacks
-        assert embedded(page)["tone"] == "bad"
-        assert '<pre id="stack-lines"></pre>' in page
-        assert "File <here>" not in page
-
-    def test_a_long_history_is_drawn_around_the_window(self) -> None:
-        quiet = [(0, 10 * at, 10 * at + 1, "write", (at,), None) for at in range(5_000)]
-
-        data = embedded(report_html.render(report(Register(), *quiet, (1, 25_005, 25_006, "read", (), -1))))
-
-        assert data["total"] == 5_001
-        assert len(data["operations"]) == 2_000
-        assert data["culprit"] in [op["id"] for op in data["operations"]]
-
-    def test_what_is_right_is_drawn_too(self) -> None:
-        data = embedded(report_html.render(report(Register(), (0, 1, 2, "read", (), None))))
-
-        assert data["tone"] == "good"
-        assert len(data["operations"]) == 1
-        assert data["window"] == []
+def test_what_is_right_is_shown_too() -> None:
+    right = report(Register(), (0, 1, 2, "read", (), None))
+    assert report_text.render(right).startswith("linearizable\n")
+    data = embedded(report_html.render(right))
+    assert (data["tone"], len(data["operations"]), data["window"]) == ("good", 1, [])

@@ -17,7 +17,7 @@ import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
-from tests.stress.test_run import LockedCounter, LossyCounter
+from tests.stress.objects import LockedCounter, LossyCounter
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 

@@ -15,11 +15,12 @@ import pytest
 import ctrie
 import stress
 from stress import Verdict, explore
+from tests.stress.objects import LockedCounter
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
 TWICE: Any = [[("increment",)], [("increment",)]]
-CLAIM_BEFORE: Any = {"at_start": [("claim",)]}
+ONE_TWICE: Any = [[("increment",), ("increment",)], [("increment",)]]
 
 
 class Numbers(stress.Counter):
@@ -27,53 +28,33 @@ class Numbers(stress.Counter):
         return (state, None) if op == "claim" else super().step(state, op, args)
 
 
-class Locked:
-    def __init__(self) -> None:
-        self.lock, self.owner, self.n = threading.Lock(), None, 0
+class Gate(LockedCounter):
+    """Wrong: once it is claimed, it forgets the lock. A caller's number is never 0, nor is it in the beginning."""
 
-    def increment(self) -> int:
-        with self.lock:
-            self.n += 1
-            return self.n
-
-
-class Gate(Locked):
-    """Wrong: who has claimed it forgets the lock."""
+    owner = None
 
     def claim(self) -> None:
         self.owner = threading.get_ident()
 
+    def is_free(self) -> bool:
+        return bool(self.owner)
+
     def increment(self) -> int:
-        if self.owner:
-            self.n += 1
-            return self.n
-        return super().increment()
+        return super(LockedCounter, self).increment() if self.is_free() else super().increment()
 
 
-class Biased(Locked):
+class Biased(Gate):
     """Wrong: its owner takes no lock."""
 
     def claim(self) -> None:
         self.owner = threading.current_thread()
 
-    def increment(self) -> int:
-        if self.owner is threading.current_thread():
-            self.n += 1
-            return self.n
-        return super().increment()
+    def is_free(self) -> bool:
+        return self.owner is threading.current_thread()
 
 
-class TakenOnce(Locked):
-    def increment(self) -> bool:
-        with self.lock:
-            if self.owner:
-                return False
-            self.owner = threading.get_ident()
-            return True
-
-
-class Depth(Locked):
-    """Each thread counts how often it has taken it."""
+class Depth(Gate):
+    """Only the thread that came first may count."""
 
     def increment(self) -> int:
         with self.lock:
@@ -85,7 +66,7 @@ class Depth(Locked):
             return self.n
 
 
-class OfRLock(Locked):
+class OfRLock(LockedCounter):
     def __init__(self) -> None:
         self.lock = threading.RLock()
 
@@ -93,22 +74,21 @@ class OfRLock(Locked):
         return self.lock.acquire(blocking=False)
 
 
-class OwnRLock(Locked):
+class OwnRLock(Gate):
     """A reentrant lock made by hand, which knows its owner by `is`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.free, self.depth = threading.Condition(), 0
 
-    def acquire(self) -> None:
+    def __enter__(self) -> None:
         me = threading.current_thread()
         with self.free:
-            while self.owner is not None and self.owner is not me:
-                self.free.wait()
+            self.free.wait_for(lambda: self.owner in (None, me))
             self.owner = me
             self.depth += 1
 
-    def release(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self.free:
             assert self.owner is threading.current_thread()
             self.depth -= 1
@@ -117,16 +97,12 @@ class OwnRLock(Locked):
                 self.free.notify()
 
     def increment(self) -> int:
-        self.acquire()
-        self.acquire()
-        self.n += 1
-        n = self.n
-        self.release()
-        self.release()
-        return n
+        with self, self:
+            self.n += 1
+            return self.n
 
 
-class OfLocal(Locked):
+class OfLocal(LockedCounter):
     def __init__(self) -> None:
         super().__init__()
         self.mine = threading.local()
@@ -137,17 +113,12 @@ class OfLocal(Locked):
         return self.mine.n
 
 
-class Worker:
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
 class Mine(threading.local):
     def __init__(self) -> None:
-        self.worker = Worker()
+        self.worker = LockedCounter()
 
 
-class OfMine(Locked):
+class OfMine(LockedCounter):
     """Each thread has a worker of its own, for longer than the object lives."""
 
     mine = Mine()
@@ -157,7 +128,7 @@ class OfMine(Locked):
             return super().increment()
 
 
-class LooksAtThreads(Locked):
+class LooksAtThreads(LockedCounter):
     def increment(self) -> int:
         super().increment()
         thread = threading.current_thread()
@@ -171,7 +142,7 @@ class LooksAtThreads(Locked):
         return thread.mine
 
 
-class OfMain(Locked):
+class OfMain(LockedCounter):
     def __init__(self) -> None:
         super().__init__()
         self.owner = threading.current_thread()
@@ -180,7 +151,7 @@ class OfMain(Locked):
         return threading.current_thread() is threading.main_thread() is self.owner
 
 
-class OfNativeNumbers(Locked):
+class OfNativeNumbers(LockedCounter):
     def __init__(self) -> None:
         super().__init__()
         self.seen = set()
@@ -191,7 +162,7 @@ class OfNativeNumbers(Locked):
             return len(self.seen)
 
 
-class OfShownTwice(Locked):
+class OfShownTwice(LockedCounter):
     """What the library asks who calls must be told the same."""
 
     def increment(self) -> str:
@@ -203,7 +174,7 @@ class OfShownTwice(Locked):
         return f"<{self.n >= 0}>"
 
 
-class OfClocks(Locked):
+class OfClocks(LockedCounter):
     """The factory looks at a clock that it knows by its own name."""
 
     def __init__(self) -> None:
@@ -214,42 +185,52 @@ class OfClocks(Locked):
         return super().increment(), monotonic() >= self.since[1]
 
 
-WRONG: Any = [
-    (Gate, None, TWICE, CLAIM_BEFORE),
-    (Gate, Numbers(), TWICE, CLAIM_BEFORE),
-    (Biased, None, [[("claim",), ("increment",)], [("increment",)]], {}),
-    (Biased, Numbers(), [[("claim",), ("increment",)], [("increment",)]], {}),
-]
-RIGHT: Any = [
-    (made, None, TWICE, {})
-    for made in (TakenOnce, Depth, OfRLock, OwnRLock, OfMine, OfNativeNumbers, LooksAtThreads, OfShownTwice, OfClocks)
-] + [
-    (Depth, None, [[("increment",), ("increment",)], [("increment",)]], {}),
-    (OfLocal, None, [[("increment",), ("increment",)], [("increment",)]], {}),
-    (OfMain, None, TWICE, {"at_start": [("claim",)], "at_end": [("claim",)]}),
-    (TakenOnce, None, TWICE, {"at_start": [("increment",)]}),
-]
+class Starts(LockedCounter):
+    def increment(self) -> int:
+        threading.Thread(target=print).start()
+        return super().increment()
 
 
-@pytest.mark.parametrize(("made", "spec", "threads", "around"), WRONG)
-def test_no_proof(made: Any, spec: Any, threads: Any, around: Any) -> None:
-    assert explore(made, spec, threads, seed=1, **around).verdict is Verdict.ILLEGAL
+class Joins(Gate):
+    claim = Biased.claim
+
+    def increment(self) -> int:
+        if self.owner is not None:
+            self.owner.join()
+        return LockedCounter.increment(self)
 
 
-@pytest.mark.parametrize(("made", "spec", "threads", "around"), RIGHT)
-def test_no_accusation(made: Any, spec: Any, threads: Any, around: Any) -> None:
+RIGHT, WRONG, OPEN = Verdict.LINEARIZABLE, Verdict.ILLEGAL, Verdict.UNKNOWN
+CLAIM: Any = [("claim",)]
+CASES: list[Any] = [
+    *((Gate, spec, TWICE, {"at_start": CLAIM}, WRONG, "") for spec in (None, Numbers())),
+    *((Biased, spec, [[("claim",), ("increment",)], [("increment",)]], {}, WRONG, "") for spec in (None, Numbers())),
+    *((made, None, TWICE, {}, RIGHT, "")
+      for made in (Depth, OfRLock, OwnRLock, OfMine, OfNativeNumbers, LooksAtThreads, OfShownTwice, OfClocks)),
+    *((made, None, ONE_TWICE, {}, RIGHT, "") for made in (Depth, OfLocal)),
+    (Depth, None, TWICE, {"at_start": [("increment",)]}, RIGHT, ""),
+    (OfMain, None, TWICE, {"at_start": CLAIM, "at_end": CLAIM}, RIGHT, ""),
+    (Starts, None, TWICE, {}, OPEN, "starts a thread of its own"),
+    (Joins, None, [CLAIM, [("increment",)]], {}, OPEN, "waits for the end of a thread that calls it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "spec", "threads", "around", "verdict", "told"), CASES)
+def test_who_calls_is_the_same_everywhere(
+    made: Any, spec: Any, threads: Any, around: Any, verdict: Any, told: str
+) -> None:
     outcome = explore(made, spec, threads, seed=1, **around)
-    assert outcome.verdict is Verdict.LINEARIZABLE, outcome.report()
+    assert outcome.verdict is verdict, outcome.report()
+    assert told in outcome.summary
 
 
 def test_other_threads_are_who_they_are() -> None:
-    seen: list[Any] = []
-    over = threading.Event()
+    seen, over = set(), threading.Event()
     ask, enter = threading.get_ident, threading.current_thread
 
     def work() -> None:
         while not over.is_set():
-            seen.append((threading.get_ident() == ask(), threading.current_thread() is enter()))
+            seen.add((threading.get_ident() == ask(), threading.current_thread() is enter()))
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -258,25 +239,4 @@ def test_other_threads_are_who_they_are() -> None:
     finally:
         over.set()
         thread.join()
-    assert set(seen) == {(True, True)}
-
-
-def test_a_thread_can_neither_be_made_nor_waited_for() -> None:
-    class Starts(Locked):
-        def increment(self) -> int:
-            threading.Thread(target=print).start()
-            return super().increment()
-
-    class Joins(Locked):
-        def claim(self) -> None:
-            self.owner = threading.current_thread()
-
-        def increment(self) -> int:
-            if self.owner is not None:
-                self.owner.join()
-            return super().increment()
-
-    assert "starts a thread of its own" in explore(Starts, None, TWICE, seed=1).summary
-    joined = explore(Joins, None, [[("claim",)], [("increment",)]], seed=1)
-    assert joined.verdict is Verdict.UNKNOWN
-    assert "waits for the end of a thread that calls it" in joined.summary
+    assert seen == {(True, True)}

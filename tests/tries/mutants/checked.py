@@ -13,7 +13,7 @@ from tests.tries.source_copy import Change, import_privately
 
 __all__ = ["HISTORIES", "first_difference"]
 
-HISTORIES: Final = 6_000
+HISTORIES: Final = 4_000
 _HURRIED: Final = (
     Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),
     Change("sliced", "stress.checker.segment", "SLICE: Final = 256", "SLICE: Final = 1"),
