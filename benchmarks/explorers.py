@@ -3,7 +3,7 @@ for docs/stress/explorer.md.
 
     pip install frontrun greenlet && python -m benchmarks.explorers
 
-Each object of `tests.stress.in_bad_faith` that is named here is explored by each tool in a process of its own. `stress`
+Each object of `tests/stress/classes` that is named here is explored by each tool in a process of its own. `stress`
 judges the answers by a specification; for frontrun the same is said as an invariant of the answers. Seconds are those
 of the exploration alone, by the clock of the processor.
 """
@@ -85,20 +85,25 @@ _LONGER: Final = 60
 
 def _by_stress(name: str) -> dict[str, Any]:
     import stress
-    from tests.stress.in_bad_faith import CASES
+    from tests.stress.cases import case_named
 
-    _, factory, spec, threads = CASES[name]
-    began = time.process_time()
-    outcome = stress.explore(factory, spec, threads, seed=1, duration=_SECONDS)
+    with case_named(name).made() as factory:
+        spec, threads, _ = case_named(name).asked(factory)
+        began = time.process_time()
+        outcome = stress.explore(factory, spec, threads, seed=1, duration=_SECONDS)
     said = {"linearizable": "right", "NOT linearizable": "wrong"}.get(outcome.verdict.value, "undecided")
     return {"said": said, "executions": outcome.executions, "seconds": time.process_time() - began}
 
 
 def _by_frontrun(name: str) -> dict[str, Any]:
-    from tests.stress.in_bad_faith import CASES
+    from tests.stress.cases import case_named
 
-    _, factory, _, threads = CASES[name]
+    with case_named(name).made() as factory:
+        _, threads, _ = case_named(name).asked(factory)
+        return _of_frontrun(factory, threads)
 
+
+def _of_frontrun(factory: Any, threads: Any) -> dict[str, Any]:
     class Called:
         def __init__(self) -> None:
             self.subject = factory()
@@ -157,7 +162,7 @@ def main() -> None:
     if len(sys.argv) == 3:
         print(json.dumps(_TOOLS[sys.argv[1]](sys.argv[2])))
         return
-    from tests.stress.in_bad_faith import CASES
+    from tests.stress.cases import case_named
 
     right = dict.fromkeys(_TOOLS, 0)
     undecided = dict.fromkeys(_TOOLS, 0)
@@ -165,7 +170,7 @@ def main() -> None:
     print("| object | is | stress: says | executions | seconds | frontrun: says | executions | seconds |")
     print("|---|---|---|---:|---:|---|---:|---:|")
     for name in NAMES:
-        truth = "right" if CASES[name][0] else "wrong"
+        truth = case_named(name).verdict
         row = [f"`{name}`", truth]
         for tool in _TOOLS:
             told = _told(tool, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
@@ -144,48 +145,52 @@ HISTORY = """\
 [1, 0, 2, 3, "read", [], 2]
 """
 CALL = ["--call", "increment()"]
+COMMANDS: list[tuple[list[str], int]] = [
+    (["run", "counters:Right", *CALL, "--spec", "counter", "--duration", "1"], 0),
+    (["run", "counters:Wrong", *CALL, "--duration", "20"], 1),
+    (["explore", "counters:Wrong", *CALL, "--spec", "counter"], 1),
+    (["run"], 2),
+    (["explore", "map"], 2),
+    (["replay", "x1.token"], 2),
+    (["mutants"], 2),
+    (["check", "history.jsonl"], 1),
+    (["replay", "history.jsonl"], 1),
+]
+MAIN = """
+import json, sys
+from stress.cli import main
+status = []
+for words in json.loads(sys.argv[1]):
+    try:
+        status.append(main(words))
+    except SystemExit as error:
+        status.append(error.code)
+print("status", *status)
+"""
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (["run", "counters:Right", *CALL, "--spec", "counter", "--duration", "1"], 0),
-        (["run", "counters:Wrong", *CALL, "--duration", "20"], 1),
-        (["explore", "counters:Wrong", *CALL, "--spec", "counter"], 1),
-        (["explore", "counters:Wrong", *CALL], 1),
-        (["run"], 2),
-        (["explore", "map"], 2),
-        (["replay", "x1.token"], 2),
-        (["mutants"], 2),
-        (["check", "history.jsonl"], 1),
-        (["replay", "history.jsonl"], 1),
-    ],
-)
-def test_the_command_line_works_without_the_tries(tmp_path: Path, words: list[str], status: int) -> None:
+def test_the_command_line_works_without_the_tries(tmp_path: Path) -> None:
     (tmp_path / "history.jsonl").write_text(HISTORY)
-    done = run_alone(tmp_path, "from stress.cli import main; sys.exit(main())", *words)
+    done = run_alone(tmp_path, MAIN, json.dumps([words for words, _ in COMMANDS]))
 
-    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == " ".join(["status", *(str(status) for _, status in COMMANDS)]), done.stderr
     assert "Traceback" not in done.stderr
 
 
-class TestWithoutASpecification:
-    """`run` and `explore` by a reference and the calls alone."""
+def test_the_line_that_shows_a_finding_again_works(tmp_path: Path) -> None:
+    main = "from stress.cli import main; sys.exit(main())"
+    found = run_alone(tmp_path, main, "explore", "counters:Wrong", *CALL)
+    token = found.stdout.rpartition("python -m stress replay ")[2].split()[0]
+    again = run_alone(tmp_path, main, "replay", token)
 
-    def test_the_line_that_shows_a_finding_again_works(self, tmp_path: Path) -> None:
-        main = "from stress.cli import main; sys.exit(main())"
-        found = run_alone(tmp_path, main, "explore", "counters:Wrong", *CALL)
-        token = found.stdout.rpartition("python -m stress replay ")[2].split()[0]
+    assert again.returncode == 1
+    assert "NOT linearizable" in again.stdout
 
-        again = run_alone(tmp_path, main, "replay", token)
 
-        assert again.returncode == 1
-        assert "NOT linearizable" in again.stdout
-
-    @pytest.mark.parametrize("call", ["increment", "increment(x)", "a.b()", "put(one_of())", "put(key=1)", "1", "("])
-    def test_what_is_no_call_is_told(self, call: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert cli.main(["explore", "counters:Right", "--call", call]) == 2
-        assert capsys.readouterr().err.startswith(f"{call!r} is no call with plain arguments")
+@pytest.mark.parametrize("call", ["increment", "increment(x)", "a.b()", "put(one_of())", "put(key=1)", "1", "("])
+def test_what_is_no_call_is_told(call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explore", "counters:Right", "--call", call]) == 2
+    assert capsys.readouterr().err.startswith(f"{call!r} is no call with plain arguments")
 
 
 def test_the_tries_are_not_imported_for_an_object_that_is_none_of_them(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import stress
 from stress import UNSEEN, History, Operation, PerKey, Spec, SpecError, Verdict, check, is_linearizable
 from stress.frozen_states import Frozen, class_of, with_frozen_states
 from stress.reports.report import report_on
-from tests.tries.mutants.brute_force import linearizable
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -55,19 +54,14 @@ def histories(number: int) -> list[list[Operation]]:
     random, found = Random(1), []
     for _ in range(number):
         operations, state = [], ()
-        times = sorted(random.uniform(0, 8) for _ in range(5))
-        for thread, at in enumerate(times):
+        for thread, at in enumerate(sorted(random.uniform(0, 8) for _ in range(5))):
             op, args = random.choice([("push", (1,)), ("push", (2,)), ("pop", ()), ("all", ())])
             state, answer = Pushed().step(state, op, args)
             if random.random() < 0.6 and op == "pop":
                 answer = random.choice([1, 2, None])
             called, returned = at - random.uniform(0, 2), at + random.uniform(0, 2)
-            is_pending = random.random() < 0.15
-            operations.append(
-                Operation(
-                    thread, thread, called, None if is_pending else returned, op, args, UNSEEN if is_pending else answer
-                )
-            )
+            seen = (None, UNSEEN) if random.random() < 0.15 else (returned, answer)
+            operations.append(Operation(thread, thread, called, seen[0], op, args, seen[1]))
         found.append(operations)
     return found
 
@@ -88,7 +82,7 @@ class Recent(Spec):
     """A cache that relies on the order of a dictionary."""
 
     initial: ClassVar[Any] = {}
-    capacity = 2
+    capacity = 300
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
         if op == "get":
@@ -100,28 +94,6 @@ class Recent(Spec):
         if len(state) > self.capacity:
             del state[next(iter(state))]
         return state, None
-
-
-class LRU:
-    """A right cache."""
-
-    capacity = 2
-
-    def __init__(self) -> None:
-        self.lock, self.kept = threading.Lock(), OrderedDict[str, int]()
-
-    def get(self, key: str) -> int | None:
-        with self.lock:
-            if key in self.kept:
-                self.kept.move_to_end(key)
-            return self.kept.get(key)
-
-    def put(self, key: str, value: int) -> None:
-        with self.lock:
-            self.kept[key] = value
-            self.kept.move_to_end(key)
-            if len(self.kept) > self.capacity:
-                self.kept.popitem(last=False)
 
 
 class Stack:
@@ -139,93 +111,57 @@ class Stack:
             return self.items.pop() if self.items else None
 
 
-class Hasty(Stack):
-    """A wrong stack: `pop` takes no lock."""
-
-    def pop(self) -> int | None:
-        return self.items.pop() if self.items else None
-
-
-OPERATIONS = [("push", stress.unique), ("pop",)]
-
-
 class TestVerdicts:
-    def test_as_with_states_that_are_hashable(self) -> None:
+    def test_are_those_of_states_that_are_hashable(self) -> None:
         verdicts = Counts[Verdict]()
-        for each in histories(400):
-            verdict = check(each, Pushed()).verdict
-            assert check(each, Appended()).verdict is verdict
-            assert is_linearizable(each, Appended()) is (verdict is Verdict.LINEARIZABLE)
-            assert linearizable(each, Pushed()) is (verdict is Verdict.LINEARIZABLE)
-            verdicts[verdict] += 1
-        assert min(verdicts[Verdict.LINEARIZABLE], verdicts[Verdict.ILLEGAL]) > 50
-
-    def test_nothing_is_left_of_a_judgement(self) -> None:
         spec = Appended()
-        for each in histories(10):
-            check(each, spec)
+        for each in histories(200):
+            verdict = check(each, Pushed()).verdict
+            assert check(each, spec).verdict is verdict
+            assert is_linearizable(each, spec) is (verdict is Verdict.LINEARIZABLE)
+            verdicts[verdict] += 1
+        assert min(verdicts[Verdict.LINEARIZABLE], verdicts[Verdict.ILLEGAL]) > 25
         assert spec.initial == Appended.initial == []
         assert type(spec) is Appended
 
-    def test_other_starts(self) -> None:
+    def test_from_other_starts_and_of_a_specification_within_another(self) -> None:
         popped = [Operation(0, 0, 1, 2, "pop", (), 7)]
-
         assert check(popped, Appended(), starts=[[], [7]])
         assert check(popped, Appended(), starts=[[], [8]]).verdict is Verdict.ILLEGAL
+        pushed = Operation(0, 0, 1, 2, "push", ("a", 1), None)
+        pops = [Operation(1, 0, 3, 4, "pop", ("b",), None), Operation(2, 0, 5, 6, "pop", ("a",), 1)]
+        assert check([pushed, *pops], PerKey(Appended()))
+        assert check(pops, PerKey(Appended())).verdict is Verdict.ILLEGAL
 
-    def test_an_inner_one(self) -> None:
-        history = [
-            Operation(0, 0, 1, 2, "push", ("a", 1), None),
-            Operation(1, 0, 3, 4, "pop", ("b",), None),
-            Operation(2, 0, 5, 6, "pop", ("a",), 1),
-        ]
-
-        assert check(history, PerKey(Appended()))
-        assert check(history[1:], PerKey(Appended())).verdict is Verdict.ILLEGAL
-
-    def test_a_report_names_states(self) -> None:
+    def test_come_with_a_report_that_names_states(self) -> None:
         history = [Operation(0, 0, 1, 2, "push", (1,), None), Operation(1, 1, 3, 4, "pop", (), 2)]
         report = report_on(History(tuple(history)), Appended(), check(history, Appended()))
-
         assert report.diagnosis is not None
         assert report.diagnosis.partials[0].refused[0][1] == "would answer 1 in state [1], and answered 2"
 
 
 class TestTheOrderOfItems:
     def test_does_not_count_in_a_map(self) -> None:
-        spec = with_frozen_states(Map())
         history = [Operation(key, key, 0, 100 + key, "put", (key, key), None) for key in range(9)]
-        judgement = check(history, spec)
-
+        judgement = check(history, with_frozen_states(Map()))
         assert judgement
         assert judgement.steps < 20_000  # of 986,410 orders
         one, other = (Frozen(dict.fromkeys(keys), ordered=False) for keys in ([1, 2], [2, 1]))
         assert one == other
         assert hash(one) == hash(other)
 
-    def test_counts_if_steps_depend_on_it(self) -> None:
-        operations = [("get", stress.one_of("a", "b", "c")), ("put", stress.one_of("a", "b", "c"), stress.unique)]
-        outcome = stress.explore(LRU, Recent(), stress.Scenarios(operations, scenarios=30, executions=50), seed=1)
-
-        assert outcome, outcome.report()
-
-    def test_and_also_if_that_shows_late(self) -> None:
-        class Large(Recent):
-            capacity = 300
-
+    def test_counts_if_steps_depend_on_it_also_if_that_shows_late(self) -> None:
         puts = [Operation(key, 0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(299)]
         ends = [
             Operation(300, 0, 1000, 1003, "put", ("a", 1), None),
             Operation(301, 1, 1001, 1002, "put", ("b", 2), None),
             Operation(302, 0, 1004, 1005, "get", (0,), None),
         ]
-
-        assert check([*puts, *ends], Large())
-        assert check([*puts, *ends[:2], ends[2]._replace(result=0)], Large()).verdict is Verdict.ILLEGAL
+        assert check([*puts, *ends], Recent())
+        assert check([*puts, *ends[:2], ends[2]._replace(result=0)], Recent()).verdict is Verdict.ILLEGAL
 
     def test_counts_in_an_ordered_dict(self) -> None:
         one, other = (Frozen(OrderedDict(pairs), ordered=False) for pairs in ([(1, 2), (3, 4)], [(3, 4), (1, 2)]))
-
         assert one != other
 
 
@@ -252,7 +188,6 @@ class TestFrozen:
     def test_a_copy_is_equal_and_shares_nothing(self, state: Any) -> None:
         frozen = Frozen(state, ordered=False)
         copies = frozen.thaw(), frozen.thaw(turned=True), pickle.loads(pickle.dumps(frozen)).thaw()
-
         for each in copies:
             assert each == state
             assert type(each) is type(state)
@@ -262,57 +197,45 @@ class TestFrozen:
 
     def test_types_are_told_apart(self) -> None:
         states = [1, [2]], (1, [2]), deque([1, [2]]), Pair(1, [2])
-
         assert len({Frozen(each, ordered=False) for each in states}) == len(states)
 
     def test_what_cannot_be_copied_is_named(self) -> None:
-        class Odd(Spec):
-            initial: ClassVar[Any] = [memoryview(bytearray(b"x"))]
-
         cycle: list[Any] = []
         cycle.append(cycle)
-
-        class Endless(Spec):
-            initial: ClassVar[Any] = cycle
-
-        with pytest.raises(
-            SpecError, match=r"^the states of Odd can neither .* holds an object of type memoryview, which"
-        ):
-            check([], Odd())
-        with pytest.raises(SpecError, match=r"^the states of Endless can neither .* is nested too deep"):
-            check([], Endless())
+        wrong: dict[str, Any] = {
+            "holds an object of type memoryview, which": [memoryview(bytearray(b"x"))],
+            "is nested too deep": cycle,
+        }
+        for told, initial in wrong.items():
+            odd = type("Odd", (Spec,), {"initial": initial})
+            with pytest.raises(SpecError, match=f"^the states of Odd can neither .* {told}"):
+                check([], odd())
 
     def test_a_specification_goes_to_another_process(self) -> None:
-        spec = with_frozen_states(Appended())
-        again = pickle.loads(pickle.dumps(spec))
-
+        again = pickle.loads(pickle.dumps(with_frozen_states(Appended())))
         assert isinstance(again, Appended)
         assert class_of(again) is Appended
         assert check([Operation(0, 0, 1, 2, "pop", (), None)], again)
 
 
-class TestObjects:
-    def test_a_right_one(self) -> None:
-        assert stress.explore(Stack, Appended(), [[("push", 1), ("pop",)], [("push", 2), ("pop",)]])
+def test_explore_and_run_judge_by_them(tmp_path: Any) -> None:
+    class Hasty(Stack):
+        def pop(self) -> int | None:
+            return self.items.pop() if self.items else None
 
-    def test_a_wrong_one(self) -> None:
-        outcome = stress.explore(Hasty, Appended(), [[("pop",)], [("pop",)]], at_start=[("push", 1)])
+    class Wrong(Stack):
+        def pop(self) -> int | None:
+            found = super().pop()
+            return None if found == 40 else found
 
-        assert outcome.verdict is Verdict.ILLEGAL
-        assert "python -m stress replay" in outcome.report()
-
-    def test_real_threads(self, tmp_path: Any) -> None:
-        class Wrong(Stack):
-            def pop(self) -> int | None:
-                found = super().pop()
-                return None if found == 40 else found
-
-        assert (
-            stress.run(Stack, Appended(), OPERATIONS, rounds=20, duration=None, seed=1).verdict is not Verdict.ILLEGAL
-        )
-        outcome = stress.run(Wrong, Appended(), OPERATIONS, rounds=50, duration=None, seed=1)
-        assert outcome.verdict is Verdict.ILLEGAL
-        saved = outcome.save(str(tmp_path / "history.jsonl"))
-        assert saved.replay.endswith(f"--spec {Appended.__module__}:Appended")
-        history, spec = stress.read_history(saved.saved_as, f"{Appended.__module__}:Appended")
-        assert check(history, spec).verdict is Verdict.ILLEGAL
+    assert stress.explore(Stack, Appended(), [[("push", 1), ("pop",)], [("push", 2), ("pop",)]])
+    hasty = stress.explore(Hasty, Appended(), [[("pop",)], [("pop",)]], at_start=[("push", 1)])
+    assert hasty.verdict is Verdict.ILLEGAL
+    operations: Any = [("push", stress.unique), ("pop",)]
+    assert stress.run(Stack, Appended(), operations, rounds=20, duration=None, seed=1).verdict is not Verdict.ILLEGAL
+    outcome = stress.run(Wrong, Appended(), operations, rounds=50, duration=None, seed=1)
+    assert outcome.verdict is Verdict.ILLEGAL
+    saved = outcome.save(str(tmp_path / "history.jsonl"))
+    assert saved.replay.endswith(f"--spec {Appended.__module__}:Appended")
+    history, spec = stress.read_history(saved.saved_as, f"{Appended.__module__}:Appended")
+    assert check(history, spec).verdict is Verdict.ILLEGAL

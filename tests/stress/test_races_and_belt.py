@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +15,11 @@ from stress.explorer import explore as exploring
 from stress.explorer.scenario import Around
 from stress.explorer.seat_belt import contradiction
 from stress.recorder.workload import as_calls
-from tests.stress.in_bad_faith import CASES, TWICE
+from tests.stress.cases import case_named
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
-PROGRAM = tuple(map(as_calls, TWICE))
+TWICE: Any = [[("increment",)], [("increment",)]]
 
 
 class Looked:
@@ -43,8 +44,9 @@ class LookedSpec(stress.Counter):
 
 
 class TestRaces:
-    def test_are_told_although_no_answer_was_wrong(self) -> None:
-        outcome = explore(Looked, LookedSpec(), [[("increment",)], [("peek",)]], races=True)
+    def test_are_told_if_they_are_asked_for_although_no_answer_was_wrong(self) -> None:
+        threads: Any = [[("increment",)], [("peek",)]]
+        outcome = explore(Looked, LookedSpec(), threads, races=True)
         assert outcome.verdict is Verdict.LINEARIZABLE
         assert not outcome
         (told,) = outcome.races
@@ -53,23 +55,19 @@ class TestRaces:
         assert "Looked.peek" in told
         assert told in outcome.report()
         assert "1 races" in outcome.summary
-
-    def test_are_told_only_if_they_are_asked_for(self) -> None:
-        outcome = explore(Looked, LookedSpec(), [[("increment",)], [("peek",)]])
-        assert outcome
-        assert not outcome.races
+        unasked = explore(Looked, LookedSpec(), threads)
+        assert unasked
+        assert not unasked.races
 
     @pytest.mark.parametrize("name", ["OfRLock", "OfConditionWaitFor", "OfQueue", "OfSemaphoreOfOne", "OfFuture"])
     def test_what_is_ordered_is_none(self, name: str) -> None:
-        _, factory, spec, threads = CASES[name]
-        outcome = explore(factory, spec, threads, races=True)
+        outcome = case_named(name).explored(races=True)
         assert outcome.verdict is Verdict.LINEARIZABLE
         assert not outcome.races
 
     @pytest.mark.parametrize("name", ["OfPeterson", "OfTickets", "OfVersion"])
     def test_plain_variables_order_nothing(self, name: str) -> None:
-        _, factory, spec, threads = CASES[name]
-        assert explore(factory, spec, threads, races=True).races
+        assert case_named(name).explored(races=True).races
 
 
 class Meeting:
@@ -82,36 +80,43 @@ class Meeting:
         return 2 - self.together.wait()
 
 
-class TestSeatBelt:
-    @pytest.mark.parametrize("name", ["OfClosure", "OfDataclass", "OfTryLock", "OfFinally"])
-    def test_holds_if_a_step_was_missed(self, name: str) -> None:
-        _, factory, spec, _ = CASES[name]
-        told = [contradiction(factory, spec, PROGRAM, Around(), seed) for seed in range(20)]
-        assert any("real threads got what none of these schedules gives" in each for each in told)
+class OfClass:
+    """Something outlives the object."""
 
-    @pytest.mark.parametrize("name", ["OfRLock", "OfModuleUnderLock", "OfQueue"])
-    def test_accuses_no_right_object(self, name: str) -> None:
-        _, factory, spec, _ = CASES[name]
-        assert not any(contradiction(factory, spec, PROGRAM, Around(), seed) for seed in range(5))
+    lock, of = threading.Lock(), dict[str, int]()
 
-    def test_knows_that_something_may_outlive_the_object(self) -> None:
-        names: dict[str, Any] = {"threading": threading}
-        exec(
-            """
-class Object:
-    lock, of = threading.Lock(), {}
-    def increment(self):
+    def increment(self) -> int:
         with self.lock:
             self.of["n"] = self.of.get("n", 0) + 1
             return self.of["n"]
-""",
-            names,
-        )
-        assert not contradiction(names["Object"], stress.Counter(), PROGRAM, Around(), 1)
 
-    def test_does_not_hang(self) -> None:
+
+def against(factory: Any, spec: Any, seeds: int, threads: Any = TWICE) -> Iterator[str]:
+    """What real threads got that is wrong, with each of some seeds."""
+    return (contradiction(factory, spec, tuple(map(as_calls, threads)), Around(), seed) for seed in range(seeds))
+
+
+class TestSeatBelt:
+    @pytest.mark.parametrize("name", ["OfClosure", "OfDataclass", "OfTryLock", "OfFinally"])
+    def test_holds_if_a_step_was_missed(self, name: str) -> None:
+        case = case_named(name)
+        with case.made() as factory:
+            spec, _, _ = case.asked(factory)
+            assert any(
+                "real threads got what none of these schedules gives" in each for each in against(factory, spec, 20)
+            )
+
+    @pytest.mark.parametrize("name", ["OfRLock", "OfModuleUnderLock", "OfQueue"])
+    def test_accuses_no_right_object(self, name: str) -> None:
+        case = case_named(name)
+        with case.made() as factory:
+            spec, _, _ = case.asked(factory)
+            assert not any(against(factory, spec, 5))
+
+    def test_knows_what_outlives_an_object_and_does_not_hang(self) -> None:
         began = time.monotonic()
-        assert not contradiction(Meeting, stress.Counter(), PROGRAM, Around(), 1)
+        for factory in (OfClass, Meeting):
+            assert not any(against(factory, stress.Counter(), 1))
         assert time.monotonic() - began < 30
 
     @pytest.mark.parametrize(
