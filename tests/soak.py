@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import random
+import resource
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,31 +40,29 @@ REPORTS = 60.0  # seconds
 matches = functools.cache(MQTT.matches)
 
 
-class WrongError(AssertionError):
-    """An answer is not the one that the model has."""
-
-
+@dataclass
 class Shared:
     """What all threads change."""
 
-    def __init__(self, workers: int) -> None:
-        self.ctrie: Ctrie[Any, Any] = Ctrie()
-        self.members: CtrieSet[Any] = CtrieSet()
-        self.trie: SubscriptionTrie[Any] = SubscriptionTrie(MQTT, index=True)
-        self.store: TopicStore[Any] = TopicStore(MQTT)
-        self.done = [0] * workers  # verified operations of each; its own worker alone writes it
-        self.marks = [0] * workers  # the number that each has subscribed with last
-        self.over = threading.Event()
-        self.wrong: list[str] = []
-        self.published = 0
+    workers: int
+    ctrie: Ctrie[Any, Any] = field(default_factory=Ctrie)
+    members: CtrieSet[Any] = field(default_factory=CtrieSet)
+    trie: SubscriptionTrie[Any] = field(default_factory=lambda: SubscriptionTrie(MQTT, index=True))
+    store: TopicStore[Any] = field(default_factory=lambda: TopicStore(MQTT))
+    over: threading.Event = field(default_factory=threading.Event)
+    wrong: list[str] = field(default_factory=list)
+    published: int = 0
+
+    def __post_init__(self) -> None:
+        self.done = [0] * self.workers  # verified operations of each; its own worker alone writes it
+        self.marks = [0] * self.workers  # the number that each has subscribed with last
 
 
 class Worker:
     """One worker's model, and the operations that are held to it."""
 
     def __init__(self, shared: Shared, number: int, seed: int) -> None:
-        self.shared = shared
-        self.number = number
+        self.shared, self.number = shared, number
         self.random = random.Random(f"{seed}/{number}")
         self.values: dict[Any, int] = {}
         self.members: set[Any] = set()
@@ -76,10 +75,8 @@ class Worker:
         )
 
     def expect(self, what: str, found: Any, wanted: Any) -> None:
-        if found != wanted:
-            raise WrongError(
-                f"worker {self.number}, operation {self.shared.done[self.number]}: {what}: {found!r}, not {wanted!r}"
-            )
+        told = f"worker {self.number}, operation {self.shared.done[self.number]}: {what}: {found!r}, not {wanted!r}"
+        assert found == wanted, told
         self.shared.done[self.number] += 1
 
     def go(self, operations: int) -> None:
@@ -94,10 +91,9 @@ class Worker:
         return (self.number, index) if index % 2 else f"{self.number}/{index}"
 
     def put(self, index: int) -> None:
-        key, value = self.key(index), self.random.randrange(1 << 30)
-        self.shared.ctrie[key] = value
-        self.values[key] = value
-        self.expect("set", self.shared.ctrie[key], value)
+        key = self.key(index)
+        self.shared.ctrie[key] = self.values[key] = self.random.randrange(1 << 30)
+        self.read(index)
 
     def read(self, index: int) -> None:
         key = self.key(index)
@@ -114,14 +110,11 @@ class Worker:
         self.expect("compute", self.shared.ctrie.compute(key, lambda value: value + 1, 0), self.values[key])
 
     def member(self, index: int) -> None:
-        key, there = self.key(index), self.key(index) in self.members
-        if there:
-            self.members.discard(key)
-            self.expect("discard", self.shared.members.discard(key), True)
-        else:
-            self.members.add(key)
-            self.expect("add", self.shared.members.add(key), True)
-        self.expect("in", key in self.shared.members, not there)
+        key = self.key(index)
+        change = self.shared.members.discard if key in self.members else self.shared.members.add
+        self.members ^= {key}
+        self.expect(change.__name__, change(key), True)
+        self.expect("in", key in self.shared.members, key in self.members)
 
     def filter(self, index: int) -> str:
         return f"w{self.number}/{index % 16}/{('+', '#', 'a', 'b/c')[index // 16 % 4]}"
@@ -137,8 +130,7 @@ class Worker:
         self.expect("unsubscribe", self.shared.trie.unsubscribe(filter, self.number), there)
 
     def match(self, index: int) -> None:
-        place = index % 16
-        topic = f"w{self.number}/{place}/{('a', 'b/c', 'z')[index % 3]}"
+        topic = f"w{self.number}/{index % 16}/{('a', 'b/c', 'z')[index % 3]}"
         wanted = {filter: n for filter, n in self.filters.items() if matches(filter, topic)}
         found = {told.filter: told.options["n"] for told in self.shared.trie.deliveries(topic)}
         self.expect("deliveries", found, wanted)
@@ -154,14 +146,13 @@ class Worker:
 
     def mark(self, _: int) -> None:
         """What the publishing thread looks for: numbers that only grow."""
-        number = self.shared.marks[self.number] + 1
-        self.shared.trie.subscribe("marks", self.number, n=number)
-        self.shared.marks[self.number] = number
+        self.shared.trie.subscribe("marks", self.number, n=self.shared.marks[self.number] + 1)
+        self.shared.marks[self.number] += 1
 
     def instant(self) -> None:
         """An instant of all tries has what this worker has done, and keeps it whatever is done later."""
-        snapshot, trie = self.shared.ctrie.readonly_snapshot(), self.shared.trie.snapshot()
-        self.instants.append((snapshot, trie, dict(self.values), dict(self.filters)))
+        taken = self.shared.ctrie.readonly_snapshot(), self.shared.trie.snapshot()
+        self.instants.append((*taken, dict(self.values), dict(self.filters)))
         if len(self.instants) > 4:
             self.instants.pop(self.random.randrange(4))
         fork = self.shared.trie.fork()
@@ -187,8 +178,8 @@ def publishing(shared: Shared) -> None:
             restored.check()
             marks = {told.subscriber: told.options["n"] for told in restored.deliveries("marks")}
             for worker, (least, most) in enumerate(zip(before, after, strict=True)):
-                if not least <= marks.get(worker, 0) <= most:
-                    raise WrongError(f"published: worker {worker} has {marks.get(worker)}, not {least} to {most}")
+                told = f"published: worker {worker} has {marks.get(worker)}, not {least} to {most}"
+                assert least <= marks.get(worker, 0) <= most, told
             shared.published += 1
 
 
@@ -200,47 +191,40 @@ def guarded(shared: Shared, work: Callable[[], object]) -> None:
         shared.over.set()
 
 
-def resident() -> int:
-    """Megabytes of this process in memory."""
-    try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
-    except OSError:
-        return 0
-
-
 def soak(operations: int, threads: int, seed: int, say: Callable[[str], None]) -> list[str]:
     """Run until so many operations are verified; what was wrong."""
     shared = Shared(threads)
     begun = reported = time.monotonic()
     workers = [Worker(shared, number, seed) for number in range(threads)]
-    started = 0
-    running: dict[int, threading.Thread] = {}
-    if find_spec("pyarrow"):
-        import_module("snapshot")  # takes a second, and many where workers are busy
-        running[-1] = threading.Thread(target=guarded, args=(shared, lambda: publishing(shared)))
+    running: list[threading.Thread] = []
+
+    def start(work: Callable[[], object]) -> threading.Thread:
+        running.append(threading.Thread(target=guarded, args=(shared, work)))
         running[-1].start()
+        return running[-1]
 
     def report() -> None:
-        spent = time.monotonic() - begun
+        spent, done = time.monotonic() - begun, sum(shared.done)
         say(
-            f"{spent:.0f} s: {sum(shared.done):,} verified operations, {sum(shared.done) / spent:,.0f} a second; "
-            f"{started} threads; {shared.published} published; {resident()} MB"
+            f"{spent:.0f} s: {done:,} verified operations, {done / spent:,.0f} a second; {len(running)} threads; "
+            f"{shared.published} published; at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB"
         )
 
+    if find_spec("pyarrow"):
+        import_module("snapshot")  # takes a second, and many where workers are busy
+        start(functools.partial(publishing, shared))
+    at_work: dict[int, threading.Thread] = {}
     while not shared.over.is_set():
         for number, worker in enumerate(workers):
-            if number not in running or not running[number].is_alive():
-                go = lambda worker=worker: worker.go(OF_A_THREAD)  # noqa: E731
-                running[number] = threading.Thread(target=guarded, args=(shared, go))
-                running[number].start()
-                started += 1
+            if number not in at_work or not at_work[number].is_alive():
+                at_work[number] = start(functools.partial(worker.go, OF_A_THREAD))
         if sum(shared.done) >= operations:
             shared.over.set()
-        running[0].join(0.2)
+        at_work[0].join(0.2)
         if time.monotonic() - reported > REPORTS:
             reported = time.monotonic()
             report()
-    for thread in running.values():
+    for thread in running:
         thread.join()
     for checked in (shared.ctrie, shared.trie, shared.members, shared.store):
         guarded(shared, checked.check)  # type: ignore[attr-defined]
@@ -263,11 +247,9 @@ def main() -> int:
             with asked.log.open("a") as log:
                 log.write(f"{line}\n")
 
-    gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    twin = ctrie.twin
-    say(
-        f"CPython {sys.version.split()[0]} {'with' if gil else 'without'} the GIL, {twin}, {asked.threads} workers, --seed {asked.seed}"
-    )
+    gil = "with" if getattr(sys, "_is_gil_enabled", lambda: True)() else "without"
+    what = f"CPython {sys.version.split()[0]} {gil} the GIL, {ctrie.twin}"
+    say(f"{what}, {asked.threads} workers, --seed {asked.seed}")
     wrong = soak(asked.operations, asked.threads, asked.seed, say)
     say("\n".join(wrong) or "nothing wrong")
     return len(wrong) > 0
