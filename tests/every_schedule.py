@@ -17,8 +17,6 @@ from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import pairs, stops
 from tests.tries.trie_copy import load_copy
 
-__all__ = ["explored", "scenarios_of"]
-
 Scenarios = Sequence[Scenario]
 MOST = 400  # schedules of a scenario; most have fewer
 PREEMPTIONS = 2

@@ -9,8 +9,6 @@ from types import CodeType
 import ctrie
 import subtrie
 
-__all__ = ["is_own"]
-
 _FOLDERS = tuple(os.path.join(each.__path__[0], "") for each in (ctrie, subtrie))
 
 

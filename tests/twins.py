@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -24,6 +23,7 @@ from stress.history import UNSEEN
 from tests.tries.source_copy import Change as Fault
 from tests.tries.source_copy import import_privately, interpreted_twin
 from tests.tries.stand_ins import slot_module
+from tests.tries.trie_copy import suspend
 
 __all__ = ["Fault", "Together", "Twin", "load_twin"]
 
@@ -47,77 +47,42 @@ class Twin:
 
     def count(self, operation: Callable[[], Any]) -> int:
         """Run `operation` and return how many accesses it made."""
-        made = itertools.count()
-        with self._before(lambda: next(made)):
-            operation()
-        return next(made)
+        numbers: list[int] = []
+        self.interfere(operation, numbers.append)
+        return len(numbers)
 
     def interfere(self, operation: Callable[[], Any], other: Callable[[int], Any]) -> Any:
         """Run `operation`; before its k-th access call `other(k)`, for every k. Return the operation's answer."""
-        numbers = itertools.count(1)
-        with self._before(lambda: other(next(numbers))):
-            return operation()
-
-    def changes(self, operation: Callable[[], Any]) -> int:
-        """Run `operation` and return how often it changed a slot."""
-        made = itertools.count()
-        with self._after(lambda: next(made)):
-            operation()
-        return next(made)
-
-    def suspend(self, operation: Callable[[], Any], after_changes: int) -> None:
-        """Run `operation` until it has changed slots this many times, and never any further.
-
-        (A suspension between two changes would leave the same behind as one right after the first change.)
-        """
-        left = iter(range(after_changes - 1))
-
-        def stop() -> None:
-            if next(left, None) is None:
-                raise _Stopped
-
-        try:
-            with self._after(stop):
-                operation()
-        except _Stopped:
-            return
-        raise AssertionError(f"it has ended, and made no {after_changes} changes")
-
-    @contextmanager
-    def _before(self, do: Callable[[], object]) -> Iterator[None]:
-        """Within the block, call `do` before each access but its own."""
-        left = iter(range(LIVELOCK))
+        numbers = iter(range(1, LIVELOCK))
 
         def before(*_: object) -> None:
-            assert next(left, None) is not None, "livelock"
+            number = next(numbers, 0)
+            assert number, "livelock"
             self.seam.before = None
             try:
-                do()
+                other(number)
             finally:
                 self.seam.before = before
 
         self.seam.before = before
         try:
-            yield
+            return operation()
         finally:
             self.seam.before = None
 
-    @contextmanager
-    def _after(self, do: Callable[[], object]) -> Iterator[None]:
-        """Within the block, call `do` after each change."""
-
-        def after(_: object) -> None:
-            do()
-
-        self.seam.after = after
+    def changes(self, operation: Callable[[], Any]) -> int:
+        """Run `operation` and return how often it changed a slot."""
+        changed: list[object] = []
+        self.seam.after = changed.append
         try:
-            yield
+            operation()
         finally:
             self.seam.after = None
+        return len(changed)
 
-
-class _Stopped(BaseException):
-    """A thread stops here for ever."""
+    def suspend(self, operation: Callable[[], Any], after_changes: int) -> None:
+        """Run `operation` until it has changed slots this many times, and never any further."""
+        suspend(self.seam, operation, after_changes)
 
 
 @functools.cache

@@ -75,7 +75,7 @@ def test_every_compare_and_set_has_a_mutant() -> None:
 @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)
 def test_the_text_that_a_mutant_replaces_is_there(mutant: Rebuilt) -> None:
     source = (ROOT / mutant.path).read_text(encoding="utf-8")
-    assert mutant.change.put_into(source) != source
+    assert mutant.put_into(source) != source
 
 
 def process(*words: str, twin: str = "compiled", folder: Path = MODULES) -> subprocess.CompletedProcess[str]:

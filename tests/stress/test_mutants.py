@@ -20,6 +20,7 @@ import pytest
 import ctrie
 from stress.explorer.bounded import Switch, Switches, bounded
 from stress.explorer.dpor import reduced
+from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
 from stress.explorer.minimise import minimise
 from stress.explorer.sampling import sampled
@@ -33,7 +34,7 @@ from stress.verdicts import Verdict
 from tests.terminal import drawn_by
 from tests.tries.campaign import MATRIX, Plan, explore_matrix
 from tests.tries.cli import main
-from tests.tries.experiment import Finding, TrieExperiment
+from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.mutants.suite import CONTROLS, try_mutant

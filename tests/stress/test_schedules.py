@@ -21,6 +21,7 @@ from ctrie import AtomicReference
 from stress.explorer.bounded import bounded
 from stress.explorer.coroutines import Greenlets, Threads
 from stress.explorer.dpor import reduced
+from stress.explorer.experiment import Finding
 from stress.explorer.machine import Machine, lowest
 from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
@@ -30,7 +31,7 @@ from stress.explorer.suspension import delayed, stopped_for_ever
 from tests.scripts import run_script
 from tests.stress.objects import LockedCounter
 from tests.threads import run_together
-from tests.tries.experiment import Finding, TrieExperiment
+from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.scenarios import STARTS, random_scenario

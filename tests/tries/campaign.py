@@ -25,6 +25,7 @@ from random import Random
 from typing import Any, Final
 
 from stress.explorer.bounded import bounded
+from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
@@ -32,15 +33,18 @@ from stress.explorer.suspension import delayed, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
-from tests.tries.experiment import Finding, TrieExperiment
-from tests.tries.report import replay_command
+from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import STARTS, pairs, snapshots, stops, triples
 from tests.tries.token import Token, decode, encode
 from tests.tries.twins import experiment_on, load_twin
 
-__all__ = ["MATRIX", "Exploration", "Plan", "explore_matrix", "matrix", "under_ideal_reclaimer"]
-
 MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "snapshots": snapshots}
+_TOLD: Final = {
+    "pairs": "pairs of operations, with two preemptions",
+    "stops": "pairs beside a thread that stops for ever",
+    "triples": "triples of operations, with two preemptions",
+    "snapshots": "changes beside snapshots, with two preemptions",
+}
 _COUNTS: Final = (*MATRIX, *(f"{part} executions" for part in MATRIX))
 _SAMPLES: Final = 60
 """Executions drawn at random, under an ideal reclaimer."""
@@ -109,26 +113,19 @@ class Exploration:
     @property
     def summary(self) -> str:
         """One line: what was explored, and the result."""
-        trouble = self.finding.trouble if self.finding else self.died
-        verdict = self.verdict
-        if verdict is Verdict.ILLEGAL:
-            found = f"NOT all right: {trouble}"
-        else:
-            found = "nothing wrong" if verdict is Verdict.LINEARIZABLE else f"undecided ({'; '.join(self.missing)})"
+        found = {
+            Verdict.ILLEGAL: f"NOT all right: {self.finding.trouble if self.finding else self.died}",
+            Verdict.LINEARIZABLE: "nothing wrong",
+            Verdict.UNKNOWN: f"undecided ({'; '.join(self.missing)})",
+        }[self.verdict]
         rate = self.total / self.seconds if self.seconds else 0.0
         return f"{found}; {self.total:,} executions in {self.seconds:.1f} s ({rate:,.0f}/s), seed {self.plan.seed}"
 
     @property
     def lines(self) -> list[str]:
         """What was explored, part by part."""
-        told = {
-            "pairs": "pairs of operations, with two preemptions",
-            "stops": "pairs beside a thread that stops for ever",
-            "triples": "triples of operations, with two preemptions",
-            "snapshots": "changes beside snapshots, with two preemptions",
-        }
         return [
-            f"{self.done[part]:,} of {size:,} {told[part]} ({self.executions[part]:,} executions)"
+            f"{self.done[part]:,} of {size:,} {_TOLD[part]} ({self.executions[part]:,} executions)"
             for part, size in self.sizes.items()
         ]
 
@@ -175,14 +172,13 @@ class _Worker:
         agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
         if plan.duration is not None:
             Random(plan.seed).shuffle(agenda)
-        while (number := self._take()) < len(agenda):
+        while True:  # the next that no process has taken: some take a thousand times as long as others
+            with self._taken:
+                number = self._taken.value
+                self._taken.value += 1
+            if number >= len(agenda):
+                return
             yield agenda[number]
-
-    def _take(self) -> int:
-        """The next scenario that no process has taken: some take a thousand times as long as others."""
-        with self._taken:
-            self._taken.value += 1
-            return int(self._taken.value) - 1
 
     def _explore(self, part: str, scenario: Scenario) -> Finding | None:
         count = 0
@@ -238,17 +234,9 @@ def explore_matrix(plan: Plan, watch: Watch | None = None) -> Exploration:
                     watch(tally, time.monotonic() - began)
     except KeyboardInterrupt:
         interrupted = True
-    return Exploration(
-        plan,
-        finding,
-        {part: tally.value(part) for part in MATRIX},
-        {part: len(scenarios) for part, scenarios in matrix(plan.targets, plan.parts).items()},
-        {part: tally.value(f"{part} executions") for part in MATRIX},
-        time.monotonic() - began,
-        interrupted,
-        died,
-        crash,
-    )
+    sizes = {part: len(scenarios) for part, scenarios in matrix(plan.targets, plan.parts).items()}
+    done, executions = ({part: tally.value(part + of) for part in MATRIX} for of in ("", " executions"))
+    return Exploration(plan, finding, done, sizes, executions, time.monotonic() - began, interrupted, died, crash)
 
 
 def _crash(died: Died, order: Any) -> str:
@@ -260,7 +248,7 @@ def _crash(died: Died, order: Any) -> str:
     except TokenError:
         return ""
     used = int.from_bytes(bytes(order[:4]), sys.byteorder)
-    return replay_command(Token(scenario, tuple(order[4 : 4 + used]), compiled=True))
+    return Token(scenario, tuple(order[4 : 4 + used]), compiled=True).command
 
 
 def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any) -> None:

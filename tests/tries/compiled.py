@@ -38,8 +38,7 @@ from tests.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, unmix
 from tests.tries.scenarios import Start
 from tests.tries.targets import SubscriptionsUnderTest
 from tests.tries.trie_copy import LEVELS, TrieCopy, explore_waits
-
-__all__ = ["CompiledCopy", "CompiledExperiment", "NotBuilt", "load_compiled"]
+from tests.tries.under_test import UnderTest
 
 MODULE: Final = "explored_seam"
 
@@ -225,7 +224,7 @@ class CompiledCopy(TrieCopy):
     def empty(self, target: str, **settings: Any) -> Any:
         """As `TrieCopy.empty`."""
         subject = super().empty(target, **settings)
-        return _Named(subject.trie) if type(subject) is SubscriptionsUnderTest else subject
+        return _Named(subject) if type(subject) is SubscriptionsUnderTest else subject
 
 
 class _Subscriber(str):
@@ -248,59 +247,33 @@ def _named(subscriber: str) -> Any:
     return subscriber if known is None else known
 
 
+def _as_known(argument: Any) -> Any:
+    """An argument with each subscriber on the path of its name."""
+    if isinstance(argument, str):
+        return _named(argument)
+    return tuple(map(_as_known, argument)) if isinstance(argument, tuple) else argument
+
+
 def _plain(answer: Any) -> Any:
     """An answer with each subscriber replaced by its name."""
     if isinstance(answer, str):
         return str.__str__(answer)
+    if isinstance(answer, Deferred):
+        return Deferred(lambda: _plain(answer.read()))
     return type(answer)(map(_plain, answer)) if isinstance(answer, (tuple, list)) else answer
 
 
-def _with_plain_answer(method: Any) -> Any:
-    return lambda *args: _plain(method(*args))
+class _Named(UnderTest):
+    """Subscriptions under test, with subscribers whose hashes are those of `SUBSCRIBER_HASHES`. (No filter and no topic
+    has the name of one.)"""
 
-
-class _Named(SubscriptionsUnderTest):
-    """As `SubscriptionsUnderTest`, with subscribers whose hashes are those of `SUBSCRIBER_HASHES`."""
+    def __init__(self, subject: SubscriptionsUnderTest) -> None:
+        super().__init__(subject.trie)
+        self._subject = subject
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self.trie, name)
-        return lambda *args: _plain(method(*args))
-
-    def subscribe(self, filter: str, subscriber: str) -> Any:
-        """As the trie's."""
-        return self.trie.subscribe(filter, _named(subscriber))
-
-    def unsubscribe(self, filter: str, subscriber: str) -> Any:
-        """As the trie's."""
-        return self.trie.unsubscribe(filter, _named(subscriber))
-
-    def subscribe_many(self, *pairs: tuple[str, Any]) -> int:
-        """As in the base class."""
-        return super().subscribe_many(*((filter, _named(subscriber)) for filter, subscriber in pairs))
-
-    def unsubscribe_many(self, *pairs: tuple[str, Any]) -> int:
-        """As in the base class."""
-        return super().unsubscribe_many(*((filter, _named(subscriber)) for filter, subscriber in pairs))
-
-    def filters(self, subscriber: str) -> Any:
-        """As the trie's."""
-        return list(self.trie.filters(_named(subscriber)))
-
-    def deliveries_of(self, topic: str, subscriber: str) -> Any:
-        """As in the base class."""
-        return super().deliveries_of(topic, _named(subscriber))
-
-    entries = _with_plain_answer(SubscriptionsUnderTest.entries)
-    deliveries = _with_plain_answer(SubscriptionsUnderTest.deliveries)
-    match_many = _with_plain_answer(SubscriptionsUnderTest.match_many)
-    match_iter = _with_plain_answer(SubscriptionsUnderTest.match_iter)
-    deliveries_many = _with_plain_answer(SubscriptionsUnderTest.deliveries_many)
-    subscriptions = _with_plain_answer(SubscriptionsUnderTest.subscriptions)
-
-    def snapshot(self) -> Deferred:
-        """As in the base class."""
-        taken = super().snapshot()
-        return Deferred(lambda: _plain(taken.read()))
+        method = getattr(self._subject, name)
+        return lambda *args: _plain(method(*map(_as_known, args)))
 
 
 class CompiledExperiment(TrieExperiment):

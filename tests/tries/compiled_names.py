@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from tests.tries.names import FIELDS, LETTERS, PLAIN, TrieNames
 
-__all__ = ["CompiledNames"]
-
 _HEAD: Final = object.__basicsize__
 """The offset of the slot in an object with one slot."""
 
@@ -31,23 +29,18 @@ class CompiledNames(TrieNames):
             self.legend.append((self._names[identity], slot.kind))
         return self._names[identity]
 
-    def _content(self, node: Any) -> str:
-        kind = type(node).__name__
+    def _held(self, node: Any) -> list[Any]:
         held = gc.get_referents(node)
-        if kind == "CNode":
-            return self._listed(held[:0:-1])
-        if kind == "LNode":
-            return self._listed(held[-1])
-        if kind == "TNode":
-            return "of nothing" if held[-1] is None else f"of {self._leaf(held[-1])}"
-        if kind == "FailedNode":
-            return f"for {self.of(held[0])}"
-        if kind == "RDCSSDescriptor":
-            _, old, expected, new = held
-            return f"from {self.of(old)}, if its main is {self.of(expected)}, to {self.of(new)}"
-        if kind == "INode":
-            return f"of {self.of(held[-1])}"
-        return ""
+        match type(node).__name__:
+            case "CNode":
+                return [held[:0:-1]]
+            case "LNode" | "TNode" | "INode":
+                return held[-1:]
+            case "FailedNode":
+                return held[:1]
+            case "RDCSSDescriptor":
+                return held[1:]
+        return []
 
     def _leaf(self, sn: Any) -> str:
         held = gc.get_referents(sn)

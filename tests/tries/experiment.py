@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from stress.checker.check import is_linearizable
 from stress.explorer.access_limit import AccessLimit
-from stress.explorer.experiment import Experiment, Finding, Look
+from stress.explorer.experiment import Experiment, Look
 from stress.explorer.machine import BoundCall, Execution
 from stress.explorer.scenario import Scenario
 from stress.history import UNSEEN, Operation
@@ -26,8 +26,6 @@ from tests.tries.scenarios import STARTS, Start
 from tests.tries.specs import KNOWN_AS, Exclusions, Shares
 from tests.tries.structure import fingerprint, shape
 from tests.tries.trie_copy import NOTICES, TrieCopy
-
-__all__ = ["CONTENT", "BrokenStart", "Finding", "TrieExperiment"]
 
 _SPECS: Final[dict[str, Callable[..., Spec]]] = {
     "map": Map, "subscriptions": Subscriptions, "shares": Shares, "topics": Map,

@@ -13,9 +13,11 @@ from stress.recorder.workload import Workload, one_of
 from tests.tries.fields import Asked, Fields, as_message, as_tests
 from tests.tries.under_test import UnderTest, check
 
-__all__ = ["FIELDS", "FieldsUnderTest", "RoutesUnderTest"]
-
 _Pairs = list[tuple[str, Any]]
+_CRITERIA: Final = {
+    "=": "Equals", "!=": "NotIn", "<": "LessThan", "<=": "AtMost", ">": "GreaterThan", ">=": "AtLeast", "^=": "Prefix",
+    "$=": "Suffix", "*=": "Wildcard", "~=": "EqualsIgnoringCase", "absent": "Absent", "there": "Present",
+}  # fmt: skip
 
 
 class FieldsUnderTest(UnderTest):
@@ -109,29 +111,10 @@ class FieldsUnderTest(UnderTest):
         return self._texts[found.criteria,], found.subscriber
 
     def _criterion(self, test: Asked) -> Any:
-        fields, name, value = self._fields, test.name, test.value
-        match test.relation:
-            case "=":
-                return fields.Equals(name, value)
-            case "!=":
-                return fields.NotIn(name, [value])
-            case "<":
-                return fields.LessThan(name, value)
-            case "<=":
-                return fields.AtMost(name, value)
-            case ">":
-                return fields.GreaterThan(name, value)
-            case ">=":
-                return fields.AtLeast(name, value)
-            case "^=":
-                return fields.Prefix(name, value)
-            case "$=":
-                return fields.Suffix(name, value)
-            case "*=":
-                return fields.Wildcard(name, value)
-            case "~=":
-                return fields.EqualsIgnoringCase(name, value)
-        return fields.Absent(name) if test.relation == "absent" else fields.Present(name)
+        kind = getattr(self._fields, _CRITERIA[test.relation])
+        if test.relation in ("there", "absent"):
+            return kind(test.name)
+        return kind(test.name, [test.value] if test.relation == "!=" else test.value)
 
 
 class RoutesUnderTest(FieldsUnderTest):
@@ -165,6 +148,16 @@ class RoutesUnderTest(FieldsUnderTest):
 # ----------------------------------------------------------------------------------------------------------- workloads
 
 
+_ASKED: Final = (
+    (["f=1", "f=", "f=0", "f>=1", "f!=1", "f", "!f"], ["f=1", "f=0", "f=", "g=1"]),
+    (["f=1 & g=1", "f=1 & g>=1", "f<2 & g", "f & !g", "f!=1 & g=1", "g=1", "!f"], ["f=1 g=1", "f=1", "g=2", "f=2 g=1"]),
+    (["f^=a", "f$=b", "f*=a*b", "f~=AB", "f^=a & g~=b", "f*=*b & g$=b", "f!=ab"], ["f=ab g=b", "f=ab", "f=aB g=B", "f=b g=ab"]),
+    (["f>=0 & g<2", "f>1 & g<=2", "f>=0 & g>=0", "f<2 & g<2", "f>=0 & g<2 & !h", "f>=1 & g>=1", "f>0"],
+     ["f=1 g=1", "f=2 g=1", "f=0 g=0 h=1", "f=2"]),
+)  # fmt: skip
+"""Criteria of one field, of two, of texts, and of ranges, and messages for them."""
+
+
 def _field_workloads() -> list[Workload]:
     """A matcher whose hits are counted from the beginning or now and then, and one that nobody asks for hits."""
     fields = import_module("subtrie.fields")
@@ -177,16 +170,10 @@ def _field_workloads() -> list[Workload]:
         counted.hits("f=1")
         return counted
 
-    of_one, messages = ["f=1", "f=", "f=0", "f>=1", "f!=1", "f", "!f"], ["f=1", "f=0", "f=", "g=1"]
-    of_two = ["f=1 & g=1", "f=1 & g>=1", "f<2 & g", "f & !g", "f!=1 & g=1", "g=1", "!f"]
-    whole = [("match_any", one_of(*messages)), ("hits", one_of(*messages))]
-    of_texts = ["f^=a", "f$=b", "f*=a*b", "f~=AB", "f^=a & g~=b", "f*=*b & g$=b", "f!=ab"]
-    of_ranges = ["f>=0 & g<2", "f>1 & g<=2", "f>=0 & g>=0", "f<2 & g<2", "f>=0 & g<2 & !h", "f>=1 & g>=1", "f>0"]
-    plain = [_calls(of_one, messages), _calls(of_two, ["f=1 g=1", "f=1", "g=2", "f=2 g=1"])]
-    plain.append(_calls(of_texts, ["f=ab g=b", "f=ab", "f=aB g=B", "f=b g=ab"]))
-    plain.append(_calls(of_ranges, ["f=1 g=1", "f=2 g=1", "f=0 g=0 h=1", "f=2"]))
+    plain = [_calls(criteria, messages) for criteria, messages in _ASKED]
+    whole = [(call, one_of("f=1", "f=0", "f=", "g=1")) for call in ("match_any", "hits")] * 2
     made = [(matcher, calls) for calls in plain]
-    made += [(make, [*calls, *whole * 2]) for make in (matcher, counting) for calls in plain]
+    made += [(make, [*calls, *whole]) for make in (matcher, counting) for calls in plain]
     return [Workload(make, Fields(), calls, check, "fields") for make, calls in made]
 
 

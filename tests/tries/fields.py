@@ -26,8 +26,6 @@ from stress.spec import Element, State
 from stress.specs.subscriptions import Subscriptions
 from stress.specs.wildcards import matches
 
-__all__ = ["Asked", "Fields", "as_message", "as_tests"]
-
 _TEST: Final = re.compile(r"(?P<absent>!?)(?P<name>\w+)(?:(?P<relation><=|>=|!=|\^=|\$=|\*=|~=|=|<|>)(?P<value>.*))?")
 _RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,

@@ -11,8 +11,6 @@ import functools
 from typing import Final
 from zlib import crc32
 
-__all__ = ["HASHES", "SUBSCRIBER_HASHES", "W", "on_path", "raw_hash", "unmix"]
-
 W: Final = 6
 """Bits of a hash that a node reads; `ctrie._machine` has the same."""
 

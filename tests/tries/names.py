@@ -9,10 +9,12 @@ from typing import Any, Final
 
 from stress.explorer.names import NodeNames
 
-__all__ = ["FIELDS", "LETTERS", "PLAIN", "TrieNames"]
-
 LETTERS: Final = {"RDCSSDescriptor": "D", "FailedNode": "F", "Branch": "S", "Slot": "X", "Lock": "E"}
 FIELDS: Final = {"INode": "main", "Root": "node", "RDCSSDescriptor": "verdict", "Lock": "free", "Slot": "value"}
+_HELD: Final = {
+    "CNode": ("array",), "LNode": ("entries",), "TNode": ("sn",), "FailedNode": ("wrapped",), "INode": ("gen",),
+    "RDCSSDescriptor": ("old", "expected", "new"), "Root": ("readonly",),
+}  # fmt: skip
 PLAIN: Final = (type(None), bool, int, float, str)
 
 
@@ -36,22 +38,24 @@ class TrieNames(NodeNames):
         return self._introduce(node, LETTERS.get(kind, kind[0]), lambda: f"{kind} {self._content(node)}".rstrip())
 
     def _content(self, node: Any) -> str:
-        kind = type(node).__name__
-        if kind == "CNode":
-            return self._listed(node.array)
-        if kind == "LNode":
-            return self._listed(node.entries)
-        if kind == "TNode":
-            return "of nothing" if node.sn is None else f"of {self._leaf(node.sn)}"
-        if kind == "FailedNode":
-            return f"for {self.of(node.wrapped)}"
-        if kind == "RDCSSDescriptor":
-            return f"from {self.of(node.old)}, if its main is {self.of(node.expected)}, to {self.of(node.new)}"
-        if kind == "INode":
-            return f"of {self.of(node.gen)}"
-        if kind == "Root":
-            return "read-only" if node.readonly else ""
+        match type(node).__name__, *self._held(node):
+            case "CNode" | "LNode", listed:
+                return self._listed(listed)
+            case "TNode", sn:
+                return "of nothing" if sn is None else f"of {self._leaf(sn)}"
+            case "FailedNode", wrapped:
+                return f"for {self.of(wrapped)}"
+            case "RDCSSDescriptor", old, expected, new:
+                return f"from {self.of(old)}, if its main is {self.of(expected)}, to {self.of(new)}"
+            case "INode", gen:
+                return f"of {self.of(gen)}"
+            case "Root", readonly:
+                return "read-only" if readonly else ""
         return ""
+
+    def _held(self, node: Any) -> list[Any]:
+        """What a node holds that its name tells of."""
+        return [getattr(node, name) for name in _HELD.get(type(node).__name__, ())]
 
     def _listed(self, nodes: Sequence[Any]) -> str:
         told = (self.of(each) if type(each).__name__ == "INode" else self._leaf(each) for each in nodes)

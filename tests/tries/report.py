@@ -8,28 +8,14 @@ from stress.explorer.experiment import Finding
 from stress.explorer.report import report_on_finding
 from stress.reports.report import Report
 from tests.tries.compiled import CompiledCopy
-from tests.tries.token import Token, encode
+from tests.tries.token import Token
 from tests.tries.trie_copy import TrieCopy
 from tests.tries.twins import experiment_on
-
-__all__ = ["replay_command", "report_on_trie", "token_of"]
-
-
-def replay_command(token: Token) -> str:
-    """The command that executes a token's execution again."""
-    if token.compiled:
-        return f"make explored REPLAY={encode(token)}"
-    return f"python -m tests.tries replay {encode(token)}"
-
-
-def token_of(finding: Finding, mutant: str = "", compiled: bool = False) -> Token:
-    """The token of a finding."""
-    return Token(finding.scenario, finding.order, mutant, compiled=compiled)
 
 
 def report_on_trie(twin: TrieCopy, finding: Finding, mutant: str = "") -> Report:
     """The report on a finding, which is executed once more for it."""
     compiled = isinstance(twin, CompiledCopy)
     facts = {"mutant": mutant} if mutant else {"twin": "compiled"} if compiled else {}
-    replay = replay_command(token_of(finding, mutant, compiled))
-    return report_on_finding(experiment_on(twin, finding.scenario), finding, replay, facts)
+    token = Token(finding.scenario, finding.order, mutant, compiled)
+    return report_on_finding(experiment_on(twin, finding.scenario), finding, token.command, facts)

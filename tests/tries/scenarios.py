@@ -15,8 +15,6 @@ from typing import Any, Final
 from stress.explorer.scenario import Scenario
 from stress.history import Call
 
-__all__ = ["OPERATIONS", "STARTS", "VARIANTS", "Start", "pairs", "random_scenario", "snapshots", "stops", "triples"]
-
 
 @dataclass(frozen=True)
 class Start:

@@ -18,8 +18,6 @@ from types import CodeType, MappingProxyType, ModuleType
 from typing import Final, NamedTuple
 from unittest import mock
 
-__all__ = ["PACKAGES", "Change", "StaleChange", "import_privately", "interpreted_twin"]
-
 PACKAGES: Final = ("ctrie", "subtrie")
 
 

@@ -10,8 +10,6 @@ from typing import Any, Final
 from stress.history import freeze
 from stress.spec import Spec, State
 
-__all__ = ["KNOWN_AS", "Exclusions", "Shares"]
-
 KNOWN_AS: Final = {
     "get_many": "get", "update": "put", "deliveries": "match", "match_many": "match", "match_iter": "match",
     "deliveries_many": "match",

@@ -7,8 +7,6 @@ from types import ModuleType
 
 from stress.explorer.slots import Seam, reference_class
 
-__all__ = ["slot_module", "threading_module"]
-
 
 def slot_module(seam: Seam) -> ModuleType:
     """A replacement for the module `ctrie._slot`, with slots that report to `seam`."""

@@ -8,8 +8,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["fingerprint", "shape"]
-
 _ATOMS = frozenset({type(None), bool, int, float, str})
 
 

@@ -6,19 +6,17 @@ A structure is imported only when it is used, so that nothing else depends on it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 from stress.recorder.record import Deferred
 from stress.recorder.workload import Workload, one_of, unique
+from stress.spec import Spec
 from stress.specs import Map, Subscriptions
 from tests.tries.field_subjects import FIELDS
 from tests.tries.specs import Exclusions, Shares
 from tests.tries.topics import Topics
 from tests.tries.under_test import UnderTest, beside_a_fork, check
-
-__all__ = ["TARGETS", "MapUnderTest", "StoreUnderTest", "SubscriptionsUnderTest", "TopicsUnderTest"]
 
 
 class MapUnderTest(UnderTest):
@@ -222,11 +220,10 @@ def _map_calls(value: Any) -> list[tuple[Any, ...]]:
         ("replace", key, value), ("replace_if", key, value, value), ("remove_if", key, value),
         ("__delitem__", key), ("pop", key, None), ("compute", key, 1),
     ]  # fmt: skip
-    whole = [
-        ("popitem",), ("items",), ("keys",), ("values",), ("__len__",), ("clear",), ("snapshot",),
-        ("readonly_snapshot",),
-    ]  # fmt: skip
-    return on_key * 3 + whole
+    return [
+        *on_key * 3,
+        *((op,) for op in ["popitem", "items", "keys", "values", "__len__", "clear", "snapshot", "readonly_snapshot"]),
+    ]
 
 
 def _map_workloads() -> list[Workload]:
@@ -239,91 +236,70 @@ def _map_workloads() -> list[Workload]:
         """Only two different hashes for all keys: everything is in L-nodes at the bottom of two long paths."""
         return MapUnderTest(ctrie.Ctrie(hash=lambda key: len(key) and ord(key[0]) % 2))
 
-    few, spec = one_of(1, 2, 3), Map()
-    on_one_key = [call for call in _map_calls(unique) if len(call) > 1]
-    return [
-        Workload(plain, spec, _map_calls(unique), check, "map"),
-        Workload(plain, spec, on_one_key, check, "map"),
-        Workload(colliding, spec, _map_calls(few), check, "map"),
-        Workload(plain, spec, _map_calls(few), check, "map"),
-        Workload(colliding, spec, on_one_key, check, "map"),
-    ]
+    on_any, on_few = _map_calls(unique), _map_calls(one_of(1, 2, 3))
+    on_one_key = [call for call in on_any if len(call) > 1]
+    made = ((plain, on_any), (plain, on_one_key), (colliding, on_few), (plain, on_few), (colliding, on_one_key))
+    return [Workload(make, Map(), calls, check, "map") for make, calls in made]
+
+
+_WHO, _BETWEEN = one_of(1, 2), one_of("a.b", "a.c", "a.d")
+_SHARE: Final = ("$share/g/a/b", one_of(1, 2, 3))
+_SHARED: Final[list[tuple[Any, ...]]] = [
+    *[("subscribe", *_SHARE), ("unsubscribe", *_SHARE)] * 3,
+    *[("members", "a/b"), ("deliveries_of", "a/b", _SHARE[1])] * 2, ("has_match", "a/b"),
+]  # fmt: skip
+"""Without matches: these take their turns later than they answer."""
+_EXCLUDED: Final[list[tuple[Any, ...]]] = [
+    *[("subscribe", "a.*", _WHO, one_of("", "a.b", "a.c")), ("match", _BETWEEN)] * 4,
+    *[("unsubscribe", "a.*", _WHO), ("has_match", _BETWEEN)] * 2, ("subscriptions",), ("snapshot",), ("clear",),
+]  # fmt: skip
 
 
 def _subscription_workloads() -> list[Workload]:
     subtrie = import_module("subtrie")
 
-    def trie(**settings: Any) -> SubscriptionsUnderTest:
-        return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
+    def made(kind: Any, spec: Spec, calls: list[tuple[Any, ...]], *dialect: Any, **settings: Any) -> Workload:
+        return Workload(
+            lambda: kind(subtrie.SubscriptionTrie(*dialect, **settings)), spec, calls, check, "subscriptions"
+        )
 
     settings: Sequence[dict[str, Any]] = ({}, {"cache": 4}, {"index": True}, {"exact": True})
-    makers = [partial(trie, **each) for each in settings]
-    shallow = ["a.b", "*.b", "a.*", "#", "a.#"]
-    deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"]
-    spec = Subscriptions()
-    calls = [
-        _subscription_calls(filters, topics, whole)
-        for filters, topics in ((shallow, ["a.b", "x.b"]), (deep, ["a.b.c.d", "a.b.c", "x.y.z"]))
-        for whole in (True, False)
-    ]
-    plain = [Workload(made, spec, each, check, "subscriptions") for made in makers for each in calls]
-    excluding = [
-        Workload(
-            lambda each=each: ExclusionsUnderTest(subtrie.SubscriptionTrie(**each)),  # type: ignore[misc]
-            Exclusions(), _exclusion_calls(), check, "subscriptions",
-        )
-        for each in settings
-    ]  # fmt: skip
-    sharing = Workload(
-        lambda: SharesUnderTest(subtrie.SubscriptionTrie(subtrie.MQTT)),
-        Shares(), _share_calls(), check, "subscriptions",
-    )  # fmt: skip
-    return [*plain, *excluding, sharing]
-
-
-def _share_calls() -> list[tuple[Any, ...]]:
-    """Without matches: these take their turns later than they answer."""
-    place = "$share/g/a/b", one_of(1, 2, 3)
-    calls: list[tuple[Any, ...]] = [("subscribe", *place)] * 3 + [("unsubscribe", *place)] * 3
-    return [*calls, *[("members", "a/b"), ("deliveries_of", "a/b", place[1])] * 2, ("has_match", "a/b")]
-
-
-def _exclusion_calls() -> list[tuple[Any, ...]]:
-    subscriber, without, topic = one_of(1, 2), one_of("", "a.b", "a.c"), one_of("a.b", "a.c", "a.d")
-    calls: list[tuple[Any, ...]] = [("subscribe", "a.*", subscriber, without)] * 4
-    calls += [("unsubscribe", "a.*", subscriber)] * 2 + [("match", topic)] * 4 + [("has_match", topic)] * 2
-    return [*calls, ("subscriptions",), ("snapshot",), ("clear",)]
+    shallow = ["a.b", "*.b", "a.*", "#", "a.#"], ["a.b", "x.b"]
+    deep = ["a.b.c.d", "a.b.#", "a.*.c", "#.c.d", "a.b.c", "x.y.z", "x.#"], ["a.b.c.d", "a.b.c", "x.y.z"]
+    calls = [_subscription_calls(*of, whole) for of in (shallow, deep) for whole in (True, False)]
+    plain = [made(SubscriptionsUnderTest, Subscriptions(), each, **these) for these in settings for each in calls]
+    excluding = [made(ExclusionsUnderTest, Exclusions(), _EXCLUDED, **these) for these in settings]
+    return [*plain, *excluding, made(SharesUnderTest, Shares(), _SHARED, subtrie.MQTT)]
 
 
 def _subscription_calls(filters: Sequence[str], topics: Sequence[str], whole: bool) -> list[tuple[Any, ...]]:
-    filter, topic, subscriber = one_of(*filters), one_of(*topics), one_of(1, 2)
-    calls: list[tuple[Any, ...]] = [("subscribe", filter, subscriber), ("unsubscribe", filter, subscriber)] * 6
-    calls += [("match", topic)] * 6 + [("has_match", topic), ("count", topic), ("entries", topic)]
-    calls += [("deliveries_of", topic, subscriber)] * 2
-    of_all = [("subscriptions",), ("filters", subscriber), ("snapshot",), ("__len__",), ("clear",)]
+    filter, topic = one_of(*filters), one_of(*topics)
+    calls = [("subscribe", filter, _WHO), ("unsubscribe", filter, _WHO), ("match", topic)] * 6
+    calls += [("has_match", topic), ("count", topic), ("entries", topic), *[("deliveries_of", topic, _WHO)] * 2]
+    of_all = [("subscriptions",), ("filters", _WHO), ("snapshot",), ("__len__",), ("clear",)]
     return [*calls, *of_all] if whole else calls
 
 
 def _topic_workloads() -> list[Workload]:
     subtrie = import_module("subtrie")
 
-    def store() -> TopicsUnderTest:
-        return TopicsUnderTest(subtrie.TopicStore())
+    def made(kind: Any, calls: list[tuple[Any, ...]]) -> Workload:
+        return Workload(lambda: kind(subtrie.TopicStore()), Topics(), calls, check, "topics")
 
     shallow = _topic_calls(["a", "a.b", "a.c", "b.c"], ["a.*", "*.c", "#", "a.#", "a.b"])
     deep = _topic_calls(["a.b.c.d", "a.b.c", "a.b.x.d", "x.y"], ["a.b.#", "a.*.*.d", "a.b.c.*", "*.b.#", "x.y"])
-    plain = [Workload(store, Topics(), each, check, "topics") for each in (shallow, deep, [*shallow, *deep])]
-    return [*plain, Workload(lambda: JoinedUnderTest(subtrie.TopicStore()), Topics(), shallow, check, "topics")]
+    plain = [made(TopicsUnderTest, calls) for calls in (shallow, deep, [*shallow, *deep])]
+    return [*plain, made(JoinedUnderTest, shallow)]
 
 
 def _topic_calls(topics: Sequence[str], filters: Sequence[str]) -> list[tuple[Any, ...]]:
-    topic, filter = one_of(*topics), one_of(*filters)
+    topic = one_of(*topics)
     of_one: list[tuple[Any, ...]] = [
-        ("__setitem__", topic, unique), ("__setitem__", topic, unique), ("setdefault", topic, unique),
-        ("pop", topic, None), ("pop", topic, None), ("__delitem__", topic), ("get", topic), ("__getitem__", topic),
+        *[("__setitem__", topic, unique), ("pop", topic, None)] * 2,
+        ("setdefault", topic, unique), ("__delitem__", topic), ("get", topic), ("__getitem__", topic),
     ]  # fmt: skip
     of_all = [("popitem",), ("items",), ("__len__",), ("snapshot",), ("clear",)]
-    return [*of_one * 2, *[("matching", filter)] * 8, *of_all]
+    return [*of_one * 2, *[("matching", one_of(*filters))] * 8, *of_all]
 
 
 TARGETS: Final[Mapping[str, Callable[[], list[Workload]]]] = {

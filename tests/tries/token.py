@@ -16,8 +16,6 @@ from stress.explorer.scenario import Scenario
 from stress.explorer.token import DAMAGED, OBJECT_PREFIX, TokenError, order_of, pack, runs_of, unpack
 from tests.tries.scenarios import STARTS
 
-__all__ = ["Token", "decode", "encode"]
-
 _PREFIX: Final = "x1."
 _COMPILED: Final = "c1."
 
@@ -30,6 +28,11 @@ class Token:
     order: tuple[int, ...]
     mutant: str = ""
     compiled: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command that executes it again."""
+        return f"{'make explored REPLAY=' if self.compiled else 'python -m tests.tries replay '}{encode(self)}"
 
 
 def encode(token: Token) -> str:

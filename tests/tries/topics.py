@@ -15,8 +15,6 @@ from stress.spec import Element, State
 from stress.specs.map import Map
 from stress.specs.wildcards import DIALECTS, matches
 
-__all__ = ["Topics"]
-
 
 class Topics(Map):
     """A map of topics to values. `initial` is its content at the start.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
 from stress.explorer.coroutines import Coroutines
 from stress.explorer.machine import Machine
 from stress.explorer.slots import Seam
-from stress.history import Call
 from tests.tries.field_subjects import FieldsUnderTest, RoutesUnderTest
 from tests.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, raw_hash
 from tests.tries.scenarios import Start
@@ -22,9 +21,6 @@ from tests.tries.targets import (
     StoreUnderTest,
     SubscriptionsUnderTest,
 )
-
-__all__ = ["LEVELS", "Listener", "TrieCopy", "explore_waits", "load_copy"]
-
 
 NOTICES: Final = ("on_interest", "on_group_interest")
 """Settings of a trie with a listener."""
@@ -69,52 +65,54 @@ class TrieCopy:
         for op, args in start.calls:
             getattr(subject, op)(*args)
         if start.left is not None:
-            self._leave(subject, *start.left)
+            (op, args), changes = start.left
+            suspend(self.seam, lambda: getattr(subject, op)(*args), changes)
         return subject
 
     def empty(self, target: str, **settings: Any) -> Any:
         """An empty object. `settings` are those of a subscription trie."""
-        if target == "map":
-            return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
         subtrie: Any = self.modules["subtrie"]
-        if target == "topics":
-            all_topics = subtrie.SubscriptionTrie()
-            all_topics.subscribe("#", "x")
-            return StoreUnderTest(subtrie.TopicStore(), all_topics.snapshot())
-        if target == "fields":
-            fields = self.modules["subtrie.fields"]
-            return FieldsUnderTest(fields, fields.FieldMatcher())
-        if target == "routes":
-            fields = self.modules["subtrie.fields"]
-            return RoutesUnderTest(fields, fields.RoutingMatcher())
-        if target == "exclusions":
-            return ExclusionsUnderTest(subtrie.SubscriptionTrie(**settings))
-        if target == "shares":
-            return SharesUnderTest(subtrie.SubscriptionTrie(subtrie.MQTT, **settings))
+        fields: Any = self.modules["subtrie.fields"]
+        match target:
+            case "map":
+                return MapUnderTest(self.modules["ctrie"].Ctrie(hash=raw_hash))
+            case "topics":
+                all_topics = subtrie.SubscriptionTrie()
+                all_topics.subscribe("#", "x")
+                return StoreUnderTest(subtrie.TopicStore(), all_topics.snapshot())
+            case "fields":
+                return FieldsUnderTest(fields, fields.FieldMatcher())
+            case "routes":
+                return RoutesUnderTest(fields, fields.RoutingMatcher())
+            case "exclusions":
+                return ExclusionsUnderTest(subtrie.SubscriptionTrie(**settings))
+            case "shares":
+                return SharesUnderTest(subtrie.SubscriptionTrie(subtrie.MQTT, **settings))
         return SubscriptionsUnderTest(subtrie.SubscriptionTrie(**settings))
-
-    def _leave(self, subject: Any, call: Call, after_changes: int) -> None:
-        """Let a thread begin `call` and stop for ever after this number of slot changes."""
-        changes = 0
-
-        def after(slot: object) -> None:
-            nonlocal changes
-            changes += 1
-            if changes == after_changes:
-                raise _Stopped
-
-        self.seam.after = after
-        try:
-            getattr(subject, call[0])(*call[1])
-        except _Stopped:
-            return
-        finally:
-            self.seam.after = None
-        raise ValueError(f"{call[0]} makes no {after_changes} changes")
 
 
 class _Stopped(BaseException):
     """A thread stops here for ever."""
+
+
+def suspend(seam: Any, operation: Callable[[], object], after_changes: int) -> None:
+    """Run an operation until it has changed slots this many times, and never any further. (A suspension between two
+    changes would leave the same behind as one right after the first change.)
+    """
+    left = iter(range(after_changes - 1))
+
+    def after(_: object) -> None:
+        if next(left, None) is None:
+            raise _Stopped
+
+    seam.after = after
+    try:
+        operation()
+    except _Stopped:
+        return
+    finally:
+        seam.after = None
+    raise AssertionError(f"it has ended, and made no {after_changes} changes")
 
 
 LEVELS: Final = 4

@@ -11,8 +11,6 @@ from tests.tries.experiment import TrieExperiment
 from tests.tries.source_copy import Change
 from tests.tries.trie_copy import TrieCopy, load_copy
 
-__all__ = ["experiment_on", "load_twin"]
-
 
 def load_twin(compiled: bool, ideal: bool = False, order: Any = None, changes: Sequence[Change] = ()) -> TrieCopy:
     """The compiled twin, which writes each schedule into the buffer `order` as it goes, if that is given; or a copy of

@@ -7,8 +7,6 @@ from typing import Any
 
 from stress.recorder.record import Deferred
 
-__all__ = ["UnderTest", "beside_a_fork", "check"]
-
 
 class UnderTest:
     """The calls of a specification, on `trie`. Calls that are not defined here go to the trie."""

@@ -7,8 +7,6 @@ from typing import Final
 
 from stress.cli import main as _main
 
-__all__ = ["main"]
-
 _COMMANDS: Final = {
     "run": "record the structures of this distribution under stress, and judge what their threads saw",
     "explore": "try every interleaving of small scenarios of the tries",

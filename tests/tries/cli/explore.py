@@ -1,4 +1,4 @@
-"""`python -m tests.tries explore map ...`: every interleaving of small scenarios of the tries; and replay one of them."""
+"""`python -m tests.tries explore map ...`: every interleaving of small scenarios of the tries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from stress.arguments import positive
 from stress.cli.explore import add_exploring
 from stress.cli.output import aside, found_wrong, say, written
 from stress.explorer.minimise import minimise
-from stress.explorer.token import TokenError
-from stress.explorer.trace import Drift, trace
 from stress.processes import Tally, default_processes
 from stress.progress_line import following
 from stress.reports import html, text
@@ -23,11 +21,7 @@ from tests.tries.campaign import MATRIX, Exploration, Plan, explore_matrix
 from tests.tries.compiled import NotBuilt, load_compiled
 from tests.tries.report import report_on_trie
 from tests.tries.scenarios import STARTS
-from tests.tries.source_copy import Change, StaleChange
-from tests.tries.token import decode
 from tests.tries.twins import experiment_on, load_twin
-
-__all__ = ["add_arguments", "main", "replay"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,16 +81,12 @@ def _explore(plan: Plan, arguments: argparse.Namespace) -> int:
         with suppress(KeyboardInterrupt):
             small = minimise(small, partial(experiment_on, twin))
         report = report_on_trie(twin, small)
-        _save_page(report, arguments)
+        if arguments.report:
+            written(partial(html.save, report), arguments.report)
     told = json.dumps(_as_json(exploration, report)) if arguments.json else _as_text(exploration, report)
     status = EXIT_STATUS[exploration.verdict]
     say(told.rstrip(), status)
     return status
-
-
-def _save_page(report: Report, arguments: argparse.Namespace) -> None:
-    if arguments.report:
-        written(lambda path: html.save(report, path), arguments.report)
 
 
 def _as_text(exploration: Exploration, report: Report | None) -> str:
@@ -116,29 +106,3 @@ def _as_json(exploration: Exploration, report: Report | None) -> dict[str, Any]:
         "found": report.headline if report else None, "sentence": report.sentence if report else None,
         "scenario": report.facts["scenario"] if report else None, "replay": report.replay if report else None,
     }  # fmt: skip
-
-
-def replay(arguments: argparse.Namespace) -> int:
-    """Execute a token's execution again. Exit status 1 if it is (still) wrong, 0 if not, 2 if it cannot be executed."""
-    try:
-        token = decode(arguments.what)
-        twin = load_twin(token.compiled, changes=_changes(token.mutant))
-        _, finding = trace(experiment_on(twin, token.scenario), token.order)
-    except (TokenError, StaleChange, Drift, NotBuilt) as error:
-        aside(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error)
-        return 2
-    if finding is None:
-        say(f"Nothing is wrong (any more) with {token.scenario}, in this order of steps.")
-        return 0
-    report = report_on_trie(twin, finding, token.mutant)
-    _save_page(report, arguments)
-    say(text.render(report).rstrip(), 1)
-    return 1
-
-
-def _changes(mutant: str) -> list[Change]:
-    if not mutant:
-        return []
-    from tests.tries.mutants.catalogue import find
-
-    return find(mutant).changes

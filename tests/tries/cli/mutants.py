@@ -20,8 +20,6 @@ from stress.verdicts import status_of
 from tests.tries.mutants.catalogue import MUTANTS
 from tests.tries.mutants.suite import CONTROLS, Trial, run_suite
 
-__all__ = ["add_arguments", "main"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `mutants`."""

@@ -7,8 +7,6 @@ import argparse
 from stress.cli import run
 from tests.tries.targets import TARGETS
 
-__all__ = ["add_arguments", "main"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `run`."""

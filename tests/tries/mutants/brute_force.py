@@ -16,8 +16,6 @@ from stress.specs import Counter, KeyValue, Map, MultiRegister, Mutex, Queue, Re
 from tests.tries.fields import Fields
 from tests.tries.topics import Topics
 
-__all__ = ["KINDS", "UNIQUE", "answer", "drawn", "histories", "linearizable"]
-
 
 def linearizable(operations: Sequence[Any], spec: Any) -> bool:
     """Whether some order respects real time and is allowed by `spec`. Pending operations may be left out."""

@@ -13,8 +13,6 @@ from tests.tries.mutants.of_fields_and_checker import CHECKER, FIELDS
 from tests.tries.mutants.of_maps import APPROACH, GCAS, MAPPING, RECLAIMER, SNAPSHOTS, TOMBS
 from tests.tries.mutants.of_subscriptions import OBSERVERS, SHAPES, SUBSCRIPTIONS
 
-__all__ = ["MUTANTS", "find"]
-
 
 def find(name: str) -> Mutant:
     """The mutant of that name; LookupError if there is none."""

@@ -11,8 +11,6 @@ from stress.history import UNSEEN, Operation
 from tests.tries.mutants.brute_force import KINDS, UNIQUE, histories, linearizable
 from tests.tries.source_copy import Change, import_privately
 
-__all__ = ["HISTORIES", "first_difference"]
-
 HISTORIES: Final = 4_000
 _HURRIED: Final = (
     Change("hurried", "stress.checker.search", "max(_FIRST_SHARE, each * len(operations))", "1"),

@@ -17,15 +17,14 @@ from typing import Final
 
 from stress.explorer.access_limit import Endless
 from stress.explorer.bounded import bounded
+from stress.explorer.experiment import Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
-from tests.tries.experiment import BrokenStart, Finding, TrieExperiment
+from tests.tries.experiment import BrokenStart, TrieExperiment
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.scenarios import random_scenario
 from tests.tries.trie_copy import TrieCopy
-
-__all__ = ["Catch", "catch"]
 
 _SEQUENCES: Final = 120
 _LENGTHS: Final = ((6,), (12,))

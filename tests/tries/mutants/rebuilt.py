@@ -25,8 +25,6 @@ from tests.tries.source_copy import Change, source_of
 from tests.tries.token import Token, decode, encode
 from tests.tries.twins import experiment_on, load_twin
 
-__all__ = ["REBUILT", "Rebuilt", "can_be_built", "trouble_of"]
-
 
 @dataclass(frozen=True)
 class Rebuilt:
@@ -41,10 +39,9 @@ class Rebuilt:
     shown_by: tuple[str, str, Program]
     ideal: bool = False
 
-    @property
-    def change(self) -> Change:
-        """The same as a change of a module's text."""
-        return Change(self.name, self.path, self.text, self.instead)
+    def put_into(self, source: str) -> str:
+        """The source with the fault."""
+        return Change(self.name, self.path, self.text, self.instead).put_into(source)
 
 
 _MATCH: Final = "subtrie/_trie/match/"
@@ -203,7 +200,7 @@ def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: 
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy2(source, copy / name)
         changed = copy / mutant.path
-        changed.write_text(mutant.change.put_into(changed.read_text(encoding="utf-8")), encoding="utf-8")
+        changed.write_text(mutant.put_into(changed.read_text(encoding="utf-8")), encoding="utf-8")
         words = ["setup.py", "--quiet", "build", "--build-base", "build/explored", "--build-lib", "build/explored/lib"]
         built = subprocess.run(
             [sys.executable, *words], cwd=copy, env={**os.environ, "CTRIE_EXPLORED": "1"},

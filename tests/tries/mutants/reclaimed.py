@@ -18,8 +18,6 @@ from typing import Final
 
 from tests.tries.source_copy import Change, source_of
 
-__all__ = ["compiler", "processors", "trouble_of"]
-
 _SECONDS: Final = 60
 _HEADERS: Final = ("epoch.h", "slot.h")
 

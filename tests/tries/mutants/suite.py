@@ -18,11 +18,9 @@ from tests.tries.mutants.checked import first_difference
 from tests.tries.mutants.layers import catch
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.mutants.reclaimed import compiler, processors, trouble_of
-from tests.tries.report import replay_command, token_of
 from tests.tries.source_copy import StaleChange
+from tests.tries.token import Token
 from tests.tries.trie_copy import load_copy
-
-__all__ = ["CONTROLS", "Trial", "run_suite", "try_mutant"]
 
 _MOST_SECONDS_IN_LOCK: Final = 5.0
 _RUNS: Final = 40
@@ -86,7 +84,7 @@ def _try_trie(mutant: Mutant, seed: int, most: int) -> dict[str, Any]:
     name = mutant.name if mutant.edits else ""
     return {
         "layer": caught.layer, "seen": f"{finding.trouble}, in {finding.scenario}", "attempts": caught.executions,
-        "replay": replay_command(token_of(finding, name)),
+        "replay": Token(finding.scenario, finding.order, name).command,
     }  # fmt: skip
 
 
