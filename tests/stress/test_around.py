@@ -260,6 +260,11 @@ class TestWithOneThreadAlone:
         assert "alone" not in found.report()
 
 
+def test_run_needs_no_name_of_a_module() -> None:
+    with case_named("OfModuleProperty").made() as made:
+        assert stress.run(made, None, [("increment",)], rounds=20).verdict is Verdict.LINEARIZABLE
+
+
 def test_what_is_needed_is_left() -> None:
     assert needed(range(100), lambda some: {3, 77} <= set(some)) == [3, 77]
     assert needed([], bool) == []

@@ -1,4 +1,4 @@
-"""Accesses that nothing orders (`races=True`), and the threads that try what was proved."""
+"""Accesses that nothing orders (`races=True`), accesses that are not seen, and the threads that try what was proved."""
 
 from __future__ import annotations
 
@@ -68,6 +68,23 @@ class TestRaces:
     @pytest.mark.parametrize("name", ["OfPeterson", "OfTickets", "OfVersion"])
     def test_plain_variables_order_nothing(self, name: str) -> None:
         assert case_named(name).explored(races=True).races
+
+
+class Whole(stress.Spec):
+    """Both change at once."""
+
+    initial = (0, 0)
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
+        return ((1, 1), None) if op == "move" else (state, state)
+
+
+def test_an_access_that_is_not_seen_proves_no_drawn_scenario() -> None:
+    with case_named("Pair").made() as pair:
+        scenarios = stress.Scenarios([("move",), ("total",)], before=0, after=0)
+        outcome = explore(pair, Whole(), scenarios, seed=1)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "an access was not seen" in outcome.summary
 
 
 class Meeting:

@@ -8,6 +8,7 @@ import functools
 import random
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -186,6 +187,23 @@ def test_it_leaves_no_thread_of_the_system_in_the_middle(monkeypatch: pytest.Mon
     threads.resume(1)
     assert ran == [0, 1]
     threads.abandon()
+
+
+class Endless(Counter):
+    """Goes in circles without a step."""
+
+    def increment(self) -> int:
+        n = super().increment()
+        while n:
+            pass
+        return n
+
+
+def test_a_call_that_goes_in_circles_does_not_outlive_the_duration() -> None:
+    began = time.monotonic()
+    outcome = explore(Endless, stress.Counter(), TWICE, duration=0.5)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert time.monotonic() - began < 30
 
 
 def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
