@@ -4,7 +4,7 @@
 
 Each call runs once on the interpreted twin under a profiler that notes every function of this package which is entered,
 but for those of one statement: most of these are views of borrowed nodes, which are nothing in the compiled twin.
-The table goes into `docs/design.md`, between two marks; `tests/whole/test_walks.py` runs this and compares.
+The table goes into `docs/design.md`, between two marks; `tests/whole/test_figures.py` runs this and compares.
 """
 
 from __future__ import annotations

@@ -1,26 +1,33 @@
-"""Figures in prose are held by something: a raw result, a test, or the day and the command of a measurement.
+"""What pages show of the code and of measurements is of today: figures in prose, and what programs put into pages.
 
-`docs/figures.toml` says what holds which figure. Of the pages named here, a figure with a unit that it does not name
-fails, and so does one that has moved away from its raw result. Code and what programs write are held elsewhere.
+A figure is held by a raw result, a test, or the day and the command of a measurement: `docs/figures.toml` says what holds
+which. Of the pages named here, a figure with a unit that it does not name fails, and so does one that has moved away from
+its raw result. Pictures of tries, the ways of calls, answers and tables are made once more, and compared.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import results
-from subtrie import AMQP, MQTT, NATS, SubscriptionTrie
+from benchmarks import answers, readme, results
+from docs import walks
+from subtrie import AMQP, MQTT, NATS
+from tools import builds, page_table, sanitized
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.docs]
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/performance.md", "docs/operating.md", "docs/choosing.md", "docs/benchmarks.md")
-HELD: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/figures.toml").read_text(encoding="utf-8"))["held"]
+TEXTS = {name: (ROOT / name).read_text("utf-8") for name in PAGES}
+HELD: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/figures.toml").read_text("utf-8"))["held"]
 
 NUMBER = r"\d[\d,.]*"
 UNIT = r"(?:us|ns|ms|s|seconds|[kMG]B|[GM]iB|B|bytes|times|million|messages a second|of the time)\b|%"
@@ -30,70 +37,61 @@ FIGURE = re.compile(
     rf"|\b(?:{WORD})\stimes|\b(?:twice|half|a third|a quarter|a tenth)\s(?:of\s)?(?:the|as|a)\b"
     r"|(?<=\|) *\d[\d,.]* *(?=\|)"  # a cell of a table
 )
-MADE = r"<!-- (\w+) -->.*?<!-- end of \1 -->"
-CODE = r"^```.*?^```$"
-
-
-def prose(page: str) -> str:
-    """Blank out code and what programs write; places stay the same."""
-    return re.sub(f"{MADE}|{CODE}", lambda found: " " * len(found[0]), page, flags=re.DOTALL | re.MULTILINE)
-
-
-def spans(page: str, held: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """Where the figures are that something holds."""
-    found = []
-    page = re.sub(CODE, lambda found: " " * len(found[0]), page, flags=re.DOTALL | re.MULTILINE)
-    for each in held:
-        if "section" in each:
-            start = page.index(f"\n{each['section']}\n")
-            rest = re.compile(r"^#{1,2} ", re.MULTILINE).search(page, start + len(each["section"]) + 2)
-            found.append((start, rest.start() if rest else len(page)))
-        else:
-            start = page.index(each["says"])
-            found.append((start, start + len(each["says"])))
-    return found
 
 
 def unheld(page: str, held: list[dict[str, Any]]) -> list[str]:
     """Return the figures that nothing holds."""
-    covered = spans(page, held)
-    return [
-        found[0].strip()
-        for found in FIGURE.finditer(prose(page))
-        if not any(start <= found.start() and found.end() <= end for start, end in covered)
+    made = r"<!-- (\w+) -->.*?<!-- end of \1 -->|^```.*?^```$"
+    prose = re.sub(made, lambda found: " " * len(found[0]), page, flags=re.DOTALL | re.MULTILINE)
+    covered = [span(page, each) for each in held]
+    figures = [
+        found
+        for found in FIGURE.finditer(prose)
+        if not any(a <= found.start() and found.end() <= b for a, b in covered)
     ]
+    return [found[0].strip() for found in figures]
+
+
+def span(page: str, held: dict[str, Any]) -> tuple[int, int]:
+    """From where to where on a page something holds the figures: a sentence, or all below a heading."""
+    pattern = re.escape(held["says"]) if "says" in held else rf"^{held['section']}\n(?:```.*?^```\n|(?!##? )[^\n]*\n)*"
+    found = re.search(pattern, page, re.DOTALL | re.MULTILINE)
+    assert found, held
+    return found.span()
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_each_figure_is_held(name: str) -> None:
-    page = (ROOT / name).read_text(encoding="utf-8")
-    assert not unheld(page, [each for each in HELD if each["page"] == name])
+    assert not unheld(TEXTS[name], [each for each in HELD if each["page"] == name])
 
 
-@pytest.mark.parametrize(
-    "figure",
-    ["45 ms", "3.3 GB", "16 times", "three times", "5 %", "a third of the", "| 7 |", "1.5 million", "twice as"],
-)
-def test_a_figure_that_nothing_holds_is_found(figure: str) -> None:
-    assert unheld(f"It takes {figure} on the whole.", []) == [figure.strip("| ")]
+def test_a_figure_that_nothing_holds_is_found() -> None:
+    for figure in (
+        "45 ms",
+        "3.3 GB",
+        "16 times",
+        "three times",
+        "5 %",
+        "a third of the",
+        "| 7 |",
+        "1.5 million",
+        "twice as",
+    ):
+        assert unheld(f"It takes {figure} on the whole.", []) == [figure.strip("| ")]
 
 
 @pytest.mark.parametrize("held", HELD, ids=lambda held: f"{held['page']}: {held.get('says', held.get('section'))}")
 def test_what_holds_a_figure_does(held: dict[str, Any]) -> None:
-    page = (ROOT / held["page"]).read_text(encoding="utf-8")
-    assert held.get("section") or held["says"] in page
+    start, end = span(TEXTS[held["page"]], held)
     if "raw" in held:
         value = median(*held["raw"]) / (median(*held["over"]) if "over" in held else 1) * held.get("scale", 1)
         assert held["low"] <= value <= held["high"], f"{held['page']} says {held['says']!r}; measured: {value:.3g}"
     elif "test" in held:
         file, _, name = held["test"].partition("::")
-        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {name}(" in (ROOT / file).read_text("utf-8")
     else:
-        start, end = spans(page, [held])[0]
-        module = re.fullmatch(r"python -m benchmarks\.(\w+)", held["command"])
-        assert module is None or (ROOT / "benchmarks" / f"{module[1]}.py").exists()
         elsewhere = "(benchmarks.md#" in held.get("says", "")  # where the figures stand, with their day
-        assert elsewhere or held["measured"] in page[start:end]
+        assert elsewhere or held["measured"] in TEXTS[held["page"]][start:end]
 
 
 def median(stem: str, series: str, x: float | None = None) -> float:
@@ -103,27 +101,77 @@ def median(stem: str, series: str, x: float | None = None) -> float:
 
 
 def test_an_index_takes_the_memory_that_choosing_says() -> None:
-    table = dict(
-        re.findall(r"^\| (.*) \| (\d+) \|$", (ROOT / "docs/performance.md").read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    said = f"[{int(table['`index=True`']) / int(table['nothing']):.1f} times the memory]"
-    assert said in (ROOT / "docs/choosing.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| (.*) \| (\d+) \|$", TEXTS["docs/performance.md"], re.MULTILINE))
+    assert f"[{int(table['`index=True`']) / int(table['nothing']):.1f} times the memory]" in TEXTS["docs/choosing.md"]
 
 
 def test_limits_of_dialects_are_those_of_the_page() -> None:
-    bounds = [
+    mqtt, nats = (
         f"{each.max_bytes:,} bytes, {each.max_words} words, {each.max_wildcards} wildcards" for each in (MQTT, NATS)
-    ]
-    said = f"AMQP {AMQP.max_bytes} bytes; MQTT {bounds[0]}; NATS {bounds[1]}"
-    assert said in (ROOT / "docs/operating.md").read_text(encoding="utf-8")
+    )
+    assert f"AMQP {AMQP.max_bytes} bytes; MQTT {mqtt}; NATS {nats}" in TEXTS["docs/operating.md"]
 
 
 def test_texts_of_a_file_have_offsets_of_32_bits() -> None:
     """So a column of one batch holds 2 GiB, whatever is done with it."""
     pa = pytest.importorskip("pyarrow")
-    from subtrie import snapshot
+    from snapshot.columns import schema
 
-    trie = SubscriptionTrie[str](MQTT)
-    trie.subscribe("a", "b")
-    schema = snapshot.to_arrow(trie).schema
-    assert schema.field("filter").type == pa.string()
+    assert schema().field("filter").type == pa.string()
+
+
+# ---------------------------------------------------------------------------------------------- what programs put into pages
+
+PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+RAW = ROOT / "docs" / "benchmarks"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def interpreted(*arguments: object, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """Run Python on the interpreted twin, which shows its nodes; the hash of a text determines the place of its branch."""
+    environment = os.environ | {"CTRIE_TWIN": "interpreted", "PYTHONHASHSEED": seed}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_pictures_are_what_is_drawn_of_tries_today(tmp_path: Path) -> None:
+    assert interpreted("-m", "docs.pictures", tmp_path).returncode == 0
+    drawn = {path.name: path.read_text() for path in tmp_path.glob("*.svg")}
+    kept = {path.name: path.read_text() for path in PICTURES}
+    assert drawn == kept, "a change of the tries has changed the pictures: look at what `make pictures` draws"
+    refused = interpreted("-m", "docs.pictures", seed="random")  # hashes that differ every time
+    assert (len(kept), refused.returncode, "PYTHONHASHSEED=0" in refused.stderr) == (3, 1, True)
+
+
+def test_the_map_of_the_code_has_the_ways_that_calls_take() -> None:
+    pytest.importorskip("pyarrow")
+    told, kept = interpreted("-c", "from docs import walks; print(walks.table())").stdout, walks.PAGE.read_text()
+    assert walks.page_with(told.strip(), kept) == kept, (
+        "run `PYTHONHASHSEED=0 CTRIE_TWIN=interpreted python -m docs.walks`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "write"), [(answers.PAGE, answers.write_answers), (readme.README, readme.write_figures)], ids=str
+)
+def test_answers_are_what_the_results_say(page: Path, write: Any, tmp_path: Path) -> None:
+    copy, folder = tmp_path / page.name, tmp_path / "docs" / "benchmarks"
+    copy.write_text((ROOT / page).read_text())
+    folder.mkdir(parents=True)
+    write(results.load_all(RAW), Path("docs/benchmarks") if write is readme.write_figures else folder, copy)
+    assert copy.read_text() == (ROOT / page).read_text(), "run `python -m benchmarks --pages`"
+
+
+@pytest.mark.parametrize("question", answers.QUESTIONS, ids=lambda question: question.name)
+def test_the_picture_of_an_answer_shows_each_contender_in_its_colour(question: answers.Question) -> None:
+    picture = (RAW / f"answer-{question.name}.svg").read_text().replace("&#x27;", "'")
+    shown = [part for bar in question.bars for part in (answers.COLOURS[bar.label], bar.label)]
+    assert [part for part in [*shown, "prefers-color-scheme:dark"] if part not in picture] == []
+
+
+@pytest.mark.parametrize("writer", [builds, sanitized])
+def test_pages_have_the_tables_that_programs_bring_up_to_date(writer: Any, tmp_path: Path) -> None:
+    page, text = tmp_path / "page.md", (ROOT / writer.PAGE).read_text("utf-8")
+    page.write_text(text, "utf-8")
+    page_table.update(page, (writer.BEGIN, writer.END), writer.HEAD, [], keys=3)
+    assert sorted(page.read_text("utf-8").splitlines()) == sorted(text.splitlines())

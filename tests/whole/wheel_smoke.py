@@ -4,7 +4,7 @@ with `interpreted` where a wheel has no compiled modules."""
 from __future__ import annotations
 
 import sys
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 
 import ctrie
 import subtrie
@@ -25,17 +25,13 @@ def main() -> None:
             routes.subscribe(f"{me}.*.{n % 10}", n)
             store[f"{me}.{n}"] = n
 
-    threads = [Thread(target=work, args=(me,)) for me in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(work, range(2)))
     assert len(numbers) == len(routes) == len(store) == 2_000
-    assert len(routes.match("1.x.7")) == 100
-    assert len(list(store.matching("0.#"))) == 1_000
+    assert (len(routes.match("1.x.7")), len(list(store.matching("0.#")))) == (100, 1_000)
     for each in (numbers, routes, store):
         each.check()
-    assert not hasattr(sys, "_is_gil_enabled") or "t" not in sys.abiflags or not sys._is_gil_enabled()
+    assert "t" not in getattr(sys, "abiflags", "") or not getattr(sys, "_is_gil_enabled", lambda: True)()
     print(f"subtrie {subtrie.__version__} on {sys.version}")
 
 
