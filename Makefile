@@ -75,8 +75,8 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	$(STRESSED)/bin/python -m tests.tries run --duration 300 $(ARGS)
 	.venv/bin/python -m tests.tries explore
 	.venv/bin/python -m pytest -m cluster tests/snapshot/test_cluster.py tests/whole/test_examples.py
-	STRESS_PUBLISHING=1 STRESS_OUTAGE=60 .venv/bin/python -m pytest -s --timeout 3600 tests/snapshot/test_published_crashes.py \
-		tests/snapshot/test_published_soak.py tests/snapshot/test_objects.py tests/snapshot/test_two_hosts.py
+	STRESS_PUBLISHING=1 STRESS_OUTAGE=60 .venv/bin/python -m pytest -s --timeout 3600 tests/snapshot/test_published_kills.py \
+		tests/snapshot/test_published_damage.py
 	$(EXPLORING) -m tests.tries explore --compiled
 	export PYTHONMALLOC=debug && $(EXPLORING) -m tests.tries explore --compiled --ideal --part stops --part snapshots
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py

@@ -1,4 +1,4 @@
-"""Publishers that take a directory over from each other and are killed, while a follower looks on."""
+"""Publishers that take a directory over from each other and are killed (tests.snapshot.killed), while a follower looks on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import snapshot
 from snapshot.published import open_directory
 from snapshot.published.feed import apply_feed
-from tests.snapshot.crashing_publisher import content, step_of
+from tests.snapshot.killed import content, step_of
 from tests.snapshot.support import held_by
 
 
@@ -137,7 +137,13 @@ class Counts(NamedTuple):
 
 
 def contend(
-    contest: Contest, chance: random.Random, kills: int, *, pause: float, quieten: Callable[[], object]
+    publishers: subprocess.Popen[str],
+    place: Place,
+    chance: random.Random,
+    kills: int,
+    *,
+    pause: float,
+    quieten: Callable[[], object],
 ) -> Counts:
     """Start publishers and kill them, and check all in the end.
 
@@ -146,7 +152,7 @@ def contend(
         pause: how long a publisher is left alone, at most. The moment of the kill is left to chance.
         quieten: called before the check: nothing fails any more.
     """
-    killed = take_overs = 0
+    contest, killed, take_overs = Contest(publishers, place), 0, 0
     while killed < kills or contest.follower is None:
         take_overs += bool(contest.running)  # while the others go on
         contest.start()

@@ -11,15 +11,21 @@ from __future__ import annotations
 import http.client
 import http.server
 import logging
+import os
 import random
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 BUCKET = "bucket"
+INTERPRETER = os.environ.get("S3_SERVER", sys.executable)
+"""What runs the server, if this interpreter has no moto."""
 AUTHORIZATION = "AWS4-HMAC-SHA256 Credential=k/x/us-east-1/s3/aws4_request"
 
 FAULTS: tuple[str, ...] = (
@@ -141,12 +147,56 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = go  # noqa: N815 (as http.server calls them)
 
 
-class Server(http.server.ThreadingHTTPServer):
+class Proxies(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
     def handle_error(self, *_: Any) -> None:
         return
+
+
+class Server:
+    """The server, and the storage options that lead to it: past its faults, or through them."""
+
+    def __init__(self, program: subprocess.Popen[str]) -> None:
+        self.program = program
+        assert program.stdout is not None
+        self.ports = program.stdout.readline().split()
+        self.good, self.faulty = (self.storage(port) for port in self.ports)
+
+    def storage(self, port: str) -> dict[str, Any]:
+        keys = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
+        return {**keys, "endpoint": f"http://127.0.0.1:{port}"}
+
+    def uri(self, name: str, *, faulty: bool = True) -> str:
+        """The same as a URI that says all."""
+        storage = self.faulty if faulty else self.good
+        return f"s3://{BUCKET}/{name}?" + "&".join(f"{key}={value}" for key, value in storage.items())
+
+    def fail(self, seed: int, share: float, *kinds: str) -> int:
+        """Fail so many of the requests. Returns how many have failed until now."""
+        return self._set(seed, share, *kinds)[0]
+
+    def requests(self) -> int:
+        """How many requests came through the faults, of which there are none from now on."""
+        return self._set(0, 0)[1]
+
+    def _set(self, *line: object) -> list[int]:
+        assert self.program.stdin is not None
+        assert self.program.stdout is not None
+        print(*line, sep=",", file=self.program.stdin, flush=True)
+        return list(map(int, self.program.stdout.readline().split()))
+
+
+@contextmanager
+def serving(*address: str) -> Iterator[Server]:
+    """Run the server."""
+    command, root = [INTERPRETER, "-m", "tests.snapshot.faulty_server", *address], Path(__file__).parents[2]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as program:
+        try:
+            yield Server(program)
+        finally:
+            program.kill()
 
 
 def main() -> None:
@@ -159,7 +209,7 @@ def main() -> None:
     connection = http.client.HTTPConnection("127.0.0.1", Proxy.server_port)
     connection.request("PUT", f"/{BUCKET}", b"", {"Authorization": AUTHORIZATION})
     assert connection.getresponse().status == 200
-    proxy = Server((sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1", 0), Proxy)
+    proxy = Proxies((sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1", 0), Proxy)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     print(Proxy.server_port, proxy.server_address[1], flush=True)
     for line in sys.stdin:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subtrie import AMQP, Dialect, SubscriptionTrie
+import snapshot
+from subtrie import AMQP, MQTT, Dialect, SubscriptionTrie, TopicStore
+from tests.snapshot.values import ODD
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,6 +30,30 @@ def trie_of(*subscriptions: tuple[Any, ...], dialect: Dialect = AMQP, **options:
         trie.subscribe(filter, subscriber, **(own[0] if own else options))
     trie.check()
     return trie
+
+
+def published(
+    where: str | os.PathLike[str], versions: int = 3, **options: Any
+) -> tuple[SubscriptionTrie, snapshot.Publisher]:
+    """Publish so many versions, each with one subscription more than the one before."""
+    trie = SubscriptionTrie()
+    publisher = snapshot.Publisher(trie, where, **options)
+    for number in range(versions):
+        trie.subscribe(f"a.{number}", f"s{number}", level=number, note=f"n{number}")
+        publisher.publish()
+    return trie, publisher
+
+
+def manifest(where: Path, number: int) -> Path:
+    return where / "_versions" / f"{number:020}.json"
+
+
+def filled(dialect: Dialect = MQTT) -> TopicStore[Any]:
+    """Return a topic store with values of many types, at times that are no whole numbers."""
+    store: TopicStore[Any] = TopicStore(dialect)
+    for number, value in enumerate([*ODD[:7], *ODD[8:], "null", b"utf8", {"a": [1, None, "x"]}]):
+        store.put(dialect.separator.join(("a", str(number))), value, 1_700_000_000.1234567 + number)
+    return store
 
 
 def held_by(trie: SubscriptionTrie) -> dict[tuple[str, Any], dict[str, Any]]:
@@ -63,3 +91,20 @@ def running(module: str) -> Iterator[subprocess.Popen[str]]:
         yield program
         assert program.stdin is not None
         program.stdin.close()
+
+
+def go_back(
+    where: Path, trie: SubscriptionTrie, publisher: snapshot.Publisher, newer: int, see: Callable[[], object]
+) -> None:
+    """Publish two versions, see them, go back to a copy from before, and publish ``newer`` other versions."""
+    shutil.copytree(where, where.parent / "copy")
+    for number in range(2):
+        trie.subscribe("lost", f"s{number}")
+        publisher.publish()
+    see()
+    shutil.rmtree(where)
+    shutil.move(where.parent / "copy", where)
+    trie, publisher = snapshot.take_over(where)
+    for number in range(newer):
+        trie.subscribe("other", f"s{number}")
+        publisher.publish()

@@ -1,348 +1,391 @@
-"""Messages matched by Spark: the same answers as the trie's, for all kinds of messages."""
+"""Messages matched by Spark: each of the two plans gives the answers of the trie, for all kinds of sets and messages."""
 
 from __future__ import annotations
 
 import datetime
 import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 import snapshot
-from snapshot import held_sets, worker
-from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
+from snapshot import catalyst, held_sets, matching, messages, option_numbers, sets, signatures
+from snapshot.signatures import Signature
+from snapshot.worker import place_of
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from tests.snapshot.support import trie_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+PATHS = Dialect(
+    "paths",
+    separator="/",
+    one_word="*",
+    many_words="**",
+    many_min=1,
+    zero_words=True,
+    reserved_prefix="$",
+    share_prefix="$share",
+    wildcards_in_topics=False,
+    max_bytes=40,
+    max_words=6,
+)
+"""Rules that no built-in dialect combines: many words anywhere, at least one; reserved topics; groups; limits."""
+
+DIALECTS = [AMQP, MQTT, NATS, PATHS]
+PLANS: list[Any] = ["trie", "join"]
 
 
-class TestMatchSpark:
-    def test_joins_each_message_with_each_subscription_that_matches_it(self, spark: SparkSession) -> None:
-        trie = trie_of(("a.*", "alice"), ("#", "alice"), ("a.b", "bob"), qos=1)
-        messages = spark.createDataFrame([(1, "a.b"), (2, "a.b"), (3, "x"), (4, "")], "id int, topic string")
-        joined = snapshot.match_spark(messages, trie)
-        assert joined.columns == ["id", "topic", "filter", "subscriber", "options"]
-        alice, bob = ("#", "alice", {"qos": "1"}), ("a.b", "bob", {"qos": "1"})
-        assert sorted(tuple(row) for row in joined.collect()) == [
-            (1, "a.b", *alice),
-            (1, "a.b", "a.*", "alice", {"qos": "1"}),
-            (1, "a.b", *bob),
-            (2, "a.b", *alice),
-            (2, "a.b", "a.*", "alice", {"qos": "1"}),
-            (2, "a.b", *bob),
-            (3, "x", *alice),
-            (4, "", *alice),
-        ]
+def name(dialect: Dialect) -> str:
+    return dialect.name
 
-    def test_agrees_with_the_dialect_on_random_sets(self, spark: SparkSession) -> None:
-        chance = random.Random(7)
 
-        def text(words: str) -> str:
-            return ".".join(chance.choices(words, k=chance.randrange(5)))
+def valid_filters(dialect: Dialect, chance: random.Random, count: int) -> list[str]:
+    words = ["a", "b", "c", "$x", "\\E", "é"] + 3 * [dialect.one_word, str(dialect.many_words)]
+    found: list[str] = []
+    while len(found) < count:
+        text = dialect.join(chance.choices(words, k=chance.randrange(8)))
+        if dialect.share_prefix is not None and chance.random() < 0.3:
+            text = dialect.join([dialect.share_prefix, chance.choice("gh"), text])
+        try:
+            dialect.split_filter(text)
+        except TopicError:
+            continue
+        found.append(text)
+    return found
 
-        subscriptions = {(text("abc*#"), f"s{chance.randrange(20)}") for _ in range(300)}
-        topics = [text("abcd") for _ in range(500)]
-        messages = spark.createDataFrame(list(enumerate(topics)), "id int, topic string")
-        joined = snapshot.match_spark(messages.repartition(3), trie_of(*subscriptions))
-        expected = {
-            (number, topic, filter, subscriber)
-            for number, topic in enumerate(topics)
-            for filter, subscriber in subscriptions
-            if AMQP.matches(AMQP.split_filter(filter), AMQP.split_topic(topic))
-        }
-        found = [(row.id, row.topic, row.filter, row.subscriber) for row in joined.collect()]
-        assert len(found) == len(expected)
-        assert set(found) == expected
 
-    def test_follows_the_dialect_of_the_trie(self, spark: SparkSession) -> None:
-        trie = SubscriptionTrie(MQTT)
-        trie.subscribe("+/b", "alice")
-        messages = spark.createDataFrame([("a/b",), ("$a/b",), ("a.b",)], "topic string")
-        assert [row.topic for row in snapshot.match_spark(messages, trie).collect()] == ["a/b"]
-        trie.check()
+def topics_of(dialect: Dialect, chance: random.Random, count: int) -> list[str]:
+    """Topics, some of them invalid."""
+    words = ["a", "b", "c", "$x", "\\E", "é", "z\n"] * 3 + ["", "a\0", dialect.one_word, f"b{dialect.many_words}"]
+    return [dialect.join(chance.choices(words, k=chance.randrange(7))) for _ in range(count)]
 
+
+def error_of(dialect: Dialect, topic: str) -> str | None:
+    try:
+        dialect.split_topic(topic)
+    except TopicError as error:
+        return str(error)
+    return None
+
+
+def reference(dialect: Dialect, filter: str, topic: str) -> bool:
+    return dialect.matches(dialect.split_filter(filter), dialect.split_topic(topic))
+
+
+def filled(dialect: Dialect, chance: random.Random) -> SubscriptionTrie:
+    trie = SubscriptionTrie(dialect)
+    for filter in valid_filters(dialect, chance, 80):
+        options = {"queue": chance.choice("gh")} if dialect.queue_groups and chance.random() < 0.5 else {}
+        for _ in range(chance.randrange(1, 4)):
+            trie.subscribe(filter, f"s{chance.randrange(9)}", qos=1, **options)
+    trie.subscribe_many((filter, "s0", {"id": n}) for n, filter in enumerate(valid_filters(dialect, chance, 40)))
+    return trie
+
+
+def wanted_of(trie: SubscriptionTrie, rows: Sequence[tuple[int, str | None]], chosen: bool = False) -> Counter[str]:
+    """The joined rows as texts, by the trie's own `entries`."""
+    wanted: list[tuple[Any, ...]] = []
+    for number, topic in rows:
+        error = None if topic is None else error_of(trie.dialect, topic)
+        if error is not None:
+            wanted.append((number, topic, None, None, None, error))
+        groups: dict[str, list[Any]] = {}
+        for held in trie.entries(topic) if topic is not None and error is None else ():
+            shared = held.filter if held.filter.startswith("$share/") else None
+            group = held.options.get("queue") if trie.dialect.queue_groups else shared
+            options = {name: value and str(value) for name, value in held.options.items()}
+            row = (number, topic, held.filter, held.subscriber, sorted(options.items()), None)
+            if chosen and group is not None and (shared is None or trie.dialect.share_prefix is not None):
+                groups.setdefault(group, []).append(row)
+            else:
+                wanted.append(row)
+        for group, members in groups.items():
+            members.sort(key=lambda row: (row[3].encode(), row[2].encode()))
+            wanted.append(members[place_of(str(number), group, len(members))])
+    trie.check()
+    return Counter(map(repr, wanted))
+
+
+def text_of(row: Any) -> str:
+    number, topic, filter, subscriber, options, error = row
+    return repr((number, topic, filter, subscriber, None if options is None else sorted(options.items()), error))
+
+
+class TestPlans:
     @pytest.mark.parametrize(
-        ("dialect", "subscriptions"),
-        [
-            (MQTT, [("$share/g/a", {}), ("$share/h/a", {}), ("$share/g/+", {}), ("a", {})]),
-            (NATS, [("a", {"queue": "g"}), ("a", {"queue": "h"}), ("*", {"queue": "g"}), ("a", {})]),
-        ],
-        ids=["MQTT", "NATS"],
+        ("dialect", "chosen"),
+        [(AMQP, False), (MQTT, False), (MQTT, True), (NATS, True), (PATHS, False)],
+        ids=["AMQP", "MQTT", "MQTT, one of each group", "NATS, one of each group", "paths"],
     )
-    def test_names_all_members_of_groups_as_entries_does(
-        self, spark: SparkSession, dialect: Dialect, subscriptions: list[tuple[str, dict[str, str]]]
+    def test_have_one_answer(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, chosen: bool
     ) -> None:
-        trie = SubscriptionTrie(dialect)
-        for filter, options in subscriptions:
-            for subscriber in ("s1", "s2", "s3"):
-                trie.subscribe(filter, subscriber, **options)
-        topics = ["a", "b", "a", "a"]
-        expected = sorted(
-            (topic, held.filter, held.subscriber, sorted(held.options.items()))
-            for topic in topics
-            for held in trie.entries(topic)
-        )
-        messages = spark.createDataFrame([(topic,) for topic in topics], "topic string")
-        for partitions in (1, 3):
-            joined = snapshot.match_spark(messages.repartition(partitions), trie).collect()
-            found = [(row.topic, row.filter, row.subscriber, sorted(row.options.items())) for row in joined]
-            assert sorted(found) == expected
-        trie.check()
+        from pyspark.sql import functions as F
 
-    def test_sees_the_set_as_it_was_when_it_was_called(self, spark: SparkSession) -> None:
-        trie = trie_of(("a", "alice"))
-        joined = snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), trie)
-        trie.unsubscribe("a", "alice")
-        trie.subscribe("a", "bob")
-        assert [row.subscriber for row in joined.collect()] == ["alice"]
-        assert [row.subscriber for row in joined.collect()] == ["alice"]
-        trie.check()
+        if chosen:
+            monkeypatch.setattr(sets, "MOST_IN_DRIVER", 0)  # so that keys are made as for a large set
+        chance = random.Random(f"{dialect.name} {chosen}")
+        trie = filled(dialect, chance)
+        rows = list(enumerate([*topics_of(dialect, chance, 120), None]))
+        frame = spark.createDataFrame(rows, "id int, topic string").repartition(3)
+        groups: Any = F.col("id") if chosen else "all"
+        wanted = wanted_of(trie, rows, chosen)
+        for plan in PLANS:
+            joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)
+            assert joined.columns == ["id", "topic", *held_sets.JOINED, messages.TOPIC_ERROR]
+            assert Counter(map(text_of, joined.collect())) == wanted, plan
 
-    def test_keeps_the_columns_of_the_messages(self, spark: SparkSession) -> None:
+    def test_of_a_published_version_have_one_answer(self, spark: SparkSession, tmp_path: Path) -> None:
+        chance, wanted = random.Random(5), {}
+        trie, rows = filled(NATS, chance), list(enumerate(topics_of(NATS, chance, 60)))
+        frame = spark.createDataFrame(rows, "id int, topic string")
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            wanted[publisher.publish()] = wanted_of(trie, rows)
+            for _ in range(2):
+                for filter in valid_filters(NATS, chance, 20):
+                    trie.subscribe(filter, f"s{chance.randrange(5)}", qos=7)
+                    trie.unsubscribe(filter, f"s{chance.randrange(5)}")
+                wanted[publisher.publish()] = wanted_of(trie, rows)
+        for version in (1, 3):
+            for plan in PLANS:
+                joined = snapshot.match_spark(frame, str(tmp_path), plan=plan, mode="PERMISSIVE", at=version)
+                assert Counter(map(text_of, joined.collect())) == wanted[version], (version, plan)
+
+    def test_drop_bad_topics_or_fail_at_them_or_keep_what_is_no_text(self, spark: SparkSession) -> None:
+        trie = trie_of(("#", "alice"))
+        frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
+        no_text = spark.sql("select cast(X'61ff' as string) as topic union all select 'a'")
+        for plan in PLANS:
+            dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
+            assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
+            assert dropped.columns == ["topic", *held_sets.JOINED]
+            with pytest.raises(
+                Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"
+            ):
+                snapshot.match_spark(frame, trie, plan=plan).collect()
+            kept = snapshot.match_spark(no_text, trie, plan=plan, mode="PERMISSIVE").drop("topic")
+            errors = {row["filter"]: row[messages.TOPIC_ERROR] for row in kept.collect()}
+            assert errors["#"] is None
+            assert errors[None].startswith("not UTF-8 at character 0")
+
+    def test_know_all_options_alike_many_quoted_null_or_none(self, spark: SparkSession) -> None:
+        trie = trie_of(("a", "none"), ("a", "null", {"no_local": None}), ("a", "quoted", {"note": "'\\\"\n\x00é"}))
+        trie.subscribe_many(("a", f"s{number}", {"id": number}) for number in range(option_numbers.MOST + 20))
+        expected = wanted_of(trie, [(0, "a")])
+        for plan in PLANS:
+            rows = snapshot.match_spark(spark.sql("select 0 as id, 'a' as topic"), trie, plan=plan, mode="PERMISSIVE")
+            assert Counter(map(text_of, rows.collect())) == expected
+
+    def test_compute_topics_and_compare_them_byte_by_byte(self, spark: SparkSession) -> None:
+        from pyspark.sql import functions as F
+
+        trie = trie_of(("1.b", "alice"), ("a", "bob"))
+        frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
+        topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
+        collated = spark.sql("select topic collate UTF8_LCASE as topic from (select explode(array('A', 'a')) as topic)")
+        for plan in PLANS:
+            joined = snapshot.match_spark(frame, trie, topic, plan=plan)
+            assert joined.columns == ["n", "rest", *held_sets.JOINED]
+            assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
+            assert [row.topic for row in snapshot.match_spark(collated, trie, plan=plan).collect()] == ["a"], plan
+
+    def test_know_exclusions_or_refuse_them(self, spark: SparkSession, tmp_path: Path) -> None:
+        trie = SubscriptionTrie(MQTT)
+        trie.subscribe_many([("a/#", n, {"but": (f"a/{n}/#", "a/x")}) for n in range(3)])
+        trie.subscribe("$share/g/a/+", 4, but=("a/1",), qos=1)
+        trie.subscribe("b/#", 5)
+        topics = ["a/0", "a/1/b", "a/x", "a", "b/c"]
+        frame = spark.createDataFrame([(topic,) for topic in topics], "topic string")
+        expected = Counter((topic, one.filter, str(one.subscriber)) for topic in topics for one in trie.entries(topic))
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            publisher.publish()
+            trie.subscribe("a/#", 0)
+            trie.subscribe("a/#", 0, but=("a/0/#", "a/x"))
+            publisher.publish()
+        for source in (trie, tmp_path):
+            for plan in ("trie", None):
+                found = snapshot.match_spark(frame, source, "topic", plan=plan).collect()  # type: ignore[arg-type]
+                assert Counter((row["topic"], row["filter"], row["subscriber"]) for row in found) == expected
+            with pytest.raises(Exception, match='take plan="trie"'):
+                snapshot.match_spark(frame, source, "topic", plan="join").collect()
+            others = snapshot.match_spark(frame.where("topic = 'b/c'"), source, "topic", plan="join").collect()
+            assert [row["subscriber"] for row in others] == ["5"]
+
+    def test_are_explained_and_the_join_is_taken_where_workers_lack_the_package(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        frame, trie = spark.sql("select 'a' as topic"), trie_of(("a", "alice"), ("*.b", "alice"), ("#", "alice"))
+        told = snapshot.explain(frame, trie)
+        assert told.startswith(("plan: trie, since", "plan: join, since"))
+        assert "3 subscriptions of a trie of this process, 3 signatures" in told
+        assert snapshot.explain(frame, trie, plan="join").startswith("plan: join, since it was asked for")
+        monkeypatch.setattr(matching, "lack_of_workers", lambda spark: "they lack subtrie")
+        assert "plan: join, since the workers cannot run the other one: they lack" in snapshot.explain(frame, trie)
+        assert snapshot.match_spark(frame, trie).count() == 2
+        assert "they lack subtrie. Until then, messages are matched by the join" in caplog.text
+
+
+@pytest.fixture
+def case_sensitive(spark: SparkSession) -> Any:
+    spark.conf.set("spark.sql.caseSensitive", "TRUE")
+    yield
+    spark.conf.unset("spark.sql.caseSensitive")
+
+
+class TestMessages:
+    def frame(self, spark: SparkSession, *rows: Any, columns: Any = "topic string") -> DataFrame:
+        return spark.createDataFrame(list(rows), columns)
+
+    def test_keep_their_columns_whatever_these_are_called(self, spark: SparkSession) -> None:
         at = datetime.datetime(2026, 1, 2, 3, 4, 5, 678)
         schema = (
-            "subject string, at timestamp, body binary, tags array<string>, nested struct<x:int,y:map<string,double>>"
+            "`my.topic` string, at timestamp, body binary, `x``y` array<string>, "
+            "`ä.*` struct<x:int,y:map<string,double>>, `` int, c0 int"
         )
-        message: tuple[Any, ...] = ("a", at, b"\0\1", ["x", None], (1, {"k": 0.5}))
-        messages = spark.createDataFrame([message], schema)
-        joined = snapshot.match_spark(messages, trie_of(("*", "alice")), topic="subject")
-        assert joined.select(messages.columns).schema == messages.schema
-        assert joined.select(messages.columns).collect() == messages.collect()
+        given = self.frame(spark, ("a.b", at, b"\0\1", ["x", None], (1, {"k": 0.5}), 1, 2), columns=schema)
+        joined = snapshot.match_spark(given, trie_of(("a.*", "alice")), topic="my.topic")
+        assert joined.columns == [*given.columns, *held_sets.JOINED]
+        assert joined.drop(*held_sets.JOINED).schema == given.schema
+        assert joined.drop(*held_sets.JOINED).collect() == given.collect()
 
-    def test_a_null_topic_matches_nobody(self, spark: SparkSession) -> None:
-        messages = spark.createDataFrame([(None,), ("a",)], "topic string")
-        assert snapshot.match_spark(messages, trie_of(("#", "alice"))).count() == 1
+    def test_meet_the_set_as_it_was_when_it_was_called_or_nobody(self, spark: SparkSession) -> None:
+        trie = trie_of(("a", "alice"))
+        joined = snapshot.match_spark(self.frame(spark, ("a",), (None,)), trie)
+        trie.unsubscribe("a", "alice")
+        assert [[row.subscriber for row in joined.collect()] for _ in range(2)] == [["alice"]] * 2
+        for rows, source in (([("a",)], trie), ([], trie_of(("#", "alice")))):
+            nobody = snapshot.match_spark(self.frame(spark, *rows), source)
+            assert (nobody.columns, nobody.count()) == (["topic", *held_sets.JOINED], 0)
 
-    def test_an_empty_set_matches_nothing(self, spark: SparkSession) -> None:
-        messages = spark.createDataFrame([("a",)], "topic string")
-        joined = snapshot.match_spark(messages, SubscriptionTrie())
-        assert joined.columns == ["topic", "filter", "subscriber", "options"]
-        assert joined.count() == 0
-
-    def test_no_messages_match_nothing(self, spark: SparkSession) -> None:
-        messages = spark.createDataFrame([], "topic string")
-        assert snapshot.match_spark(messages, trie_of(("#", "alice"))).count() == 0
-
-    def test_a_topic_that_the_dialect_refuses_fails_the_job_and_is_named(self, spark: SparkSession) -> None:
-        messages = spark.createDataFrame([("a.\0",)], "topic string")
-        with pytest.raises(Exception, match=r"TopicError: forbidden character .* at character 2 of 'a\.\\x00'"):
-            snapshot.match_spark(messages, trie_of(("#", "alice"))).collect()
-
-    @pytest.mark.parametrize(
-        ("schema", "message"),
-        [
-            ("subject string", r"have no column 'topic', only \['subject'\]"),
-            ("topic int", r"column 'topic' of the messages must hold strings, not IntegerType"),
-            ("topic string, Filter string", r"twice, rename them: \['Filter'\]"),
-            ("topic string, id int, id int", r"twice, rename them: \['id', 'id'\]"),
-            ("topic string, id int, Id int", r"twice, rename them: \['id', 'Id'\]"),
-            ("topic string, Topic int", r"twice, rename them: \['topic', 'Topic'\]"),
-        ],
-    )
-    def test_refuses_messages_of_another_shape(self, spark: SparkSession, schema: str, message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            snapshot.match_spark(spark.createDataFrame([], schema), trie_of(("#", "alice")))
-
-    def test_takes_names_of_columns_as_they_are(self, spark: SparkSession) -> None:
-        names = ["my.topic", "c0", "a b", "x`y", "ä.*", ""]
-        messages = spark.createDataFrame([("a.b", *"12345"), ("c", *"12345")], names)
-        joined = snapshot.match_spark(messages, trie_of(("a.*", "alice")), topic="my.topic")
-        assert joined.columns == [*names, *held_sets.JOINED]
-        assert [tuple(row) for row in joined.collect()] == [("a.b", *"12345", "a.*", "alice", {})]
-
-    def test_looks_for_the_topic_without_regard_to_case_as_spark_does(self, spark: SparkSession) -> None:
-        messages = spark.createDataFrame([(1, "a")], "id int, topic string")
-        joined = snapshot.match_spark(messages, trie_of(("a", "alice")), topic="Topic")
+    def test_are_looked_up_without_regard_to_case_as_spark_does(self, spark: SparkSession) -> None:
+        joined = snapshot.match_spark(
+            self.frame(spark, (1, "a"), columns="id int, topic string"), trie_of(("a", "x")), "Topic"
+        )
         assert joined.columns == ["id", "topic", *held_sets.JOINED]
         assert joined.count() == 1
 
-    @pytest.mark.parametrize("setting", ["true", "TRUE"])
-    def test_tells_columns_apart_by_case_where_spark_does(self, spark: SparkSession, setting: str) -> None:
-        messages = spark.createDataFrame([("a", "b", "c")], "topic string, Topic string, Filter string")
-        spark.conf.set("spark.sql.caseSensitive", setting)
-        try:
-            joined = snapshot.match_spark(messages, trie_of(("b", "alice")), topic="Topic")
-            assert [tuple(row) for row in joined.collect()] == [("a", "b", "c", "b", "alice", {})]
-            with pytest.raises(ValueError, match="have no column 'TOPIC'"):
-                snapshot.match_spark(messages, trie_of(("b", "alice")), topic="TOPIC")
-        finally:
-            spark.conf.unset("spark.sql.caseSensitive")
-
-    def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
-        source: Any = {"a": "alice"}
-        with pytest.raises(TypeError, match=r"the source must be a SubscriptionTrie, a snapshot of one, .* not dict"):
-            snapshot.match_spark(spark.createDataFrame([], "topic string"), source)
-
-
-class TestWorker:
-    def test_keeps_a_set_and_builds_it_once(self) -> None:
-        made = []
-
-        def make() -> held_sets.HeldSet:
-            made.append(held_of(trie_of(("a", "alice"), ("#", "bob"))))
-            return made[-1]
-
-        held_sets.forget()
-        first = held_sets.held_set("one", make)
-        assert held_sets.held_set("one", make) is first
-        assert held_sets.held_set("two", make) is made[1]
-        assert held_sets.held_set("one", make) is first
-        held_sets.held_set("three", make)
-        assert held_sets.kept() == ["one", "three"]
-        held_sets.forget()
-        first.rows.check()
-
-    def test_hands_out_rows_in_bounded_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "BATCH_ROWS", 4)
-        monkeypatch.setattr(worker, "FIRST_TOPICS", 4)
-        held = held_of(trie_of(*(("a", f"s{n}") for n in range(3)), ("b", "s"), *(("d", f"s{n}") for n in range(10))))
-        portions = list(worker._Matcher(held.rows, "FAILFAST").matches(["a", None, "b", "c", "d", "d"]))
-        assert [positions.tolist() for positions, _ in portions] == [[0, 0, 0, 2], [4] * 10 + [5] * 10]
-        assert len(portions[0][1]) == 4
-        held.rows.check()
-
-    def test_cuts_the_matches_of_one_message_into_bounded_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "BATCH_ROWS", 4)
-        held = held_of(trie_of(*(("#", f"s{number}") for number in range(10))))
-        batches = joined(pa.record_batch({"topic": ["a"]}), held)
-        assert [batch.num_rows for batch in batches] == [4, 4, 2]
-        assert {subscriber for batch in batches for subscriber in batch["subscriber"].to_pylist()} == {
-            f"s{number}" for number in range(10)
-        }
-        held.rows.check()
-
-    def test_joins_a_bounded_number_of_bytes_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "PORTION_BYTES", 1000)
-        held = held_of(trie_of(*(("#", f"s{number}") for number in range(20))))
-        batches = joined(pa.record_batch({"topic": ["a", "b"], "body": ["x" * 190, "y" * 390]}), held)
-        assert max(body_bytes(batch) for batch in batches) <= 1000
-        assert max(batch.num_rows for batch in batches) > 1
-        found = [(row["topic"], row["body"][0], row["subscriber"]) for batch in batches for row in batch.to_pylist()]
-        assert sorted(found) == sorted((topic, body, f"s{n}") for topic, body in ("ax", "by") for n in range(20))
-        held.rows.check()
-
-    def test_joins_a_message_that_is_longer_than_that_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "PORTION_BYTES", 1000)
-        held = held_of(trie_of(("#", "alice"), ("a", "bob")))
-        batches = joined(pa.record_batch({"topic": ["a", "b"], "body": [["x" * 2000], ["y"]]}), held)
-        assert [batch["topic"].to_pylist() for batch in batches] == [["a"], ["a"], ["b"]]
-        held.rows.check()
+    def test_are_told_apart_by_case_where_spark_does(self, spark: SparkSession, case_sensitive: None) -> None:
+        given = self.frame(spark, ("a", "b", "c"), columns="topic string, Topic string, Filter string")
+        joined = snapshot.match_spark(given, trie_of(("b", "alice")), topic="Topic")
+        assert [tuple(row) for row in joined.collect()] == [("a", "b", "c", "b", "alice", {})]
+        with pytest.raises(ValueError, match="have no column 'TOPIC'"):
+            snapshot.match_spark(given, trie_of(("b", "alice")), topic="TOPIC")
 
     @pytest.mark.parametrize(
-        "trie",
+        ("schema", "arguments", "error", "says"),
         [
-            trie_of(*(("#", f"{number}{'s' * 200}") for number in range(8))),
-            trie_of(*((f"{number}{'f' * 200}.#", "alice") for number in range(8)), ("#", "alice")),
-            trie_of(*(("#", f"s{number}") for number in range(8)), note="x" * 200, none=None),
+            ("subject string", {}, ValueError, r"have no column 'topic', only \['subject'\]"),
+            ("topic int", {}, ValueError, r"column 'topic' of the messages must hold strings, not IntegerType"),
+            ("topic string, Filter string", {}, ValueError, r"twice, rename them: \['Filter'\]"),
+            ("topic string, id int, id int", {}, ValueError, r"twice, rename them: \['id', 'id'\]"),
+            ("topic string, id int, Id int", {}, ValueError, r"twice, rename them: \['id', 'Id'\]"),
+            ("topic string, Topic int", {}, ValueError, r"twice, rename them: \['topic', 'Topic'\]"),
+            ("topic string", {"plan": "hash"}, ValueError, 'plan must be "trie", "join" or None'),
+            ("topic string", {"mode": "permissive"}, ValueError, "mode must be one of FAILFAST, PERMISSIVE, DROPMALF"),
+            (
+                "topic string",
+                {"groups": "one"},
+                ValueError,
+                r'groups must be "all" or a column, such as F.col\(.one.\)',
+            ),
+            ("topic string", {"groups": 1}, TypeError, "groups must be the name of a column or a Column, not int"),
+            ("topic string", {"topic": 3}, TypeError, "topic must be the name of a column or a Column, not int"),
+            ("topic string", {"at": 3}, ValueError, "at= is for published directories"),
+            ("topic string", {"source": {}}, TypeError, r"the source must be a SubscriptionTrie, a .* not dict"),
+            ("topic string", {"source": "/nowhere"}, FileNotFoundError, "nothing was published there"),
+            ("topic string", {"source": trie_of(("a", 7), ("a", "7"))}, ValueError, "both have the key '7'"),
         ],
-        ids=["subscribers", "filters", "options"],
     )
-    def test_counts_the_texts_of_the_subscriptions(
-        self, monkeypatch: pytest.MonkeyPatch, trie: SubscriptionTrie
+    def test_of_another_shape_are_refused(
+        self, spark: SparkSession, schema: str, arguments: Any, error: type[Exception], says: str
     ) -> None:
-        monkeypatch.setattr(worker, "PORTION_BYTES", 500)
-        held = held_of(trie)
-        assert held.sizes.sum() == sum(text_bytes(row) for part in held.parts for row in part.rows.to_pylist())
-        messages = pa.record_batch({"topic": [f"{number}{'f' * 200}.a" for number in range(8)]})
-        batches = joined(messages, held)
-        assert all(sum(map(text_bytes, batch.to_pylist())) <= 500 or batch.num_rows == 1 for batch in batches)
-        entries = [entry for topic in topics_of(messages) for entry in trie.entries(topic)]
-        assert sum(batch.num_rows for batch in batches) == len(entries)
-        held.rows.check()
+        source = {"source": trie_of(("#", "alice"))} | arguments
+        for plan in PLANS:
+            with pytest.raises(error, match=says):
+                snapshot.match_spark(self.frame(spark, columns=schema), **({"plan": plan} | source))
 
-    @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-    def test_brings_a_set_up_to_date_by_changes_and_leaves_the_old_one_alone(self, dialect: Dialect) -> None:
-        chance = random.Random(11)
-        trie = SubscriptionTrie(dialect)
-        held, versions = held_of(trie), []
-        for _ in range(40):
-            before = trie.snapshot()
-            for _ in range(chance.randrange(30)):
-                change(trie, chance)
-            held = held_sets.advanced(held, [feed_of(trie.snapshot(), before)])
-            versions.append((held, trie.snapshot()))
-        topics = [dialect.join(chance.choices("abc", k=chance.randrange(1, 4))) for _ in range(50)]
-        for then, snapshot_then in versions:
-            batches = joined(pa.record_batch({"topic": topics}), then)
-            found = sorted(repr(sorted(row.items())) for batch in batches for row in batch.to_pylist())
-            wanted = sorted(repr(sorted(row.items())) for topic in topics for row in rows_of(snapshot_then, topic))
-            assert found == wanted
-            then.rows.check()
-        assert len(held.parts) <= held_sets.MOST_PARTS
-        trie.check()
+    def test_must_be_a_data_frame(self) -> None:
+        wrong: Any = [("a",)]
+        with pytest.raises(TypeError, match="messages must be a Spark DataFrame, not list"):
+            snapshot.match_spark(wrong, trie_of(("a", "alice")))
 
-    def test_refuses_a_change_that_takes_away_what_is_not_there(self) -> None:
-        held = held_of(trie_of(("a", "alice")))
-        feed = pa.Table.from_pylist(
-            [{"filter": "a", "subscriber": "bob", "options": [], "_change_type": "delete"}],
-            held_sets.joined_schema().append(pa.field("_change_type", pa.string())),
+
+@pytest.mark.once
+class TestCatalyst:
+    @pytest.mark.parametrize("dialect", DIALECTS, ids=name)
+    def test_says_what_is_wrong_with_a_topic_as_the_dialect_does(self, spark: SparkSession, dialect: Dialect) -> None:
+        long_ones = [
+            "é" * 200,
+            "x" * 5000,
+            "é" * 40_000,
+            dialect.separator * 300,
+            dialect.join("a" * 1100),
+            "q" * 70 + "\0",
+        ]
+        topics = [*topics_of(dialect, random.Random(1), 250), *long_ones, ""]
+        frame = spark.createDataFrame([(topic,) for topic in topics], "topic string")
+        found = frame.selectExpr("topic", f"{catalyst.topic_error('topic', dialect)} as error").collect()
+        assert [row.error for row in found] == [error_of(dialect, row.topic) for row in found]
+        assert 20 < sum(row.error is not None for row in found) < 300
+
+    @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=name)
+    def test_matches_as_the_dialect_does(self, spark: SparkSession, dialect: Dialect) -> None:
+        chance = random.Random(2)
+        snapshot.register(spark)
+        topics = [topic for topic in topics_of(dialect, chance, 150) if error_of(dialect, topic) is None]
+        filters = spark.createDataFrame([(text,) for text in valid_filters(dialect, chance, 100)], "filter string")
+        pairs = filters.crossJoin(spark.createDataFrame([(topic,) for topic in topics], "topic string"))
+        found = pairs.selectExpr("*", f"topic_matches(filter, topic, '{dialect.name}') as matches").collect()
+        assert [row for row in found if row.matches is not reference(dialect, row.filter, row.topic)] == []
+        assert sum(row.matches for row in found) > 300
+
+    def test_has_no_answer_where_there_is_no_topic(self, spark: SparkSession) -> None:
+        snapshot.register(spark)
+        row = spark.sql(
+            "select topic_matches('a', null), topic_matches(null, 'a'), topic_matches('#', 'a\0'), "
+            "topic_matches('a.*', 'a.b'), topic_matches(topic => 'a/b', filter => '+/b', dialect => 'MQTT')"
+        ).first()
+        assert list(row or ()) == [None, None, None, True, True]
+        with pytest.raises(Exception, match="knows the dialects AMQP, MQTT, NATS, not STOMP"):
+            spark.sql("select topic_matches('a', 'a', 'STOMP')").collect()
+
+
+@pytest.mark.once
+class TestSignatures:
+    def test_of_filters(self, spark: SparkSession) -> None:
+        wanted = {
+            "": ("e", "e", False),
+            "a.*.b": ("ex*x", "ex*x.a.b", False),
+            "a.#": ("m1:x#", "m1:x#.a", False),
+            "#.*.#": ("m1:#", "m1:#", False),
+            "a.#.*.b": ("m3:x#*x", "m3:x#*x.a.b", False),
+            "#.a.b.#.c.#": ("w3:2", "w3:2.a.b", True),
+            "*.#.a.#": ("w2:1", "w2:1.a", True),
+            "a.b.#.c.#.d": ("m4:xx#x", "m4:xx#x.a.b.d", True),
+            "a.#.b.c.#": ("c3:2", "c3:2.b.c", True),
+        }
+        rows = signatures.keyed(spark.createDataFrame([(text,) for text in wanted], "filter string"), AMQP).collect()
+        assert {row["filter"]: (row["signature"], row["key"], row["pattern"] is not None) for row in rows} == wanted
+
+    @pytest.mark.parametrize("written_out", [True, False], ids=["written out", "looped"])
+    @pytest.mark.parametrize("dialect", DIALECTS, ids=name)
+    def test_join_as_the_dialect_matches(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, written_out: bool
+    ) -> None:
+        chance = random.Random(f"{dialect.name} {written_out}")
+        monkeypatch.setattr(signatures, "MOST_WRITTEN_OUT", 30 if written_out else 0)
+        filters = list(dict.fromkeys(valid_filters(dialect, chance, 30 if written_out else 100)))
+        topics = [topic for topic in topics_of(dialect, chance, 200) if error_of(dialect, topic) is None]
+        frame = spark.createDataFrame([(n, topic, None) for n, topic in enumerate(topics)], "n int, t string, e string")
+        keyed = signatures.keyed(spark.createDataFrame([(text,) for text in filters], "filter string"), dialect)
+        present = [Signature.parse(row[0]) for row in keyed.select("signature").distinct().collect()]
+        joined = signatures.joined(frame, "t", "e", keyed, present, dialect, small=True).select("n", "filter")
+        wanted = Counter(
+            (n, text) for n, topic in enumerate(topics) for text in filters if reference(dialect, text, topic)
         )
-        with pytest.raises(ValueError, match=r"takes away a subscription that is not there: .*'bob'"):
-            held_sets.advanced(held, [feed])
-        held.rows.check()
-
-
-def held_of(trie: SubscriptionTrie) -> held_sets.HeldSet:
-    return held_sets.built(snapshot.to_arrow(trie).select(held_sets.JOINED).to_batches(), trie.dialect)
-
-
-def joined(messages: pa.RecordBatch, held: held_sets.HeldSet) -> list[pa.RecordBatch]:
-    names = [*messages.schema.names, *held_sets.JOINED]
-    job = worker.Job(messages.schema.get_field_index("topic"), None, messages.num_columns, names, "FAILFAST")
-    return list(worker.join(iter([messages]), job, held))
-
-
-def change(trie: SubscriptionTrie, chance: random.Random) -> None:
-    dialect = trie.dialect
-    wild = [dialect.one_word]
-    filter = dialect.join(chance.choices([*"abc", *wild], k=chance.randrange(1, 4)))
-    if dialect is MQTT and chance.random() < 0.3:
-        filter = f"$share/g/{filter}"
-    queue = {"queue": "g"} if dialect is NATS and chance.random() < 0.3 else {}
-    if chance.random() < 0.6:
-        trie.subscribe(filter, f"s{chance.randrange(5)}", qos=chance.randrange(3), **queue)
-    else:
-        trie.unsubscribe(filter, f"s{chance.randrange(5)}", **queue)
-
-
-def feed_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> pa.Table:
-    """The rows of a change in a published directory, deletes first."""
-    rows: list[dict[str, Any]] = []
-    now = {name_of(held): held for held in newer.subscriptions()}
-    before = {name_of(held): held for held in older.subscriptions()}
-    rows += [row(before[name], "delete") for name in before.keys() - now.keys()]
-    for name in now.keys() - before.keys():
-        rows.append(row(now[name], "insert"))
-    for name in now.keys() & before.keys():
-        if dict(now[name].options) != dict(before[name].options):
-            rows += [row(before[name], "update_preimage"), row(now[name], "update_postimage")]
-    return pa.Table.from_pylist(rows, held_sets.joined_schema().append(pa.field("_change_type", pa.string())))
-
-
-def name_of(held: Subscription) -> tuple[str, str, str | None]:
-    return held.filter, held.subscriber, held.options.get("queue")
-
-
-def row(held: Subscription, kind: str) -> dict[str, Any]:
-    options = [(name, str(value)) for name, value in held.options.items()]
-    return {"filter": held.filter, "subscriber": held.subscriber, "options": options, "_change_type": kind}
-
-
-def rows_of(trie: SubscriptionTrie, topic: str) -> list[dict[str, Any]]:
-    found = [row(held, "") for held in trie.entries(topic)]
-    return [{"topic": topic, **{name: each[name] for name in held_sets.JOINED}} for each in found]
-
-
-def topics_of(messages: pa.RecordBatch) -> list[str]:
-    return [str(topic) for topic in messages["topic"].to_pylist()]
-
-
-def body_bytes(batch: pa.RecordBatch) -> int:
-    return sum(map(len, batch["body"].to_pylist()))
-
-
-def text_bytes(row: dict[str, Any]) -> int:
-    options = sum(len(name) + len(text or "") for name, text in row["options"])
-    return len(row["filter"]) + len(row["subscriber"]) + options
+        assert Counter((row.n, row.filter) for row in joined.collect()) == wanted

@@ -1,4 +1,7 @@
-"""Published directories in an object store: S3's interface, on a server of this machine that has faults."""
+"""Object stores: S3's interface on a server of this machine, with its faults, the number of its requests, and its URIs.
+
+What is published is the same as in a directory: test_published_machine and test_published_steps ask both.
+"""
 
 from __future__ import annotations
 
@@ -8,325 +11,158 @@ import itertools
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import snapshot
 from snapshot.published import claim, open_directory
 from snapshot.published.objects import ObjectStore
-from subtrie import SubscriptionTrie, TopicStore
-from tests.snapshot.contest import Contest, Counts, Place, contend
-from tests.snapshot.faulty_server import AUTHORIZATION, BUCKET
-from tests.snapshot.support import ROOT, held_by, running
+from subtrie import SubscriptionTrie
+from tests.snapshot.faulty_server import AUTHORIZATION, BUCKET, Server
+from tests.snapshot.support import held_by, published, trie_of
 from tests.threads import run_together
 
-SERVER = os.environ.get("S3_SERVER", sys.executable)
-"""The interpreter that runs the server, if this one has no moto."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-if SERVER == sys.executable:
-    pytest.importorskip("moto", reason="needs moto, of the extra `s3-server`")
-pytest.importorskip("obstore", reason="needs the extra `s3`")
 pytestmark = [pytest.mark.once]
 
-NO_RETRIES, SOME_RETRIES = ({"retry_config": {"max_retries": retries}} for retries in (0, 4))
-
+NO_RETRIES = {"retry_config": {"max_retries": 0}, "client_options": {"allow_http": True}}
 NOWHERE = "http://127.0.0.1:1"
 """Where no server is."""
-
-SHARE = float(os.environ.get("STRESS_PUBLISHING", "0.01"))
-"""Which part of the whole is done: 1,000 kills and 200 take-overs, half of them where two versions are kept."""
-
-KILLS, TAKE_OVERS = (max(4, round(SHARE * whole)) for whole in (500, 100))
-KILLS_EACH = 50
-"""Kills for one directory, since all its versions are compared in the end."""
-
-
-class Server:
-    """The server, and the storage options that lead to it: past its faults, or through them."""
-
-    def __init__(self, program: subprocess.Popen[str]) -> None:
-        self.program = program
-        assert program.stdout is not None
-        ports = program.stdout.readline().split()
-        self.good, self.faulty = (self.storage(port) for port in ports)
-
-    def storage(self, port: str) -> dict[str, Any]:
-        keys = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
-        return {**keys, "endpoint": f"http://127.0.0.1:{port}"}
-
-    def uri(self, name: str, *, faulty: bool = True) -> str:
-        """The same as a URI that says all."""
-        storage = self.faulty if faulty else self.good
-        return f"s3://{BUCKET}/{name}?" + "&".join(f"{key}={value}" for key, value in storage.items())
-
-    def fail(self, seed: int, share: float, *kinds: str) -> int:
-        """Fail so many of the requests. Returns how many have failed until now."""
-        return self._set(seed, share, *kinds)[0]
-
-    def requests(self) -> int:
-        """How many requests came through the faults, of which there are none from now on."""
-        return self._set(0, 0)[1]
-
-    def _set(self, *line: object) -> list[int]:
-        assert self.program.stdin is not None
-        assert self.program.stdout is not None
-        print(*line, sep=",", file=self.program.stdin, flush=True)
-        return list(map(int, self.program.stdout.readline().split()))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    command = [SERVER, "-m", "tests.snapshot.faulty_server"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
-        yield Server(program)
-        program.kill()
-
-
-@pytest.fixture(scope="module")
-def publishers() -> Iterator[subprocess.Popen[str]]:
-    with running("contending_publishers") as publishers:
-        yield publishers
+MANIFEST = "_versions/00000000000000000001.json"
 
 
 @pytest.fixture
-def where(request: pytest.FixtureRequest) -> str:
+def there(request: pytest.FixtureRequest) -> str:
+    """A place in the bucket where nothing is."""
     return f"s3://{BUCKET}/{request.node.name.partition('[')[0]}{time.monotonic_ns()}"
 
 
-class TestWithoutFaults:
-    def test_is_published_restored_followed_and_taken_over(self, server: Server, where: str) -> None:
-        trie = SubscriptionTrie()
-        trie.subscribe("a.*", "ann", qos=1)
-        with snapshot.Publisher(trie, where, storage=server.good, keep=2) as publisher:
-            assert publisher.publish() == 1
-            assert publisher.publish() == 1
-            follower = snapshot.follow(where, storage=server.good)
-            for number in range(40):
-                trie.subscribe("b", f"s{number % 3}", n=number)
-                publisher.publish()
-                if number % 7 == 0:
-                    assert follower.poll() == publisher.version
-            assert follower.poll() == follower.poll() == 41
-            assert held_by(follower.trie) == held_by(trie) == held_by(snapshot.restore(where, storage=server.good))
-        kept = snapshot.versions(where, storage=server.good)
-        assert [version.version for version in kept] == [40, 41]
-        assert len(ObjectStore(where, server.good).names("full")) <= 2
-        other, successor = snapshot.take_over(where, storage=server.good)
-        assert held_by(other) == held_by(trie)
-        other.subscribe("c", "carol")
-        assert successor.publish() == 43
-        snapshot.Publisher(trie.fork(), where, storage=server.good)
-        other.subscribe("lost", "s")
-        with pytest.raises(snapshot.FencedError, match="has taken over"):
-            successor.publish()
+def test_few_requests_are_made(server: Server, there: str) -> None:
+    """One to find nothing new, three to publish (feed, manifest, whether this is still the directory), and to follow
+    one for each manifest and feed, and the one that tells how many there are."""
+    trie, publisher = published(there, 1, storage=server.faulty)
+    follower = snapshot.follow(there, storage=server.faulty)
 
-    def test_costs_few_requests(self, server: Server, where: str) -> None:
-        """One to find nothing new, three to publish (feed, manifest, whether this is still the directory), and to follow
-        one for each manifest and feed, and the one that tells how many there are."""
-        trie = SubscriptionTrie()
+    def requests(call: Callable[[], int]) -> int:
+        before = server.requests()
+        assert call() == publisher.version
+        return server.requests() - before
 
-        def requests(call: Callable[[], int]) -> int:
-            before = server.requests()
-            assert call() == publisher.version
-            return server.requests() - before
-
-        with snapshot.Publisher(trie, where, storage=server.faulty) as publisher:
-            publisher.publish()
-            with snapshot.follow(where, storage=server.faulty) as follower:
-                assert requests(publisher.publish) == 1
-                assert requests(follower.poll) == 2  # it has not listed yet what it has read
-                assert requests(follower.poll) == 1
-                for number in range(3):
-                    trie.subscribe("a", f"s{number}")
-                    assert requests(publisher.publish) == 3
-                    assert requests(follower.poll) == 3
-                    assert requests(follower.poll) == 1
-                for number in range(3):
-                    trie.subscribe("b", f"s{number}")
-                    publisher.publish()
-                assert requests(follower.poll) == 1 + 2 * 3
-                assert held_by(follower.trie) == held_by(trie)
-
-    def test_a_listing_shows_another_manifest_of_the_same_number(self, server: Server, where: str) -> None:
-        store, elsewhere = ObjectStore(where, server.good), ObjectStore(f"{where}x", server.good)
-        trie = SubscriptionTrie()
-        snapshot.Publisher(trie, f"{where}x", storage=server.good).publish()
-        with snapshot.Publisher(trie, where, storage=server.good) as publisher:
-            publisher.publish()
-            follower = snapshot.follow(where, storage=server.good)
-            assert follower.poll() == follower.poll() == publisher.publish() == publisher.publish() == 1
-            name = "_versions/00000000000000000001.json"
-            store.remove(name)
-            store.create(name, elsewhere.read(name), "")
-            for call in (follower.poll, publisher.publish):
-                with pytest.raises(snapshot.HistoryError):
-                    call()
-
-    def test_has_stores_and_times(self, server: Server, where: str) -> None:
-        topics = TopicStore[int](SubscriptionTrie().dialect)
-        with snapshot.Publisher(topics, where, storage=server.good) as publisher:
-            topics["a"] = 1
-            publisher.publish()
-        at = open_directory(where, server.good).version_at().time
-        assert snapshot.restore(where, at, kind=TopicStore, storage=server.good)["a"] == 1
-
-    def test_is_another_directory(self, server: Server, where: str) -> None:
-        trie = SubscriptionTrie()
-        trie.subscribe("a", "ann")
-        with snapshot.Publisher(trie, where, storage=server.good) as publisher:
-            publisher.publish()
-        follower = snapshot.follow(where, storage=server.good)
-        store = ObjectStore(where, server.good)
-        for folder in ("_versions", "full"):
-            for name in store.names(folder):
-                store.remove(f"{folder}/{name}")
-        with pytest.raises(snapshot.HistoryError, match="nothing is published there"):
-            follower.poll()
-        assert follower.trie.match("a") == ("ann",)
-
-    @pytest.mark.parametrize(
-        ("uri", "options", "error", "says"),
-        [
-            ("s3://nowhere/x", {}, OSError, "NoSuchBucket|no such bucket|list"),
-            ("s3://bucket/x", {"endpoint": NOWHERE}, OSError, "error sending request|HTTP error"),
-            ("s3://bucket/x", {"nonsense": "1"}, ValueError, "nonsense"),
-            ("foo://bucket/x", {}, ValueError, "obstore has no such store"),
-        ],
-    )
-    def test_that_cannot_be_had_is_an_error_before_anything_is_claimed(
-        self, server: Server, uri: str, options: dict[str, Any], error: type[Exception], says: str
-    ) -> None:
-        storage = {**server.good, "retry_config": {"max_retries": 0}, **options}
-        with pytest.raises(error, match=says):
-            snapshot.take_over(uri, storage=storage)
-
-    @pytest.mark.parametrize(
-        ("uri", "storage", "error", "says"),
-        [
-            ("gs://bucket/x", {"service_account_key": "{}"}, ValueError, "missing field `private_key`"),
-            ("gs://bucket/x", {"service_account": "/nowhere.json"}, ValueError, "No such file or directory"),
-            ("gs://bucket/x", {"skip_signature": True, "base_url": NOWHERE}, OSError, "GCS error.*sending request"),
-            ("az://box/x", {}, ValueError, "Account must be specified"),
-            ("az://box/x", {"account_name": "a", "access_key": "not base64"}, ValueError, "Invalid Access Key"),
-            ("az://box/x", {"account_name": "a", "access_key": "a2V5", "endpoint": NOWHERE}, OSError, "Azure error.*"),
-        ],
-    )
-    def test_of_other_clouds_says_in_a_sentence_what_it_lacks(
-        self, uri: str, storage: dict[str, Any], error: type[Exception], says: str
-    ) -> None:
-        given = {**NO_RETRIES, "client_options": {"allow_http": True}, **storage}
-        for call in (snapshot.take_over, snapshot.restore, snapshot.follow):
-            with pytest.raises(error, match=says) as raised:
-                call(uri, storage=given)
-            assert "\n" not in str(raised.value)
-
-    def test_in_a_child_of_fork_is_an_error(self, server: Server, where: str) -> None:
-        with snapshot.Publisher(SubscriptionTrie(), where, storage=server.good) as publisher:
-            publisher.publish()
-        follower = snapshot.follow(where, storage=server.good)
-        for ask in (follower.poll, lambda: snapshot.restore(where, storage=server.good)):
-            if (child := os.fork()) == 0:
-                signal.alarm(30)
-                try:
-                    ask()
-                except RuntimeError as error:
-                    os._exit("child of fork" in str(error))
-                os._exit(2)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-        assert follower.poll() == 1
-
-    def test_of_a_path_takes_no_storage(self, tmp_path: Path) -> None:
-        with pytest.raises(ValueError, match="is for object stores"):
-            snapshot.take_over(tmp_path, storage={"region": "x"})
-
-    def test_a_manifest_under_a_number_that_was_removed_is_not_acknowledged(self, server: Server, where: str) -> None:
-        """A publisher sleeps before its commit, and its successors' retention makes the number free meanwhile."""
-        trie = SubscriptionTrie()
-        sleeper = snapshot.Publisher(trie, where, storage=server.good)
-        sleeper.publish()
-        create = sleeper._writer._store.create
-
-        def slept(*arguments: Any) -> None:
-            other, successor = snapshot.take_over(where, storage=server.good, keep=1)
-            for number in range(60):
-                other.subscribe("a", f"s{number % 3}", n=number)
-                successor.publish()
-            create(*arguments)
-
-        sleeper._writer._store.create = slept  # type: ignore[method-assign,assignment]
-        trie.subscribe("never", "s")
-        with pytest.raises(snapshot.FencedError):
-            sleeper.publish()
-        assert len(snapshot.restore(where, storage=server.good)) == 3
-        assert open_directory(where, server.good).get(2) is None
-
-    @pytest.mark.parametrize("is_removed", [True, False])
-    def test_a_claim_under_a_number_that_was_taken_is_none(
-        self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch, is_removed: bool
-    ) -> None:
-        """A newcomer sleeps before its claim, and others take that number, and remove it, at once or a moment later."""
-        with snapshot.Publisher(SubscriptionTrie(), where, storage=server.good) as publisher:
-            publisher.publish()
-        create = ObjectStore.create
-
-        def slept(*arguments: Any) -> None:
-            monkeypatch.setattr(ObjectStore, "create", create)
-            trie, other = snapshot.take_over(where, storage=server.good, keep=1)
-            if not is_removed:
-                with pytest.raises(FileExistsError) as taken:
-                    create(*arguments)
-            for number in range(60):
-                trie.subscribe("a", f"s{number % 3}", n=number)
-                other.publish()
-            assert open_directory(where, server.good).get(2) is None
-            if not is_removed:
-                raise taken.value
-            create(*arguments)
-
-        monkeypatch.setattr(ObjectStore, "create", slept)
-        trie, publisher = snapshot.take_over(where, storage=server.good)
-        assert len(trie) == 3
-        trie.subscribe("mine", "s")
+    assert requests(publisher.publish) == 1
+    assert requests(follower.poll) == 2  # it has not listed yet what it has read
+    assert requests(follower.poll) == 1
+    for number in range(3):
+        trie.subscribe("a", f"s{number}")
+        assert [requests(call) for call in (publisher.publish, follower.poll, follower.poll)] == [3, 3, 1]
+    for number in range(3):
+        trie.subscribe("b", f"s{number}")
         publisher.publish()
-        assert held_by(snapshot.restore(where, storage=server.good)) == held_by(trie)
+    assert requests(follower.poll) == 1 + 2 * 3
+    assert held_by(follower.trie) == held_by(trie)
 
+
+def test_another_directory_in_its_place_is_noticed(server: Server, there: str) -> None:
+    """Its manifest may have the same number, or it may be empty."""
+    _, publisher = published(there, 1, storage=server.good)
+    published(f"{there}x", 1, storage=server.good)
+    follower = snapshot.follow(there, storage=server.good)
+    assert follower.poll() == follower.poll() == publisher.publish() == publisher.publish() == 1
+    store, elsewhere = (ObjectStore(where, server.good) for where in (there, f"{there}x"))
+    store.remove(MANIFEST)
+    store.create(MANIFEST, elsewhere.read(MANIFEST), "")
+    for call in (follower.poll, publisher.publish):
+        with pytest.raises(snapshot.HistoryError):
+            call()
+    for folder in ("_versions", "full"):
+        for name in store.names(folder):
+            store.remove(f"{folder}/{name}")
+    with pytest.raises(snapshot.HistoryError, match="nothing is published there"):
+        follower.poll()
+    assert follower.trie.match("a.0") == ("s0",)
+
+
+REFUSED: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+    ("s3://nowhere/x", {}, OSError, "NoSuchBucket|no such bucket|list"),
+    ("s3://bucket/x", {"endpoint": NOWHERE}, OSError, "error sending request|HTTP error"),
+    ("s3://bucket/x", {"nonsense": "1"}, ValueError, "nonsense"),
+    ("foo://bucket/x", {}, ValueError, "obstore has no such store"),
+    ("gs://bucket/x", {"service_account_key": "{}"}, ValueError, "missing field `private_key`"),
+    ("gs://bucket/x", {"service_account": "/nowhere.json"}, ValueError, "No such file or directory"),
+    ("gs://bucket/x", {"skip_signature": True, "base_url": NOWHERE}, OSError, "GCS error.*sending request"),
+    ("az://box/x", {}, ValueError, "Account must be specified"),
+    ("az://box/x", {"account_name": "a", "access_key": "not base64"}, ValueError, "Invalid Access Key"),
+    ("az://box/x", {"account_name": "a", "access_key": "a2V5", "endpoint": NOWHERE}, OSError, "Azure error.*"),
+]
+
+
+@pytest.mark.parametrize(("uri", "storage", "error", "says"), REFUSED)
+def test_what_cannot_be_had_is_said_in_a_sentence(
+    server: Server, uri: str, storage: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    given = {**(server.good if uri.startswith("s3") else {}), **NO_RETRIES, **storage}
+    for call in (snapshot.take_over, *((snapshot.restore, snapshot.follow) if "bucket" in uri[:8] else ())):
+        with pytest.raises(error, match=says) as raised:
+            call(uri, storage=given)
+        assert "\n" not in str(raised.value)
+
+
+def test_a_child_of_fork_is_told_that_it_cannot_ask(server: Server, there: str) -> None:
+    published(there, 1, storage=server.good)
+    follower = snapshot.follow(there, storage=server.good)
+    for ask in (follower.poll, lambda: snapshot.restore(there, storage=server.good)):
+        if (child := os.fork()) == 0:
+            signal.alarm(30)
+            try:
+                ask()
+            except RuntimeError as error:
+                os._exit("child of fork" in str(error))
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert follower.poll() == 1
+
+
+class TestTakeOver:
     @pytest.mark.parametrize("seen", [0, 1])
-    def test_listings_that_lag_cost_nothing_but_time(
-        self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch, seen: int
+    def test_needs_no_listing_that_shows_all(
+        self, server: Server, there: str, monkeypatch: pytest.MonkeyPatch, seen: int
     ) -> None:
-        """They lack what was created since, or all."""
-        trie = SubscriptionTrie()
+        """They lack what was created since, or all; that costs nothing but time."""
         listed = ObjectStore.listed
         monkeypatch.setattr(ObjectStore, "listed", lambda store, name: listed(store, name)[:seen])
-        with snapshot.Publisher(trie, where, storage=server.good) as publisher:
-            for number in range(3):
-                trie.subscribe("a", f"s{number}")
-                assert publisher.publish() == number + 1
+        trie, publisher = published(there, storage=server.good)
+        assert publisher.version == 3
         monkeypatch.undo()
-        assert held_by(snapshot.restore(where, storage=server.good)) == held_by(trie)
+        assert held_by(snapshot.restore(there, storage=server.good)) == held_by(trie)
 
-    def test_a_busy_publisher_is_taken_over(self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("ahead", [0, 40])
+    def test_of_a_busy_publisher_comes_to_an_end(
+        self, server: Server, there: str, monkeypatch: pytest.MonkeyPatch, ahead: int
+    ) -> None:
         """It publishes a version whenever the newcomer has made three requests, or one more: it is as quick, and never
-        pauses."""
-        busy = SubscriptionTrie()
-        publisher = snapshot.Publisher(busy, where, storage=server.good)
-        publisher.publish()
-        made, due, chance = 0, 3, random.Random(0)
+        pauses. It may have published many while the newcomer read what was there, which does not go through them."""
+        busy, publisher = published(there, 1, storage=server.good)
+        made, due, creates, chance, every = 0, 3, 0, random.Random(0), claim._all
+
+        def slowly(directory: Any, known: Any) -> Any:
+            found = every(directory, known)
+            for number in range(0 if known else ahead):
+                busy.subscribe("b", "s", n=number)
+                publisher.publish()
+            return found
 
         def counted(name: str) -> None:
             original = getattr(ObjectStore, name)
 
             def call(store: ObjectStore, *arguments: Any) -> Any:
-                nonlocal made, due
+                nonlocal made, due, creates
                 if store is not publisher._writer._store:
-                    made += 1
-                    if made == due:
+                    made, creates = made + 1, creates + (name == "create")
+                    if made == due and not ahead:
                         due += chance.choice((3, 4))
                         busy.subscribe("a", "s", n=made)
                         with contextlib.suppress(snapshot.FencedError):
@@ -336,48 +172,21 @@ class TestWithoutFaults:
 
             monkeypatch.setattr(ObjectStore, name, call)
 
+        monkeypatch.setattr(claim, "_all", slowly)
         for name in ("read", "names", "listed", "create"):
             counted(name)
-        trie, _ = snapshot.take_over(where, storage=server.good)
+        trie, _ = snapshot.take_over(there, storage=server.good)
         monkeypatch.undo()
-        assert held_by(trie) == held_by(snapshot.restore(where, storage=server.good))
-        assert publisher.error is not None
-
-    def test_a_publisher_that_is_far_ahead_is_taken_over(
-        self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Many versions come while the newcomer reads those that are kept: it does not go through them one by one."""
-        busy, creates = SubscriptionTrie(), 0
-        publisher = snapshot.Publisher(busy, where, storage=server.good)
-        every, create = claim._all, ObjectStore.create
-
-        def slowly(directory: Any, known: Any) -> Any:
-            found = every(directory, known)
-            for number in range(0 if known else 40):
-                busy.subscribe("a", "s", n=number)
-                publisher.publish()
-            return found
-
-        def counted(store: ObjectStore, *arguments: Any) -> None:
-            nonlocal creates
-            creates += store is not publisher._writer._store
-            create(store, *arguments)
-
-        monkeypatch.setattr(claim, "_all", slowly)
-        monkeypatch.setattr(ObjectStore, "create", counted)
-        trie, _ = snapshot.take_over(where, storage=server.good)
-        monkeypatch.undo()
-        assert held_by(trie) == held_by(snapshot.restore(where, storage=server.good))
-        assert creates < 10
+        assert held_by(trie) == held_by(snapshot.restore(there, storage=server.good))
+        assert not ahead or creates < 10
 
     @pytest.mark.parametrize("shown", ["less", "more"])
-    def test_a_claim_is_the_last_of_what_it_found(
-        self, server: Server, where: str, monkeypatch: pytest.MonkeyPatch, shown: str
+    def test_finds_its_own_claim_last(
+        self, server: Server, there: str, monkeypatch: pytest.MonkeyPatch, shown: str
     ) -> None:
         """After the claim a listing may not show it yet, or show that of the next publisher, too."""
-        with snapshot.Publisher(SubscriptionTrie(), where, storage=server.good) as publisher:
-            publisher.publish()
-        directory = open_directory(where, server.good)
+        published(there, 1, storage=server.good)
+        directory = open_directory(there, server.good)
         every, calls = claim._all, itertools.count()
 
         def listed(of: Any, known: Any) -> Any:
@@ -386,7 +195,7 @@ class TestWithoutFaults:
             if shown == "less":
                 return known
             monkeypatch.setattr(claim, "_all", every)
-            snapshot.take_over(where, storage=server.good)
+            snapshot.take_over(there, storage=server.good)
             return every(of, known)
 
         monkeypatch.setattr(claim, "_all", listed)
@@ -394,52 +203,27 @@ class TestWithoutFaults:
         assert taken.present[-1] == taken.claim
         assert next(calls) == 2
 
-    def test_what_successors_follow_stays(self, server: Server, where: str) -> None:
-        """A publisher sleeps after its commit, and its successors remove the version before, but need this one."""
-        trie = SubscriptionTrie()
-        trie.subscribe_many(("a", number) for number in range(2000))
-        sleeper = snapshot.Publisher(trie, where, storage=server.good)
-        sleeper.publish()
-        create = sleeper._writer._store.create
 
-        def slept(*arguments: Any) -> None:
-            create(*arguments)
-            successor = snapshot.take_over(where, storage=server.good, keep=1)[1]
-            successor._trie.subscribe("b", "s")
-            successor.publish()
-            assert open_directory(where, server.good).get(1) is None
-
-        sleeper._writer._store.create = slept  # type: ignore[method-assign,assignment]
-        trie.clear()
-        assert sleeper.publish() == 2
-        assert len(snapshot.restore(where, storage=server.good)) == 1
-
-
-class TestWithFaults:
-    def test_what_is_late_is_the_request_that_came(self, server: Server, where: str) -> None:
+class TestFaults:
+    def test_what_is_late_is_the_request_that_came(self, server: Server, there: str) -> None:
         """Also if its connection has gone on to another request."""
-        place = http.client.HTTPConnection("127.0.0.1", int(server.faulty["endpoint"].rpartition(":")[2]))
-        names = [f"{where.removeprefix(f's3://{BUCKET}')}/{number}" for number in range(40)]
+        place = http.client.HTTPConnection("127.0.0.1", int(server.ports[1]))
+        names = [f"{there.removeprefix(f's3://{BUCKET}')}/{number}" for number in range(40)]
         server.fail(1, 1, "late")
-        try:
-            with contextlib.closing(place) as connection:
-                for name in names:
-                    connection.request("PUT", f"/{BUCKET}{name}", name.encode() * 20, {"Authorization": AUTHORIZATION})
-                    assert connection.getresponse().read() == b""
-        finally:
-            server.fail(0, 0)
-        store = ObjectStore(where, server.good)
-        deadline = time.monotonic() + 60
-        while len(store.names("")) < len(names):
-            assert time.monotonic() < deadline
+        with contextlib.closing(place) as connection:
+            for name in names:
+                connection.request("PUT", f"/{BUCKET}{name}", name.encode() * 20, {"Authorization": AUTHORIZATION})
+                assert connection.getresponse().read() == b""
+        server.fail(0, 0)
+        store = ObjectStore(there, server.good)
         assert [store.read(name.rpartition("/")[2]) for name in names] == [name.encode() * 20 for name in names]
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_of_two_at_once_one_creates(self, server: Server, where: str, seed: int) -> None:
+    def test_of_two_at_once_one_creates(self, server: Server, there: str, seed: int) -> None:
         won: list[int] = []
 
         def create(number: int) -> None:
-            store = ObjectStore(where, server.faulty | NO_RETRIES)
+            store = ObjectStore(there, server.faulty | NO_RETRIES)
             while True:
                 try:
                     store.create("x", b"%d" % number, "")
@@ -451,40 +235,59 @@ class TestWithFaults:
                 return
 
         server.fail(seed, 0.4)
-        try:
-            run_together([lambda number=number: create(number) for number in range(8)])
-        finally:
-            server.fail(0, 0)
-        assert won == [int(ObjectStore(where, server.good).read("x"))]
+        run_together([lambda number=number: create(number) for number in range(8)])
+        server.fail(0, 0)
+        assert won == [int(ObjectStore(there, server.good).read("x"))]
 
-    def test_what_conflicts_with_a_request_that_fails_is_tried_again(self, server: Server, where: str) -> None:
-        store = ObjectStore(where, server.faulty | NO_RETRIES)
+    def test_what_conflicts_with_a_request_that_fails_is_tried_again(self, server: Server, there: str) -> None:
+        store = ObjectStore(there, server.faulty | NO_RETRIES)
         server.fail(4, 0.5, "conflict")
-        try:
-            for number in range(20):
-                store.create(f"{number}", b"x", "")
-        finally:
-            server.fail(0, 0)
+        for number in range(20):
+            store.create(f"{number}", b"x", "")
+        server.fail(0, 0)
         assert len(store.names("")) == 20
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("keep", [None, 2])
-    def test_nothing_acknowledged_is_lost_or_acknowledged_twice(
-        self, server: Server, publishers: subprocess.Popen[str], where: str, tmp_path: Path, keep: int | None
-    ) -> None:
-        """Publishers take over from each other, and are killed, while a follower looks on."""
-        seed = random.randrange(2**32)
-        print("seed", seed)
-        chance, counts, faults = random.Random(seed), Counts(0, 0, 0), 0
-        while counts.kills < KILLS or counts.take_overs < TAKE_OVERS:
-            name = f"{where.removeprefix(f's3://{BUCKET}/')}{counts.kills}"
-            folder = tmp_path / name
-            folder.mkdir()
-            place = Place(server.uri(name, faulty=False), server.uri(name), folder / "notes", SOME_RETRIES, keep)
-            before = server.fail(chance.randrange(2**32), 0.15)
-            contest = Contest(publishers, place)
-            now = contend(contest, chance, min(KILLS, KILLS_EACH), pause=0.3, quieten=lambda: server.fail(0, 0))
-            counts = Counts(*map(sum, zip(counts, now, strict=True)))
-            faults += server.fail(0, 0) - before
-            print(counts, faults, "faults", flush=True)
-        assert faults > KILLS
+
+class TestArrowsUris:
+    """Those that pyarrow takes name files and published directories; Spark's users write `s3a://`."""
+
+    @pytest.fixture
+    def uri(self, server: Server, request: pytest.FixtureRequest) -> Callable[[str], str]:
+        own = f"endpoint_override={server.good['endpoint']}&region=us-east-1"
+        folder = f"{request.node.name.partition('[')[0]}{time.monotonic_ns()}"
+        return lambda name: f"s3://key:secret@{BUCKET}/{folder}/{name}?{own}"
+
+    def test_of_files(self, uri: Callable[[str], str]) -> None:
+        trie, path = trie_of(*((f"a.{n}.*", n % 7, {"qos": n % 3}) for n in range(200))), uri("set.parquet")
+        with pytest.raises(FileNotFoundError, match=r"set\.parquet"):
+            snapshot.load(path)
+        for source in (SubscriptionTrie(), trie):
+            snapshot.write(source, path)
+        with pytest.raises(TypeError, match="what"):
+            snapshot.write(trie_of(("a", "alice", {"what": object()})), uri("none.parquet"))
+        for scheme in ("s3", "s3a", "s3n"):
+            assert snapshot.load(path.replace("s3://", f"{scheme}://")) == trie
+        assert len(snapshot.load(uri(""))) == 200, "the folder has nothing else"
+
+    def test_of_published_directories(self, uri: Callable[[str], str]) -> None:
+        trie, _ = published(uri("published"))
+        for scheme in ("s3", "s3a"):
+            place = uri("published").replace("s3://", f"{scheme}://")
+            assert snapshot.restore(place) == trie
+            (full,) = (version.full for version in snapshot.versions(place) if version.full is not None)
+            assert len(snapshot.load(uri(f"published/{full.path}").replace("s3://", f"{scheme}://"))) == 1
+
+    def test_in_spark(self, spark: SparkSession, uri: Callable[[str], str]) -> None:
+        trie, publisher = published(uri("x"))
+        trie.unsubscribe("a.0", "s0")
+        publisher.publish()
+        snapshot.register(spark)
+        rows = spark.read.format("subscriptions").load(uri("x")).select("filter", "subscriber").collect()
+        assert {tuple(row) for row in rows} == set(held_by(trie))
+        messages = spark.createDataFrame([("a.0",), ("a.1",)], "topic string")
+        for plan in ("trie", "join"):
+            matched = snapshot.match_spark(messages, uri("x"), plan=plan).select("topic", "filter").collect()
+            assert [tuple(row) for row in matched] == [("a.1", "a.1")], plan
+        assert [row.added for row in snapshot.growth(uri("x"), spark).collect()] == [0, 1, 1, 0]
+        with pytest.raises(ValueError, match="say with record="):
+            snapshot.match_stream(messages, uri("x"))

@@ -2,15 +2,16 @@
 
 A row of the table is something of ours in a process: a call of a publisher or a follower, a thread, the mirror of a
 topic store, a file. A fork comes while threads of the parent do all of that. A signal's handler, or an exception, comes
-at any line of the row's code: a trace function counts lines, and calls the handler, or raises, at one of them.
+at any line of the row's code: a trace function counts lines, and calls the handler, or raises, at one of them. And what
+a process that ends has published is everything, however it ends, unless it is killed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,8 @@ import snapshot
 from snapshot.published import store as store_module
 from snapshot.published.store import LocalStore
 from subtrie import MQTT, SubscriptionTrie, TopicStore
-from tests.snapshot.support import held_by
+from tests.snapshot.world import content
+from tests.threads import run_together
 
 OURS = str(Path(snapshot.__file__).parent)
 
@@ -88,46 +90,22 @@ class Parts:
 
     def require(self) -> None:
         """Require that everything works, in this thread and in another one, and has the content that it should."""
-        for work in (self._require, self._in_thread):
-            try:
-                work()
-            except AssertionError as error:
-                error.add_note(f"after something at {reached}")
-                raise
-
-    def _in_thread(self) -> None:
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                self._require()
-            except BaseException as error:  # noqa: BLE001 (the test fails with it)
-                errors.append(error)
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join(60)
-        assert not thread.is_alive(), "it hangs"
-        assert errors == []
+        self._require()
+        run_together([self._require], 60)
 
     def _require(self) -> None:
+        label = f"after something at {reached}"
         self.change()
-        assert self.publisher.publish() == self.publisher.version
-        assert self.of_store.publish() == self.of_store.version
+        assert self.publisher.publish() == self.publisher.version, label
+        assert self.of_store.publish() == self.of_store.version, label
         self.follower.poll()
         self.store_follower.poll()
-        assert held_by(self.follower.trie) == held_by(self.trie) == held_by(snapshot.restore(self.where / "set"))
-        stores: list[Any] = [
-            self.store,
-            self.store_follower.trie,
-            snapshot.restore(self.where / "store", kind=TopicStore),
-        ]
-        assert all(sorted(each.entries()) == sorted(self.store.entries()) for each in stores)
         path = self.where / "file.parquet"
         snapshot.write(self.store, path)
-        assert sorted(snapshot.load(path, kind=TopicStore).entries()) == sorted(self.store.entries())
-        self.trie.check()
-        self.follower.trie.check()
+        for copy in (self.follower.trie, snapshot.restore(self.where / "set")):
+            assert content(copy) == content(self.trie), label
+        for copy in (self.store_follower.trie, snapshot.restore(self.where / "store"), snapshot.load(path)):
+            assert content(copy) == content(self.store), label
 
 
 ROWS: dict[str, Callable[[Parts], object]] = {
@@ -140,18 +118,10 @@ ROWS: dict[str, Callable[[Parts], object]] = {
 }
 
 HANDLERS: dict[str, Callable[[Parts], object]] = {
-    "the same": lambda parts: None,  # replaced below
     "publish": lambda parts: parts.publisher.publish(),
     "poll": lambda parts: parts.follower.poll(),
     "write": lambda parts: snapshot.write(parts.store, parts.where / "other.parquet"),
 }
-
-
-def lines_of(parts: Parts, row: Callable[[Parts], object]) -> int:
-    prepared(parts)
-    with at_line(0, lambda: None) as seen:
-        row(parts)
-    return seen[0]
 
 
 def prepared(parts: Parts) -> None:
@@ -162,7 +132,7 @@ def prepared(parts: Parts) -> None:
     parts.change()
 
 
-@pytest.mark.slow
+@pytest.mark.slow("the code of each call, line by line")
 @pytest.mark.once
 @pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of Arrow's, whose file is closed first
@@ -171,7 +141,10 @@ class TestInTheMiddle:
     """At most about 45 lines of each row, among them the first and the last ones, where locks are taken and given back."""
 
     def lines(self, parts: Parts, row: str) -> list[int]:
-        count = lines_of(parts, ROWS[row])
+        prepared(parts)
+        with at_line(0, lambda: None) as seen:
+            ROWS[row](parts)
+        count = seen[0]
         assert count > 30, "the code is not traced"
         return sorted({*range(1, 13), *range(13, count - 12, max(1, count // 20)), *range(count - 12, count + 1)})
 
@@ -183,49 +156,48 @@ class TestInTheMiddle:
 
         for number in self.lines(parts, row):
             prepared(parts)
-            try:
-                with at_line(number, end):
-                    ROWS[row](parts)
-            except Ended:
-                pass
+            with contextlib.suppress(Ended), at_line(number, end):
+                ROWS[row](parts)
             parts.require()
 
-    @pytest.mark.parametrize("handler", HANDLERS)
-    def test_a_handler_does_not_wait_for_itself(self, tmp_path: Path, row: str, handler: str) -> None:
+    @pytest.mark.parametrize("handler", [None, *HANDLERS])
+    def test_a_handler_does_not_wait_for_itself(self, tmp_path: Path, row: str, handler: str | None) -> None:
+        """It asks for what it has interrupted, or for something else."""
         parts = Parts(tmp_path)
-        do = ROWS[row] if handler == "the same" else HANDLERS[handler]
-        for number in self.lines(parts, row)[:: 1 if handler == "the same" else 5]:
+        do = ROWS[row] if handler is None else HANDLERS[handler]
+        for number in self.lines(parts, row)[:: 1 if handler is None else 5]:
             prepared(parts)
             with at_line(number, lambda: do(parts)):
                 ROWS[row](parts)
-            if handler == "publish" or (handler == "the same" and row == "publish"):
-                restored = snapshot.restore(tmp_path / "set")
-                assert held_by(restored) == held_by(parts.trie), "what a handler asked for was not done"
+            if "publish" in (handler or row) and handler != "poll" and "store" not in row:
+                assert content(snapshot.restore(tmp_path / "set")) == content(parts.trie), "it was not done"
             parts.require()
 
     def test_a_handler_that_closes_and_ends_the_program_does_both(self, tmp_path: Path, row: str) -> None:
         """The first thing that one writes: ``signal.signal(SIGTERM, lambda *_: (publisher.close(), sys.exit()))``."""
-        count = self.lines(Parts(tmp_path / "first"), row)
-        for number in count[::12]:
+        for number in self.lines(Parts(tmp_path / "first"), row)[::12]:
             parts = Parts(tmp_path / str(number))
             prepared(parts)
+            publishers = (parts.publisher, parts.of_store)
 
             def end(parts: Parts = parts) -> None:
                 for each in (parts.publisher, parts.of_store, parts.follower, parts.store_follower):
                     each.close()
                 raise Ended
 
-            try:
-                with at_line(number, end):
-                    ROWS[row](parts)
-            except Ended:
-                pass
-            for publisher in (parts.publisher, parts.of_store):
+            with contextlib.suppress(Ended), at_line(number, end):
+                ROWS[row](parts)
+            for publisher in publishers:
                 with pytest.raises(ValueError, match="is closed"):
                     publisher.publish()
-            assert held_by(snapshot.take_over(parts.where / "set")[0]).keys() <= held_by(parts.trie).keys() | {
-                (f"new.{parts.number - 1}", "s")
-            }
+            before = ("new." + str(parts.number - 1), "'s'", None)
+            assert content(snapshot.take_over(parts.where / "set")[0]).keys() <= {*content(parts.trie), before}
+
+
+def ended(program: str, where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end."""
+    command = [sys.executable, "-c", program, str(where), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
 
 
 # A fork ---------------------------------------------------------------------------------------------------------------
@@ -280,16 +252,10 @@ CHILD = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.once
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("row", CHILD)
-def test_a_child_of_fork_never_waits_and_leaves_the_parent_alone(tmp_path: Path, row: str) -> None:
-    work, status = CHILD[row]
-    program = f"""{BUSY}
+CHECKED = """
 for _ in range(25):
-    status = in_a_child(lambda: {work})
-    assert status == {status}, status
+    status = in_a_child(lambda: {})
+    assert status == {}, status
 ended.set()
 time.sleep(0.01)
 trie.subscribe("last", "s")
@@ -300,9 +266,14 @@ assert publisher.error is of_store.error is None, (publisher.error, of_store.err
 assert snapshot.restore(where + "/set").match("last") == ("s",)
 assert snapshot.restore(where + "/store", kind=TopicStore)["last"] == 1
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False, timeout=280
-    )
+
+
+@pytest.mark.slow("each forks 25 times, beside threads")
+@pytest.mark.once
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("row", CHILD)
+def test_a_child_of_fork_never_waits_and_leaves_the_parent_alone(tmp_path: Path, row: str) -> None:
+    run = ended(BUSY + CHECKED.format(*CHILD[row]), tmp_path)
     assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -322,15 +293,12 @@ with snapshot.Publisher(trie, sys.argv[1]{every}) as publisher:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts interpreters that load Arrow")
 @pytest.mark.once
 @pytest.mark.parametrize("every", ["", ", every=3600"])
 @pytest.mark.parametrize("leave", ["sys.exit()", "raise RuntimeError", "publisher.close(); os._exit(0)"])
 def test_a_child_of_fork_may_leave_the_block_of_its_parent(tmp_path: Path, leave: str, every: str) -> None:
-    program = LEAVING.format(leave=leave, every=every)
-    run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False, timeout=100
-    )
+    run = ended(LEAVING.format(leave=leave, every=every), tmp_path)
     assert run.returncode == 0, run.stderr
     assert set(snapshot.restore(tmp_path).match("a")) == {"ann", "bob"}
 
@@ -363,7 +331,7 @@ for n in range(10**6):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts interpreters that load Arrow")
 @pytest.mark.once
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("every", ["", ", every=0.001"])
@@ -378,14 +346,10 @@ for n in range(10**6):
     ],
 )
 def test_a_signal_ends_a_process_that_publishes(tmp_path: Path, handler: str, once: bool, every: str) -> None:
-    for seed in range(4):
-        where = str(tmp_path / str(seed))
-        program = SIGNALS.format(every=every, handler=handler, once=once)
-        run = subprocess.run(
-            [sys.executable, "-c", program, where, str(seed)], capture_output=True, text=True, check=False, timeout=60
-        )
+    for seed in "012":
+        run = ended(SIGNALS.format(every=every, handler=handler, once=once), tmp_path / seed, seed)
         assert run.returncode == 0, (seed, run.stderr)
-        trie, publisher = snapshot.take_over(where)
+        trie, publisher = snapshot.take_over(tmp_path / seed)
         publisher.close()
         trie.check()
 
@@ -423,6 +387,91 @@ def test_a_file_that_is_opened_when_a_signal_comes_is_closed_once(tmp_path: Path
 
 # The end of the interpreter -------------------------------------------------------------------------------------------
 
+BEGIN = """
+import os, signal, sys, threading, time
+import snapshot
+from subtrie import SubscriptionTrie
+trie, publisher = snapshot.take_over(sys.argv[1], every=3600)
+while publisher.version is None:
+    time.sleep(0.001)  # the first version is published at once
+trie.subscribe("last", "s", n=(1, 2))
+"""
+
+WITH = """
+with publisher:
+    {}
+"""
+
+STORM = """
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+publish, left = publisher._writer.publish, [None] * {}
+def interrupted():
+    if left:
+        left.pop()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    return publish()
+publisher._writer.publish = interrupted
+with publisher:
+    pass
+"""
+
+SLOWLY = """
+publish = publisher._writer.publish
+def slowly():
+    time.sleep(0.2)  # meanwhile the other one begins
+    return publish()
+publisher._writer.publish = slowly
+"""
+
+LAST = {
+    "of the program": "",
+    "of a with block": WITH.format("pass"),
+    "by sys.exit": WITH.format("sys.exit(3)"),
+    "by an exception": WITH.format("raise RuntimeError"),
+    "by sys.exit outside": "sys.exit(3)",
+    "by an exception outside": "raise RuntimeError",
+    "in another thread": "threading.Thread(target=time.sleep, args=(0.2,)).start()",
+    "by SIGTERM with the documented handler": (
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n"
+        + WITH.format("os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)")
+    ),
+    "by SIGTERM with the documented handler, outside": (
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(60)"
+    ),
+    "by SIGTERM with the documented handler, while the last version is written": STORM.format(1),
+    "by one SIGTERM after another": STORM.format(3),
+    "of two threads that close": SLOWLY
+    + WITH.format(
+        "both = [threading.Thread(target=publisher.close) for _ in range(2)]\n    for one in both: one.start()\n"
+        "    for one in both: one.join()"
+    ),
+    "of a thread by sys.exit": WITH.format("ended = threading.Thread(target=sys.exit); ended.start(); ended.join()"),
+    "by Ctrl-C": WITH.format("os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"),
+    "of a fork, which is not its publisher's": "if os.fork() == 0: sys.exit(0)\nos.wait()",
+}
+
+
+@pytest.mark.slow("starts interpreters that load Arrow")
+@pytest.mark.once
+@pytest.mark.parametrize("end", LAST)
+def test_the_last_changes_are_published_at_the_end(tmp_path: Path, end: str) -> None:
+    run = ended(BEGIN + LAST[end], tmp_path)
+    assert [version.changes for version in snapshot.versions(tmp_path)] == [0, 1], run.stderr
+    assert snapshot.restore(tmp_path).match("last") == ("s",)
+    assert "could not be published" not in run.stderr
+    assert "is closed" not in run.stderr
+
+
+@pytest.mark.slow("starts interpreters that load Arrow")
+@pytest.mark.once
+def test_a_kill_loses_them(tmp_path: Path) -> None:
+    for how in ("SIGKILL", "SIGTERM"):
+        run = ended(BEGIN + WITH.format(f"os.kill(os.getpid(), signal.{how}); time.sleep(60)"), tmp_path / how)
+        assert run.returncode == -getattr(signal, how)
+        assert [version.changes for version in snapshot.versions(tmp_path / how)] == [0]
+
+
 ENDS = {
     "while the threads publish and follow": "",
     "while a thread writes": "threading.Thread(target=lambda: [snapshot.write(store, where + '/f') for _ in iter(int, 1)], "
@@ -433,56 +482,13 @@ ENDS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts interpreters that load Arrow")
 @pytest.mark.once
 @pytest.mark.parametrize("end", ENDS)
 def test_the_interpreter_ends(tmp_path: Path, end: str) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", BUSY + ENDS[end], str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+    run = ended(BUSY + ENDS[end], tmp_path)
     assert run.returncode == 0, run.stderr
     if "gone" not in end:
         assert run.stderr == ""
         assert len(snapshot.restore(tmp_path / "set")) > 0
     assert len(snapshot.restore(tmp_path / "store", kind=TopicStore)) == 500
-
-
-# Files ----------------------------------------------------------------------------------------------------------------
-
-
-def test_new_folders_are_flushed_up_to_the_first_that_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from snapshot.published import store
-
-    flushed: set[Path] = set()
-    real = store._sync
-    monkeypatch.setattr(store, "_sync", lambda path: (flushed.add(path), real(path)))
-    where = tmp_path / "new" / "deep" / "er"
-    with snapshot.Publisher(SubscriptionTrie(), where):
-        assert {where, *list(where.parents)[:3]} <= flushed
-        assert tmp_path in flushed
-        assert tmp_path.parent not in flushed
-
-
-def test_a_path_that_is_no_text_is_refused_before_the_claim(tmp_path: Path) -> None:
-    where = tmp_path / "\udcff"
-    for call in (lambda: snapshot.Publisher(SubscriptionTrie(), where), lambda: snapshot.take_over(where)):
-        with pytest.raises(ValueError, match="cannot be encoded as UTF-8"):
-            call()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_thread_that_waits_is_told_to_stop_at_once() -> None:
-    from snapshot.turns import Stop
-
-    stop = Stop()
-    begun = time.monotonic()
-    threading.Timer(0.01, stop.set).start()
-    assert stop.wait(60)
-    assert time.monotonic() - begun < 30
-    assert stop.wait(60)

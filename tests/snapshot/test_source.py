@@ -1,19 +1,37 @@
-"""The data source ``subscriptions``: instants and changes of a published directory, from Spark and from SQL."""
+"""The data source ``subscriptions``: instants, changes and streams of a published directory, from Spark and from SQL.
+
+Its readers are asked here as Spark asks them, mostly without a session.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import itertools
+import json
 import random
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import snapshot
 from snapshot.sql import PUSHDOWN
 from subtrie import NATS, SubscriptionTrie
+from tests.snapshot.support import filled, go_back, published, trie_of
+
+pytest.importorskip("pyspark.sql.datasource", reason="Spark 3.5 has no Python data sources")
+
+from pyspark.sql.types import IntegerType, StringType, StructType  # noqa: E402
+
+from snapshot.source import Subscriptions  # noqa: E402
+from snapshot.source.changes import HAS_LIMITS  # noqa: E402
+from snapshot.source.options import TABLE, Options, Reader  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -29,8 +47,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def instants(where: Path) -> dict[int, Rows]:
     """Versions with everything that can happen to a subscription, including queue groups."""
-    trie = SubscriptionTrie(NATS)
-    trie.subscribe_many((f"a.{n}.>", f"s{n % 7}", {"qos": n % 3}) for n in range(300))
+    trie = trie_of(*((f"a.{n}.>", f"s{n % 7}", {"qos": n % 3}) for n in range(300)), dialect=NATS)
     instants = {}
     with snapshot.Publisher(trie, where) as publisher:
         for step in range(4):
@@ -38,16 +55,12 @@ def instants(where: Path) -> dict[int, Rows]:
             trie.subscribe("new.*", "carol", queue="g", qos=step)
             trie.unsubscribe(f"a.{step}.>", f"s{step % 7}")
             trie.unsubscribe("new.*", "carol") if step % 2 else trie.subscribe("new.*", "carol")
-            instants[publisher.publish()] = rows_of(trie)
+            instants[publisher.publish()] = sorted(
+                (held.filter, held.subscriber, sorted((name, str(value)) for name, value in held.options.items()))
+                for held in trie.subscriptions()
+            )
     trie.check()
     return instants
-
-
-def rows_of(trie: SubscriptionTrie) -> Rows:
-    return sorted(
-        (held.filter, held.subscriber, sorted((name, str(value)) for name, value in held.options.items()))
-        for held in trie.subscriptions()
-    )
 
 
 def found_in(frame: DataFrame) -> Rows:
@@ -60,41 +73,31 @@ def reader(spark: SparkSession, instants: dict[int, Rows]) -> DataFrameReader:
     return spark.read.format("subscriptions")
 
 
-class TestInstant:
-    def test_is_that_of_the_version_or_time(
-        self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
-    ) -> None:
-        assert found_in(reader.load(str(where))) == instants[max(instants)]
-        versions = snapshot.versions(where)
-        assert found_in(reader.option("versionAsOf", versions[0].version).load(str(where))) == instants[1]
-
-    def test_is_that_of_a_time(self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]) -> None:
-        time = snapshot.versions(where)[2].time.isoformat()
-        assert found_in(reader.option("timestampAsOf", time).load(str(where))) == instants[3]
-
-    def test_has_the_columns_of_the_set(self, spark: SparkSession, reader: DataFrameReader, where: Path) -> None:
-        names = snapshot.to_spark(SubscriptionTrie(), spark).schema
-        assert reader.load(str(where)).schema.simpleString() == names.simpleString()
-
-    def test_has_one_name_and_time_in_all_rows(
-        self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
-    ) -> None:
-        newest = snapshot.versions(where)[-1]
-        assert newest.full is None, "the rows come from several versions"
-        (row,) = reader.load(str(where)).select("snapshot_id", "taken_at").distinct().collect()
-        assert (row.snapshot_id, row.taken_at.astimezone(datetime.UTC)) == (newest.snapshot_id, newest.time)
-
-    def test_is_used_from_sql(
+class TestInSpark:
+    def test_an_instant_is_that_of_the_version_or_time(
         self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
     ) -> None:
+        """In all columns of the set, and with one name and time in all rows."""
+        versions, held = snapshot.versions(where), reader.load(str(where))
+        assert held.schema.simpleString() == snapshot.to_spark(SubscriptionTrie(), spark).schema.simpleString()
+        assert found_in(held) == instants[4]
+        newest = versions[-1]
+        assert newest.full is None, "the rows come from several versions"
+        (row,) = held.select("snapshot_id", "taken_at").distinct().collect()
+        assert (row.snapshot_id, row.taken_at.astimezone(datetime.UTC)) == (newest.snapshot_id, newest.time)
+        assert found_in(reader.option("timestampAsOf", versions[2].time.isoformat()).load(str(where))) == instants[3]
+
+    def test_sql_reads_a_version(
+        self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: Any
+    ) -> None:
         spark.sql(f"create or replace temporary view held using subscriptions options (path '{where}', versionAsOf 2)")
-        row = spark.sql("select count(*) from held where topic_matches(filter, 'new.0', 'NATS')").first()
-        assert row is not None
-        assert row[0] == sum(NATS.matches(NATS.split_filter(filter), ("new", "0")) for filter, _, _ in instants[2])
+        rows = spark.sql("select filter from held where topic_matches(filter, 'new.0', 'NATS')").collect()
+        matching = [row for row in instants[2] if NATS.matches(NATS.split_filter(row[0]), ("new", "0"))]
+        assert len(rows) == len(matching) > 0
         spark.catalog.dropTempView("held")
 
     @pytest.mark.once
-    def test_is_filtered_where_it_is_read_if_the_session_allows(
+    def test_rows_are_filtered_where_they_are_read_if_the_session_allows(
         self, spark: SparkSession, where: Path, instants: dict[int, Rows]
     ) -> None:
         spark.conf.set(PUSHDOWN, "true")
@@ -110,105 +113,37 @@ class TestInstant:
             spark.conf.unset(PUSHDOWN)
             snapshot.register(spark)
 
-    def test_in_several_parts_holds_each_row_once(
-        self, spark: SparkSession, reader: DataFrameReader, tmp_path: Path
-    ) -> None:
-        trie = SubscriptionTrie()
-        trie.subscribe_many((f"a.{n}", "s") for n in range(70_000))
-        with snapshot.Publisher(trie, tmp_path) as publisher:
-            publisher.publish()
+    def test_many_rows_are_read_in_parts_each_once(self, reader: DataFrameReader, tmp_path: Path) -> None:
+        snapshot.Publisher(trie_of(*((f"a.{n}", "s") for n in range(70_000))), tmp_path).publish()
         frame = reader.load(str(tmp_path))
         assert frame.count() == frame.select("filter").distinct().count() == 70_000
-        trie.check()
 
-
-class TestChanges:
-    def test_lead_from_one_version_to_another(
-        self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
+    def test_changes_lead_from_one_version_to_another(
+        self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
     ) -> None:
-        changes = reader.options(readChangeFeed="true", startingVersion="1", endingVersion="3").load(str(where))
-        rows = changes.collect()
+        rows = reader.options(readChangeFeed="true", startingVersion="1", endingVersion="3").load(str(where)).collect()
         assert Counter(row._commit_version for row in rows)[1] == len(instants[1])
         state = Counter[str]()
         for version in (1, 2, 3):
-            for row in rows:
-                if row._commit_version == version:
-                    sign = -1 if row._change_type in ("delete", "update_preimage") else 1
-                    state[repr((row.filter, row.subscriber, sorted(row.options.items())))] += sign
+            for row in (row for row in rows if row._commit_version == version):
+                sign = -1 if row._change_type in ("delete", "update_preimage") else 1
+                state[repr((row.filter, row.subscriber, sorted(row.options.items())))] += sign
             assert sorted(state.elements()) == sorted(map(repr, instants[version])), version
 
-    def test_are_none_where_a_publisher_took_over_or_nothing_is_new(
-        self, reader: DataFrameReader, tmp_path: Path
+    def test_errors_reach_the_user_and_stores_are_read(
+        self, spark: SparkSession, reader: DataFrameReader, tmp_path: Path
     ) -> None:
-        snapshot.Publisher(SubscriptionTrie(), tmp_path).publish()
-        snapshot.Publisher(SubscriptionTrie(), tmp_path)  # this claim takes number 2
-        for start in ("2", "3"):
-            changes = reader.options(readChangeFeed="true", startingVersion=start).load(str(tmp_path))
-            assert changes.collect() == []
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"startingVersion": "3", "endingVersion": "2"}, "startingVersion 3 comes after endingVersion 2"),
-            ({"startingVersion": "6"}, "there is no version 6"),
-            ({"startingVersion": "1", "endingVersion": "9"}, "there is no version 9"),
-        ],
-    )
-    def test_between_no_versions_are_refused(
-        self, where: Path, instants: dict[int, Rows], options: dict[str, str], message: str
-    ) -> None:
-        from pyspark.sql.types import StructType
-
-        from snapshot.source import Subscriptions
-
-        with pytest.raises((ValueError, snapshot.NotPublishedError), match=message):
-            Subscriptions({"path": str(where), "readChangeFeed": "true"} | options).reader(StructType()).partitions()
-
-
-class TestRefusals:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({}, "needs the path of a published directory"),
-            (
-                {"path": "x", "versionAsof": "new"},
-                r"versionAsOf must be the number of a version \(1 or more\), not 'new'",
-            ),
-            ({"path": "x", "filter": "a"}, "has no option 'filter'; it has path, versionAsOf"),
-            ({"path": "x", "readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
-            ({"path": "x", "readChangeFeed": "true"}, "needs startingVersion"),
-            (
-                {"path": "x", "timestampAsOf": "now"},
-                "timestampAsOf must be a time in ISO's format, such as .*, not 'now'",
-            ),
-            ({"path": "x", "versionAsOf": "1", "timestampAsOf": "2026-01-01"}, "exclude each other"),
-        ],
-    )
-    def test_say_what_is_wanted(self, options: dict[str, str], message: str) -> None:
-        from pyspark.sql.types import StructType
-
-        from snapshot.source import Subscriptions
-
-        with pytest.raises(ValueError, match=message):
-            Subscriptions(options).reader(StructType()).partitions()
-
-    def test_of_a_stream_that_is_none_of_changes(self) -> None:
-        from pyspark.sql.types import StructType
-
-        from snapshot.source import Subscriptions
-
-        with pytest.raises(ValueError, match="is one of changes"):
-            Subscriptions({"path": "x"}).streamReader(StructType())
-
-    def test_reach_the_user(self, reader: DataFrameReader, tmp_path: Path) -> None:
         with pytest.raises(Exception, match="nothing was published there"):
             reader.load(str(tmp_path)).collect()
+        snapshot.Publisher(filled(), tmp_path).publish()
+        rows = reader.load(str(tmp_path)).selectExpr("filter as topic", "options['value'] as value")
+        assert [tuple(row) for row in rows.where("topic = 'a/9'").collect()] == [("a/9", "x")]
+        with pytest.raises(ValueError, match="has the topics of a store"):
+            snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), str(tmp_path))
 
 
 def read(where: Path, **options: str) -> list[dict[str, object]]:
     """What tasks read, in no order: without the driver, without its JVM."""
-    from snapshot.source import Subscriptions
-
     make: Any = Subscriptions
     source = make({"path": str(where), **options})
     reader = source.reader(source.schema())
@@ -217,28 +152,208 @@ def read(where: Path, **options: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.once  # what lies in files is the same on every build
-class TestDamage:
-    OPTIONS: tuple[dict[str, str], ...] = ({}, {"readChangeFeed": "true", "startingVersion": "1"})
+def test_damage_is_named_wherever_a_bit_is_flipped(where: Path, instants: dict[int, Rows], tmp_path: Path) -> None:
+    """Also in what Parquet's own checksums do not cover: the heads of pages, and the footer."""
+    chance, copy = random.Random(38), tmp_path / "copy"
+    asked: list[dict[str, str]] = [{}, {"readChangeFeed": "true", "startingVersion": "1"}]
+    right = [read(where, **options) for options in asked]
+    files = sorted(path.relative_to(where) for path in where.rglob("*.parquet"))
+    assert len(files) == len(instants)
+    for name in files * 8:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(where, copy)
+        content = bytearray((copy / name).read_bytes())
+        place = chance.choice([chance.randrange(len(content)), -chance.randrange(1, len(content) // 3)])
+        content[place] ^= 1 << chance.randrange(8)
+        (copy / name).write_bytes(content)
+        told: list[str] = []
+        for options, rows in zip(asked, right, strict=True):
+            try:
+                assert read(copy, **options) == rows
+            except snapshot.DamagedError as error:
+                told.append(str(error))
+        assert told
+        assert all(name.name in each for each in told)
 
-    def test_is_named_wherever_a_bit_is_flipped(self, where: Path, instants: dict[int, Rows], tmp_path: Path) -> None:
-        """Also in what Parquet's own checksums do not cover: the heads of pages, and the footer."""
-        chance, copy = random.Random(38), tmp_path / "copy"
-        right = [read(where, **options) for options in self.OPTIONS]
-        files = sorted(path.relative_to(where) for path in where.rglob("*.parquet"))
-        assert len(files) == len(instants)
-        for name in files:
-            for _ in range(25):
-                shutil.copytree(where, copy)
-                content = bytearray((copy / name).read_bytes())
-                place = chance.choice([chance.randrange(len(content)), -chance.randrange(1, len(content) // 3)])
-                content[place] ^= 1 << chance.randrange(8)
-                (copy / name).write_bytes(content)
-                told: list[str] = []
-                for options, rows in zip(self.OPTIONS, right, strict=True):
-                    try:
-                        assert read(copy, **options) == rows
-                    except snapshot.DamagedError as error:
-                        told.append(str(error))
-                assert told
-                assert all(name.name in each for each in told)
-                shutil.rmtree(copy)
+
+# ------------------------------------------------------------------------------------------------------------- options
+
+GOOD = {
+    "path": "x",
+    "versionAsOf": "2",
+    "timestampAsOf": "2026-11-24T12:00:00Z",
+    "readChangeFeed": "true",
+    "startingVersion": "1",
+    "endingVersion": "3",
+    "maxVersionsPerTrigger": "1",
+}
+HONOURED = {
+    Reader.INSTANT: {"path", "versionAsOf", "timestampAsOf"},
+    Reader.CHANGES: {"path", "readChangeFeed", "startingVersion", "endingVersion"},
+    Reader.STREAM: {"path", "readChangeFeed", "startingVersion", "endingVersion", "maxVersionsPerTrigger"},
+}
+NEEDED = {
+    Reader.INSTANT: {"path"},
+    Reader.CHANGES: {"path", "readChangeFeed", "startingVersion"},
+    Reader.STREAM: {"path", "readChangeFeed"},
+}
+
+
+def asked(reader: Reader, options: dict[str, str], schema: StructType | None = None) -> Any:
+    source = Subscriptions(options)
+    schema = schema or StructType()
+    return source.streamReader(schema) if reader is Reader.STREAM else source.reader(schema)
+
+
+def test_every_set_of_options_is_honoured_or_refused_by_every_reader() -> None:
+    wrong = []
+    every = (frozenset(some) for size in range(len(TABLE) + 1) for some in itertools.combinations(TABLE, size))
+    for names, reader in itertools.product(every, Reader):
+        if reader is not Reader.STREAM and (reader is Reader.CHANGES) is not ("readChangeFeed" in names):
+            continue  # that option says which of the two it is
+        right = NEEDED[reader] <= names <= HONOURED[reader] and not {"versionAsOf", "timestampAsOf"} <= names
+        right = right and (HAS_LIMITS or "maxVersionsPerTrigger" not in names)
+        is_taken = False
+        with contextlib.suppress(ValueError, NotImplementedError):
+            asked(reader, {name: GOOD[name] for name in names})
+            is_taken = True
+        if is_taken is not right:
+            wrong.append((reader, sorted(names), is_taken))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE if "ersion" in name])
+def test_a_number_is_one_or_more_and_fits_in_64_bits(name: str) -> None:
+    reader = next(reader for reader in Reader if reader in TABLE[name].readers)
+    for text in ["0", "-1", "1.5", "", " 1", "1_0", "+1", "٣", "²", "new", "9" * 19, "1" + "0" * 30]:
+        with pytest.raises(ValueError, match=rf"{name} must be (the|a) number of"):
+            Options({each: GOOD[each] for each in NEEDED[reader]} | {name: text})
+
+
+@given(st.text(max_size=6) | st.text("0123456789", max_size=25) | st.sampled_from(["true", "FALSE", "1_0", "-0"]))
+def test_a_text_is_taken_as_what_it_says_or_refused(text: str) -> None:
+    taken = {}
+    for name in ("versionAsOf", "readChangeFeed"):
+        with contextlib.suppress(ValueError):
+            options = Options({name: text})
+            taken[name] = options.at if name == "versionAsOf" else options.changes
+    right: dict[str, Any] = {}
+    if text and set(text) <= set("0123456789") and len(text) < 20 and 0 < int(text) < 2**63:
+        right["versionAsOf"] = int(text)
+    if text.lower() in ("true", "false"):
+        right["readChangeFeed"] = text.lower() == "true"
+    assert taken == right
+
+
+FEED, SECOND = {"readChangeFeed": "true"}, {"startingVersion": "2"}
+REFUSED: list[tuple[dict[str, str], str]] = [
+    *(
+        ({"timestampAsOf": time}, r"timestampAsOf must be a time in ISO's format, such as .* zone")
+        for time in ("now", "7")
+    ),
+    *(({"timestampAsOf": f"2026-11-24{time}"}, "timestampAsOf must be a time .* zone") for time in ("", "T12:00:00")),
+    (SECOND, 'startingVersion is an option of the changes .* set option."readChangeFeed", "true"'),
+    (FEED | {"versionAsOf": "1"}, "versionAsOf is an option of the set of one version, not of"),
+    (FEED | {"startingVersion": "3", "endingVersion": "2"}, "startingVersion 3 comes after endingVersion 2"),
+    (FEED, "needs startingVersion"),
+    (FEED | {"startingVersion": "6"}, "there is no version 6"),
+    (FEED | SECOND | {"endingVersion": "9"}, "there is no version 9"),
+    ({"versionAsof": "new"}, r"versionAsOf must be the number of a version \(1 or more\), not 'new'"),
+    ({"versionAsOf": "1", "timestampAsOf": "2026-01-01T00:00:00Z"}, "exclude each other"),
+    ({"foo": "1"}, "has no option 'foo'; it has path, versionAsOf, timestampAsOf, readChangeFeed"),
+    ({"location": "/x"}, "has no option 'location'"),
+    ({"readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
+    ({"path": ""}, "needs the path of a published directory"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), REFUSED)
+def test_a_refusal_says_what_to_do(where: Path, instants: Any, options: dict[str, str], says: str) -> None:
+    given = {name: value for name, value in ({"path": str(where)} | options).items() if (name, value) != ("path", "")}
+    with pytest.raises((ValueError, snapshot.NotPublishedError), match=says):
+        Subscriptions(given).reader(StructType()).partitions()
+
+
+def test_what_is_no_reader_of_these_columns_is_refused() -> None:
+    schema = StructType().add("filter", StringType()).add("depth", IntegerType())
+    asked(Reader.INSTANT, {"path": "x"}, schema)
+    for bad in (schema.add("foo", StringType()), StructType().add("depth", StringType())):
+        with pytest.raises(ValueError, match=r"has no column (foo|depth) string, but filter string, words array"):
+            asked(Reader.INSTANT, {"path": "x"}, bad)
+    with pytest.raises(ValueError, match="is one of changes"):
+        asked(Reader.STREAM, {"path": "x"})
+    for write in ("writer", "streamWriter"):
+        with pytest.raises(NotImplementedError, match=r"are read by Spark and not written.*snapshot.Publisher"):
+            getattr(Subscriptions({"path": "x"}), write)(StructType(), True)
+
+
+# ------------------------------------------------------------------------------------------------------------- streams
+
+
+def stream_of(where: Path, **options: str) -> Any:
+    """A stream of changes, as Spark makes it."""
+    return Subscriptions({"path": str(where)} | FEED | options).streamReader(Subscriptions(FEED).schema())
+
+
+@pytest.mark.parametrize(
+    ("options", "versions"),
+    [
+        ({}, [5] * 5),  # the whole set
+        ({"startingVersion": "1"}, [1, 2, 3, 4, 5]),
+        ({"startingVersion": "5"}, [5]),
+        ({"startingVersion": "6"}, []),
+        ({"startingVersion": "2", "endingVersion": "3"}, [2, 3]),
+        ({"endingVersion": "3"}, [3] * 3),
+        ({"startingVersion": "4", "endingVersion": "9"}, [4, 5]),
+        ({"startingVersion": "1", "maxVersionsPerTrigger": "2"}, [1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_stream_has_the_versions_it_was_asked_for(
+    tmp_path: Path, options: dict[str, str], versions: list[int]
+) -> None:
+    published(tmp_path, 5)
+    if "maxVersionsPerTrigger" in options and not HAS_LIMITS:
+        pytest.skip("from Spark 4.2 on")
+    stream = stream_of(tmp_path, **options)
+    limit = stream.getDefaultReadLimit() if HAS_LIMITS else None
+    found: list[int] = []
+    at, ends = stream.initialOffset(), []
+    while at not in ends:
+        ends.append(at)
+        at = stream.latestOffset(at, limit)
+        for part in stream.partitions(ends[-1], at) if at != ends[-1] else ():
+            found += [row for batch in stream.read(part) for row in batch.column("_commit_version").to_pylist()]
+    assert found == versions
+    with pytest.raises(snapshot.NotPublishedError, match="there is no version 7"):
+        stream_of(tmp_path, startingVersion="7").initialOffset()
+
+
+@pytest.mark.parametrize("newer", [0, 1, 2, 3])
+def test_a_stream_sees_that_the_directory_went_back(tmp_path: Path, newer: int) -> None:
+    """As a stream that goes on, and as one that runs its last batch again."""
+    where, seen = tmp_path / "published", list[Any]()
+    trie, publisher = published(where, 1)
+    begun = json.loads(json.dumps(stream_of(where).initialOffset()))
+    go_back(where, trie, publisher, newer, lambda: seen.append(stream_of(where).latestOffset()))
+    end = json.loads(json.dumps(seen[0]))
+    calls: list[Callable[[Any], object]] = [
+        lambda stream: stream.latestOffset(end, None),
+        lambda stream: stream.partitions(begun, end),
+        lambda stream: stream.partitions(end, stream.latestOffset()),
+    ]
+    for call in calls:
+        with pytest.raises(snapshot.HistoryError, match="does not continue the history in which version 3 was"):
+            call(stream_of(where))
+    assert stream_of(where).partitions(begun, stream_of(where).latestOffset())  # begun anew
+
+
+def test_a_stream_goes_on_from_a_checkpoint_without_marks_and_over_claims(tmp_path: Path) -> None:
+    trie, _ = published(tmp_path, 2)
+    stream = stream_of(tmp_path)
+    end = stream.latestOffset({"version": 1}, None)
+    assert end["version"] == 2
+    assert len(stream.partitions({"version": 1}, end)) == 1
+    assert stream.latestOffset(end, None) == end
+    snapshot.Publisher(trie, tmp_path)  # this claim takes number 3
+    for start in "34":
+        assert read(tmp_path, **FEED, startingVersion=start) == []

@@ -1,8 +1,10 @@
-"""Subscription sets, and differences of two, as Spark data frames."""
+"""Sets, their differences and questions about them as Spark data frames, and the errors if Spark cannot answer."""
 
 from __future__ import annotations
 
 import datetime
+import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +13,9 @@ import pytest
 
 import snapshot
 from ctrie import Ctrie
-from snapshot import columns
-from subtrie import AMQP, MQTT, SubscriptionTrie, TopicError
+from snapshot import columns, environment, matching, questions, sets
+from subtrie import MQTT, SubscriptionTrie, TopicError
+from tests.snapshot.support import trie_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,186 +24,236 @@ SCHEMA = (
     "struct<filter:string,words:array<string>,depth:int,wildcards:int,subscriber:string,"
     "options:map<string,string>,dialect:string,group:string,snapshot_id:string,taken_at:timestamp>"
 )
+VOLATILE = ["snapshot_id", "taken_at"]
 
 
 @pytest.fixture
 def trie() -> Iterator[SubscriptionTrie]:
-    trie = SubscriptionTrie()
-    trie.subscribe("stock.*", "alice", qos=1)
-    trie.subscribe("stock.#", "bob")
-    trie.subscribe("", "alice")
+    trie = trie_of(("a.*", "alice", {"qos": 1}), ("a.*", "bob"), ("#", "alice"), ("x.y", "carol"), ("b", "bob"))
     yield trie
     trie.check()
 
 
-def rows(frame: DataFrame) -> list[dict[str, Any]]:
+@pytest.fixture
+def messages(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("a.1",), ("a.1",), ("a.2",), ("b",), (None,)], "topic string")
+
+
+def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in frame.collect()]
+
+
+def dicts(frame: DataFrame) -> list[dict[str, Any]]:
     return sorted((row.asDict() for row in frame.collect()), key=lambda row: (row["filter"], row["subscriber"]))
 
 
-class TestToSpark:
-    def test_has_the_columns_and_rows_of_the_arrow_table(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        frame = snapshot.to_spark(trie, spark)
-        assert frame.schema.simpleString() == SCHEMA
-        volatile = ["snapshot_id", "taken_at"]
-        expected = snapshot.to_arrow(trie).drop_columns(volatile).to_pylist(maps_as_pydicts="strict")
-        assert rows(frame.drop(*volatile)) == sorted(expected, key=lambda row: (row["filter"], row["subscriber"]))
-
-    def test_of_an_empty_set_has_the_same_schema(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        empty = snapshot.to_spark(SubscriptionTrie(), spark)
-        assert empty.schema == snapshot.to_spark(trie, spark).schema
-        assert empty.count() == 0
-
-    def test_holds_the_instant_at_which_it_was_taken(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        before = datetime.datetime.now(datetime.UTC)
-        frame = snapshot.to_spark(trie, spark)
-        after = datetime.datetime.now(datetime.UTC)
-        microseconds = {row[0] for row in frame.selectExpr("unix_micros(taken_at)").collect()}
-        assert len(microseconds) == 1
-        assert before.timestamp() * 1e6 - 1 <= microseconds.pop() <= after.timestamp() * 1e6 + 1
-
-    def test_goes_on_showing_a_snapshot_of_a_trie_that_changes(
-        self, spark: SparkSession, trie: SubscriptionTrie
-    ) -> None:
-        frame = snapshot.to_spark(trie, spark)
-        trie.clear()
-        assert frame.count() == 3
-
-    def test_asks_for_keys(self, spark: SparkSession) -> None:
-        trie = SubscriptionTrie()
-        trie.subscribe("a", (1, 2))
-        assert rows(snapshot.to_spark(trie, spark, key=str))[0]["subscriber"] == "(1, 2)"
-        trie.check()
-
-    def test_is_what_spark_reads_from_a_file(self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path) -> None:
-        path = tmp_path / "set.parquet"
-        snapshot.write(trie, path)
-        read, exported = spark.read.parquet(str(path)), snapshot.to_spark(trie, spark)
-        assert read.schema == exported.schema
-        volatile = ["snapshot_id", "taken_at"]
-        assert rows(read.drop(*volatile)) == rows(exported.drop(*volatile))
-
-    def test_refuses_what_is_no_subscription_trie(self, spark: SparkSession) -> None:
-        source: Any = Ctrie()
-        with pytest.raises(TypeError, match="the source must be a SubscriptionTrie or a snapshot of one, not Ctrie"):
-            snapshot.to_spark(source, spark)
-
-
-class TestBackFromSpark:
-    def test_rows_become_a_trie_again(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        frame = snapshot.to_spark(trie, spark)
-        built = snapshot.from_spark(frame.repartition(3))
-        assert held_as_texts(built) == held_as_texts(trie)
-        filter = next(trie.subscriptions()).filter
-        fewer = snapshot.from_spark(frame.where(frame["filter"] != filter).select("subscriber", "filter"), trie.dialect)
-        assert {held.filter for held in built.subscriptions()} - {held.filter for held in fewer.subscriptions()} == {
-            filter
-        }
-        with pytest.raises(ValueError, match="there is no column 'subscriber'"):
-            snapshot.from_spark(frame.select("filter"), trie.dialect)
-        with pytest.raises(ValueError, match="no column names the dialect: give dialect="):
-            snapshot.from_spark(frame.select("filter", "subscriber"))
-        twice = frame.unionByName(frame)
-        with pytest.raises(ValueError, match=r"row \d+: subscriber .* is on .* already"):
-            snapshot.from_spark(twice)
-        built.check()
-
-    def test_files_that_spark_has_written_are_loaded(
-        self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path
-    ) -> None:
-        snapshot.write(trie, tmp_path / "ours.parquet")
-        written = str(tmp_path / "spark")
-        spark.read.parquet(str(tmp_path / "ours.parquet")).repartition(2).write.parquet(written)
-        loaded = snapshot.load(written)
-        assert held_as_texts(loaded) == held_as_texts(trie)
-        bad = spark.read.parquet(written).selectExpr("concat(filter, '.', char(0)) as filter", "subscriber", "dialect")
-        bad.write.parquet(str(tmp_path / "bad"))
-        with pytest.raises(TopicError, match="row 0: forbidden character"):
-            snapshot.load(tmp_path / "bad")
-        loaded.check()
-
-
-def held_as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str, str | None]]]]:
+def as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str, str | None]]]]:
     """The content of a trie, where every value that is not a string is the text that exports have for it."""
     table = snapshot.to_arrow(trie, key=str).select(["filter", "subscriber", "options"])
     return {(row["filter"], row["subscriber"], frozenset(row["options"])) for row in table.to_pylist()}
 
 
-class TestDiffToSpark:
-    def test_tells_what_was_added_removed_and_updated(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        older = trie.snapshot()
-        trie.subscribe("new.*", "carol", qos=2)
-        trie.unsubscribe("stock.#", "bob")
-        trie.subscribe("stock.*", "alice", qos=0)
-        changes = rows(snapshot.diff_to_spark(trie, older, spark))
-        assert [(row["filter"], row["subscriber"], row["options"], row["change"]) for row in changes] == [
-            ("new.*", "carol", {"qos": "2"}, "added"),
-            ("stock.#", "bob", {}, "removed"),
-            ("stock.*", "alice", {"qos": "0"}, "updated"),
-        ]
-
-    def test_has_the_columns_of_the_set_and_the_change(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        frame = snapshot.diff_to_spark(trie, trie.snapshot(), spark)
-        assert frame.columns == [*snapshot.to_spark(trie, spark).columns, "old_options", "new_options", "change"]
-        assert frame.count() == 0
-
-    def test_leaves_out_what_went_and_came_back(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        older = trie.snapshot()
-        trie.unsubscribe("stock.*", "alice")
-        trie.subscribe("stock.*", "alice", qos=1)
-        assert snapshot.diff_to_spark(trie, older, spark).count() == 0
-
-    def test_turns_the_older_set_into_the_newer(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        older = trie.snapshot()
-        for number in range(100):
-            trie.subscribe(f"a.{number}", "alice")
-        trie.unsubscribe("", "alice")
-        changes = rows(snapshot.diff_to_spark(trie, older, spark))
-        replayed = {(row["filter"], row["subscriber"]) for row in rows(snapshot.to_spark(older, spark))}
-        replayed |= {(row["filter"], row["subscriber"]) for row in changes if row["change"] == "added"}
-        replayed -= {(row["filter"], row["subscriber"]) for row in changes if row["change"] == "removed"}
-        assert replayed == {(row["filter"], row["subscriber"]) for row in rows(snapshot.to_spark(trie, spark))}
-
-    def test_names_the_change_of_each_row_where_long_texts_make_batches_short(
-        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(columns, "BATCH_TEXT", 3)
-        older, newer = SubscriptionTrie(), SubscriptionTrie()
-        older.subscribe_many([("a", "s"), ("b", "s"), ("d", "s")])
-        newer.subscribe_many([("a", "s", {"n": 1}), ("c", "s"), ("d", "s"), ("e", "s")])
-        changes = rows(snapshot.diff_to_spark(newer, older, spark))
-        assert [(row["filter"], row["change"]) for row in changes] == [
-            ("a", "updated"),
-            ("b", "removed"),
-            ("c", "added"),
-            ("e", "added"),
-        ]
-
-    def test_compares_with_a_set_that_was_kept_in_a_file(
+class TestFrames:
+    def test_have_the_columns_and_rows_of_the_arrow_table_and_of_a_file(
         self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path
     ) -> None:
+        before = datetime.datetime.now(datetime.UTC)
+        frame = snapshot.to_spark(trie, spark)
+        after = datetime.datetime.now(datetime.UTC)
+        wanted = snapshot.to_arrow(trie).drop_columns(VOLATILE).to_pylist(maps_as_pydicts="strict")
         snapshot.write(trie, tmp_path / "set.parquet")
-        trie.unsubscribe("", "alice")
-        trie.subscribe("stock.*", "alice", qos=2)
-        changes = rows(snapshot.diff_to_spark(trie, snapshot.load(tmp_path / "set.parquet"), spark))
-        assert [(row["filter"], row["change"]) for row in changes] == [("", "removed"), ("stock.*", "updated")]
+        trie.clear()  # both go on showing the instant
+        assert frame.schema.simpleString() == SCHEMA
+        for shown in (frame, spark.read.parquet(str(tmp_path / "set.parquet"))):
+            assert shown.schema == frame.schema
+            assert dicts(shown.drop(*VOLATILE)) == sorted(wanted, key=lambda row: (row["filter"], row["subscriber"]))
+        (time,) = {row[0] for row in frame.selectExpr("unix_micros(taken_at)").collect()}
+        assert before.timestamp() * 1e6 - 1 <= time <= after.timestamp() * 1e6 + 1
+        empty = snapshot.to_spark(trie, spark)
+        assert (empty.schema, empty.count()) == (frame.schema, 0)
+        assert dicts(snapshot.to_spark(trie_of(("a", (1, 2))), spark, key=str))[0]["subscriber"] == "(1, 2)"
 
-    def test_of_two_dialects_is_an_error(self, spark: SparkSession) -> None:
-        with pytest.raises(ValueError, match="different dialects have no difference: MQTT, AMQP"):
-            snapshot.diff_to_spark(SubscriptionTrie(MQTT), SubscriptionTrie(AMQP), spark)
+    def test_become_a_trie_again(self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path) -> None:
+        frame = snapshot.to_spark(trie, spark)
+        built = snapshot.from_spark(frame.repartition(3))
+        fewer = snapshot.from_spark(frame.where("filter != 'x.y'").select("subscriber", "filter"), trie.dialect)
+        assert as_texts(built) == as_texts(trie)
+        assert {one.filter for one in fewer.subscriptions()} == {"a.*", "#", "b"}
+        wrong: list[tuple[DataFrame, Any, str]] = [
+            (frame.select("filter"), trie.dialect, "there is no column 'subscriber'"),
+            (frame.select("filter", "subscriber"), None, "no column names the dialect: give dialect="),
+            (frame.unionByName(frame), None, r"row \d+: subscriber .* is on .* already"),
+        ]
+        for bad, dialect, says in wrong:
+            with pytest.raises(ValueError, match=says):
+                snapshot.from_spark(bad, dialect)
+        frame.repartition(2).write.parquet(str(tmp_path / "spark"))
+        assert as_texts(snapshot.load(tmp_path / "spark")) == as_texts(trie)
+        forbidden = frame.selectExpr("concat(filter, '.', char(0)) as filter", "subscriber", "dialect")
+        forbidden.write.parquet(str(tmp_path / "bad"))
+        with pytest.raises(TopicError, match="row 0: forbidden character"):
+            snapshot.load(tmp_path / "bad")
+        built.check()
 
-    @pytest.mark.parametrize("wrong", [{}, None, Ctrie()], ids=lambda wrong: type(wrong).__name__)
-    def test_with_what_is_no_subscription_trie_is_an_error(
-        self, spark: SparkSession, trie: SubscriptionTrie, wrong: Any
+    @pytest.mark.parametrize("text", [columns.BATCH_TEXT, 3])
+    def test_tell_what_changed_since_an_instant_or_a_file(
+        self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: int
     ) -> None:
-        wanted = f"the source must be a SubscriptionTrie or a snapshot of one, not {type(wrong).__name__}"
-        with pytest.raises(TypeError, match=wanted):
-            snapshot.diff_to_spark(trie, wrong, spark)
-        with pytest.raises(TypeError, match=wanted):
-            snapshot.diff_to_spark(wrong, trie, spark)
+        """Also where long texts make batches short."""
+        monkeypatch.setattr(columns, "BATCH_TEXT", text)
+        snapshot.write(trie, tmp_path / "set.parquet")
+        older = trie.snapshot()
+        assert snapshot.diff_to_spark(trie, older, spark).count() == 0
+        trie.subscribe("new.*", "carol", qos=2)
+        trie.unsubscribe("#", "alice")
+        trie.unsubscribe("b", "bob")
+        trie.subscribe("b", "bob")
+        trie.subscribe("a.*", "alice", qos=0)
+        for before in (older, snapshot.load(tmp_path / "set.parquet")):
+            frame = snapshot.diff_to_spark(trie, before, spark)
+            assert frame.columns == [*snapshot.to_spark(trie, spark).columns, "old_options", "new_options", "change"]
+            assert [(row["filter"], row["subscriber"], row["options"], row["change"]) for row in dicts(frame)] == [
+                ("#", "alice", {}, "removed"),
+                ("a.*", "alice", {"qos": "0"}, "updated"),
+                ("new.*", "carol", {"qos": "2"}, "added"),
+            ]
 
-    def test_one_key_for_a_subscriber_that_came_and_one_that_went_is_an_error(self, spark: SparkSession) -> None:
-        older, newer = SubscriptionTrie(), SubscriptionTrie()
-        older.subscribe("a", 7)
-        newer.subscribe("a", "7")
-        with pytest.raises(ValueError, match="both have the key '7'"):
-            snapshot.diff_to_spark(newer, older, spark)
+    def test_refuse_what_has_none(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
+        nothing: Any = None
+        sources: list[Any] = [{}, None, Ctrie()]
+        for wrong in sources:
+            wanted = f"the source must be a SubscriptionTrie or a snapshot of one, not {type(wrong).__name__}"
+            with pytest.raises(TypeError, match=wanted):
+                snapshot.to_spark(wrong, spark)
+            with pytest.raises(TypeError, match=wanted):
+                snapshot.diff_to_spark(trie, wrong, spark)
+        with pytest.raises(ValueError, match="both have the key '7'"):  # of one that came and one that went
+            snapshot.diff_to_spark(trie_of(("a", "7")), trie_of(("a", 7)), spark)
+        for ask in (lambda: snapshot.to_spark(trie, nothing), lambda: snapshot.register(nothing)):
+            with pytest.raises(TypeError, match=r"spark must be a SparkSession, not NoneType; SparkSession.builder"):
+                ask()
+
+
+class TestQuestions:
+    def test_about_filters_and_subscribers(self, messages: DataFrame, trie: SubscriptionTrie) -> None:
+        busiest, topics = snapshot.busiest_filters(messages, trie), snapshot.topics_per_subscriber(messages, trie)
+        assert busiest.columns == ["filter", "messages", "subscriptions", "deliveries"]
+        assert rows(busiest) == [("#", 4, 1, 4), ("a.*", 3, 2, 6), ("b", 1, 1, 1)]
+        assert topics.columns == ["subscriber", "topics", "messages"]
+        assert rows(topics) == [("alice", 3, 4), ("bob", 3, 4)]
+        assert rows(snapshot.dead_filters(messages, trie)) == [("x.y", 1)]
+
+    @pytest.mark.parametrize("is_published", [False, True])
+    def test_dead_filters_of_a_set_that_changes_meanwhile(
+        self, messages: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_published: bool
+    ) -> None:
+        """The set is taken once. Whenever it would be taken again, the other of two filters is there."""
+        trie, taken = SubscriptionTrie(), 0
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+
+            def changed() -> None:
+                nonlocal taken
+                taken += 1
+                there, gone = ("a.*", "a.#") if taken % 2 else ("a.#", "a.*")
+                trie.subscribe(there, "ann")
+                trie.unsubscribe_many(held for held in list(trie.subscriptions()) if held.filter == gone)
+                publisher.publish()
+
+            for module in (matching, questions):
+                real = sets.source_of
+                monkeypatch.setattr(module, "source_of", lambda *given, real=real: (changed(), real(*given))[1])
+            changed()
+            assert rows(snapshot.dead_filters(messages, str(tmp_path) if is_published else trie)) == []
+        assert taken > 1
+
+    def test_of_a_directory_whose_name_has_brackets(
+        self, spark: SparkSession, messages: DataFrame, trie: SubscriptionTrie, tmp_path: Path
+    ) -> None:
+        where = tmp_path / "a[b]{c,d}*? \\e"
+        with snapshot.Publisher(trie, where) as publisher:
+            publisher.publish()
+            assert rows(snapshot.growth(where, spark).drop("time")) == [(1, 5, 0, 0, 0)]
+            trie.subscribe("never", "ann")
+            trie.subscribe("b", "bob", qos=1)
+            trie.unsubscribe("a.*", "alice")
+            publisher.publish()
+        for plan in ("join", "trie"):
+            dead = snapshot.dead_filters(messages, where, plan=plan)  # type: ignore[arg-type]
+            assert rows(dead) == [("never", 1), ("x.y", 1)]
+        growth = snapshot.growth(where, spark)
+        assert growth.columns == ["version", "time", "subscriptions", "added", "removed", "updated"]
+        assert rows(growth.drop("time")) == [(1, 5, 0, 0, 0), (2, 5, 1, 1, 1)]
+        times = [version.time for version in snapshot.versions(where)]
+        assert rows(growth.selectExpr("unix_micros(time)")) == [(round(time.timestamp() * 1e6),) for time in times]
+
+    def test_overlaps(self, spark: SparkSession) -> None:
+        chance = random.Random(3)
+        trie = SubscriptionTrie(MQTT)
+        for _ in range(40):
+            filter = "/".join(chance.choices("ab+", k=chance.randrange(1, 4))) + chance.choice(["", "/#"])
+            trie.subscribe(filter, "s")
+        words = {held.filter: MQTT.split_filter(held.filter) for held in trie.subscriptions()}
+        wanted = {
+            (one, two, relation(words[one], words[two]))
+            for one in words
+            for two in words
+            if one != two and MQTT.overlaps(words[one], words[two])
+        }
+        trie.subscribe(f"$share/g/{min(words)}", "s")
+        found = rows(snapshot.overlaps(trie, spark))
+        assert len(found) == len(wanted)
+        assert set(found) == wanted
+        assert len({kind for _, _, kind in wanted}) >= 3
+        trie.check()
+
+
+def relation(one: tuple[str, ...], two: tuple[str, ...]) -> str:
+    covers, covered = MQTT.subsumes(one, two), MQTT.subsumes(two, one)
+    return "equals" if covers and covered else "covers" if covers else "is covered by" if covered else "overlaps"
+
+
+LACKS: list[tuple[Any, str]] = [
+    (("/usr/bin/python3", "3.11", "subtrie (No module named 'subtrie')"), "run /usr/bin/python3, which lacks sub"),
+    (("/usr/bin/python3", "2.7", ""), r"run /usr/bin/python3, Python 2.7, and the driver Python 3.\d+; set PYSP"),
+    ("ModuleNotFoundError: No module named 'pyarrow'", "cannot run this package: ModuleNotFoundError"),
+]
+
+
+class TestEnvironment:
+    def test_is_asked_what_it_lacks_and_told_in_one_sentence(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, trie: SubscriptionTrie, tmp_path: Path
+    ) -> None:
+        assert environment.lack_of_workers(spark) is None
+        assert environment._ask(spark)[1:] == (f"{sys.version_info[0]}.{sys.version_info[1]}", "")
+        for answer, says in LACKS:
+            monkeypatch.setattr(environment, "_asked", {})
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(environment, "_ask", lambda spark, answer=answer: answer)
+                with pytest.raises(snapshot.WorkersError, match=says) as raised:
+                    snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), trie, plan="trie")
+            assert "\n" not in str(raised.value)
+        other = tmp_path / "python"
+        other.write_text("#!/bin/sh\necho ModuleNotFoundError: no encodings >&2; exit 1\n")
+        other.chmod(0o700)
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", str(other))
+        assert environment._ask(spark) == "ModuleNotFoundError: no encodings"
+
+    def test_is_named_by_the_line_that_says_what_happened(self) -> None:
+        trace = (
+            'An exception was thrown:\nTraceback (most recent call last):\n  File "x"\nModuleNotFoundError: no y\n\n'
+        )
+        assert environment._last_line(trace) == "ModuleNotFoundError: no y"
+        assert environment._last_line("[PYTHON_VERSION_MISMATCH] other\n\tat java") == "[PYTHON_VERSION_MISMATCH] other"
+
+    def test_with_a_stopped_session_is_told(self, trie: SubscriptionTrie) -> None:
+        class Context:
+            _jsc = None
+
+        class Stopped:
+            sparkContext = Context()
+
+            def createDataFrame(self) -> None: ...
+
+        stopped: Any = Stopped()
+        with pytest.raises(RuntimeError, match="the Spark session was stopped"):
+            snapshot.to_spark(trie, stopped)

@@ -1,4 +1,9 @@
-"""A publisher that is killed. The set at each step is known, so the tests can tell which step was published."""
+"""Publishers that take a directory over from each other and are killed. What each of them acknowledged is noted.
+
+`python -m tests.snapshot.killed` starts one for each line of standard input, while others may still run. It is forked,
+since imports would take longer than the test, and before anything asks an object store. Its process number is printed.
+The set at each step is known, so the tests can tell which step was published.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import contextlib
 import importlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -64,26 +70,25 @@ def persistently(call: Callable[[], Any]) -> Any:
             return call()
 
 
-def import_arrow() -> None:
+def main() -> None:
+    """Start a publisher for each line."""
     for module in ("pyarrow.compute", "pyarrow.parquet", "pandas"):  # pyarrow imports pandas at its first use
         importlib.import_module(module)
-
-
-def main() -> None:
-    """Start a publisher for each line of standard input. It is forked, since imports would take longer than the test.
-
-    The number of its process is printed, and a second line when it has ended.
-    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps those that ended
     for line in sys.stdin:
-        where, acknowledged, keep = json.loads(line)
+        where, notes, options = json.loads(line)
         process = os.fork()
         if process == 0:
-            publish_on(where, acknowledged, keep=keep)
+            try:
+                publish_on(where, f"{notes}.{os.getpid()}", **options)
+            except snapshot.FencedError:
+                os._exit(0)
+            except BaseException as error:  # noqa: BLE001 (the test reads it)
+                with open(f"{notes}.failed", "a") as failed:
+                    failed.write(f"{error!r}\n")
+                os._exit(1)
         print(process, flush=True)
-        os.waitpid(process, 0)
-        print("ended", flush=True)
 
 
 if __name__ == "__main__":
-    import_arrow()
     main()

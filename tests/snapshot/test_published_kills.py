@@ -1,0 +1,212 @@
+"""Publishers that take over from each other and are killed: nothing that was acknowledged is lost, in a directory and in
+an object store with faults. And the how-to of two hosts, followed: network namespaces are the hosts, if this process may
+make them. `make stress` makes thousands of kills: ``STRESS_PUBLISHING=1`` asks for all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import snapshot
+from snapshot.published import open_directory
+from tests.snapshot.contest import Counts, Place, contend
+from tests.snapshot.faulty_server import BUCKET, Server, serving
+from tests.snapshot.support import ROOT
+
+pytestmark = pytest.mark.once
+
+SHARE = float(os.environ.get("STRESS_PUBLISHING", "0.01"))
+"""Which part of the whole is done."""
+KILLS_EACH = 50
+"""Kills for one directory, since all its versions are compared in the end."""
+
+
+def contests(kills: int, take_overs: int, contest: Callable[[int], Counts]) -> Counts:
+    """Hold contests until there have been so many kills and take-overs, or the share of them that is asked for."""
+    counts = Counts(0, 0, 0)
+    while counts.kills < max(4, SHARE * kills) or counts.take_overs < max(4, SHARE * take_overs):
+        now = contest(min(max(4, round(SHARE * kills)), KILLS_EACH))
+        counts = Counts(*map(sum, zip(counts, now, strict=True)))
+        print(counts, flush=True)
+    return counts
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    return random.Random(seed)
+
+
+@pytest.mark.parametrize("keep", [None, 3])
+def test_of_a_directory(
+    publishers: subprocess.Popen[str], tmp_path: Path, chance: random.Random, keep: int | None
+) -> None:
+    def contest(kills: int) -> Counts:
+        folder = tmp_path / "contest"
+        folder.mkdir()
+        where = folder / "published"
+        place = Place(str(where), str(where), folder / "notes", keep=keep)
+        counts = contend(publishers, place, chance, kills, pause=0.05, quieten=lambda: None)
+        with snapshot.take_over(where, keep=keep)[1]:  # which removes what the killed publishers have left
+            directory = open_directory(where)
+            versions = [version for number in directory.numbers() if (version := directory.get(number)) is not None]
+        named = {file.path for version in versions for file in version.files()}
+        assert {f"{name}/{file}" for name in ("full", "changes") for file in os.listdir(where / name)} == named
+        assert not [name for name in os.listdir(where / "_versions") if name.startswith(".")]
+        shutil.rmtree(folder)
+        return counts
+
+    contests(2000, 200, contest)
+
+
+@pytest.mark.slow("faults that last, requests that are late, and processes that wait for them")
+@pytest.mark.parametrize("keep", [None, 2])
+def test_of_objects(
+    server: Server, publishers: subprocess.Popen[str], tmp_path: Path, chance: random.Random, keep: int | None
+) -> None:
+    faults = [server.fail(0, 0)]
+
+    def contest(kills: int) -> Counts:
+        name = f"{keep}x{time.monotonic_ns()}"
+        notes, retries = tmp_path / name, {"retry_config": {"max_retries": 4}}
+        place = Place(server.uri(name, faulty=False), server.uri(name), notes, retries, keep)
+        server.fail(chance.randrange(2**32), 0.15)
+        counts = contend(publishers, place, chance, kills, pause=0.3, quieten=lambda: server.fail(0, 0))
+        faults.append(server.fail(0, 0))
+        return counts
+
+    counts = contests(500, 100, contest)
+    assert faults[-1] - faults[0] > counts.kills / 2
+
+
+# ----------------------------------------------------------------------------------------------------------- two hosts
+
+OUTAGE = float(os.environ.get("STRESS_OUTAGE", "2"))
+"""For how many seconds the server is stopped."""
+PAGE = (ROOT / "docs" / "keeping.md").read_text().partition("## Two hosts and an object store")[2].partition("\n## ")[0]
+PUBLISHER, FOLLOWER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+class Host(NamedTuple):
+    """What a program is started with there, and the server's address."""
+
+    command: list[str]
+    server: str
+
+
+@pytest.fixture
+def hosts() -> Iterator[list[Host]]:
+    """Two namespaces, each with a link of its own to the server; otherwise twice this machine."""
+    names, made = [f"subtrie{os.getpid()}{letter}" for letter in "ab"], list[Host]()
+    try:
+        for number, name in enumerate(names):
+            link, here, there = f"st{os.getpid() % 10**6}{number}", f"10.71.{number}.1", f"10.71.{number}.2"
+            for command in (
+                f"netns add {name}",
+                f"link add {link} type veth peer name eth0 netns {name}",
+                f"addr add {here}/24 dev {link}",
+                f"link set {link} up",
+                f"-n {name} addr add {there}/24 dev eth0",
+                f"-n {name} link set eth0 up",
+            ):
+                subprocess.run(["ip", *command.split()], check=True, capture_output=True)
+            made.append(Host(["ip", "netns", "exec", name], here))
+    except (OSError, subprocess.CalledProcessError) as error:
+        print("no namespaces, so both hosts are this one:", getattr(error, "stderr", error))
+        made = [Host([], "127.0.0.1")] * 2
+    try:
+        yield made
+    finally:
+        for name in names:
+            with contextlib.suppress(OSError):
+                subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+class Program:
+    """A program of the page, and what it has printed."""
+
+    def __init__(self, text: str, host: Host, port: str, log: Path) -> None:
+        environment = {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://{host.server}:{port}",
+            "AWS_ALLOW_HTTP": "true",
+        }
+        self.log = log
+        command = [*host.command, sys.executable, "-c", text, f"s3://{BUCKET}/{log.parent.name}"]
+        with log.open("w") as out:
+            self.process = subprocess.Popen(
+                command, env=os.environ | environment, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT
+            )
+
+    def lines(self) -> list[list[str]]:
+        """The lines with a version and a beat; the last one may be half written."""
+        found = (line.split() for line in self.log.read_text().splitlines(keepends=True) if line.endswith("\n"))
+        return [line for line in found if len(line) >= 2 and line[0].isdigit()]
+
+    def beat(self) -> int:
+        return int(self.lines()[-1][1]) if self.lines() else 0
+
+
+@pytest.mark.slow("starts programs that load Arrow, and waits while the server is stopped")
+def test_of_two_hosts(hosts: list[Host], tmp_path: Path) -> None:
+    """The programs of the page: a publisher, a follower, and a publisher on the other host, which takes over."""
+    for name in ("moto", "obstore"):
+        pytest.importorskip(name, reason="needs the extra `s3-server`")
+    programs: list[Program] = []
+
+    def start(text: str, host: int, name: str) -> Program:
+        programs.append(Program(text, hosts[host], service.ports[1], tmp_path / name))
+        return programs[-1]
+
+    def until(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 120 + OUTAGE
+        while not condition():
+            assert time.monotonic() < deadline, [program.log.read_text()[-500:] for program in programs]
+            time.sleep(0.01)
+
+    with serving("0.0.0.0") as service:  # noqa: S104
+        try:
+            first = start(PUBLISHER, 0, "first")
+            until(lambda: first.beat() > 0)
+            follower = start(FOLLOWER, 1, "follower")
+            until(lambda: follower.beat() > 5)
+            second = start(PUBLISHER, 1, "second")
+            until(lambda: second.beat() > 0 and first.process.poll() is not None)
+            assert second.beat() > first.beat()
+            assert "another publisher has taken over" in first.log.read_text()
+            until(lambda: follower.beat() > first.beat())
+            service.program.send_signal(signal.SIGSTOP)
+            seen, beat, end = len(follower.lines()), second.beat(), time.monotonic() + OUTAGE
+            until(lambda: time.monotonic() > end and len(follower.lines()) > seen + 3)
+            assert second.beat() <= beat + 1  # one may have been written before
+            service.program.send_signal(signal.SIGCONT)
+            until(lambda: second.beat() > beat + 20 and follower.beat() > beat + 10)
+            second.process.kill()
+            second.process.wait()
+            restored = snapshot.restore(f"s3://{BUCKET}/{tmp_path.name}", storage=service.good)
+            (clock,) = restored.subscriptions(filter="clock")
+            assert clock.options["beat"] >= second.beat()
+            until(lambda: follower.beat() == clock.options["beat"])
+            assert follower.lines()[-1][2] == "None"
+            beats = [int(line[1]) for line in follower.lines()]
+            assert beats == sorted(beats)
+        finally:
+            for program in programs:
+                program.process.kill()
+                program.process.wait()

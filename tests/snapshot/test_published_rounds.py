@@ -1,0 +1,180 @@
+"""Publishers and followers that work by themselves: when they do, what they do about errors, and how they end."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import snapshot
+from snapshot import turns
+from snapshot.published import publisher as publisher_module
+from snapshot.published.writer import Writer
+from subtrie import SubscriptionTrie
+from tests.snapshot.support import published, trie_of
+from tests.snapshot.world import content
+
+pytestmark = pytest.mark.once
+
+
+def until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long threads wanted to wait; they do not wait as long."""
+    pauses: list[float] = []
+    wait = turns.Stop.wait
+    monkeypatch.setattr(turns.Stop, "wait", lambda stop, pause: pauses.append(pause) or wait(stop, min(pause, 0.01)))
+    return pauses
+
+
+class TestPublishers:
+    def test_publish_at_once_by_time_and_at_the_end_and_are_followed(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        with snapshot.Publisher(trie, tmp_path, every=datetime.timedelta(milliseconds=10)) as publisher:
+            until(lambda: publisher.version == 1)
+            with snapshot.follow(tmp_path, every=0.002) as follower:
+                for number in range(2, 5):
+                    trie.subscribe("a", f"s{number}")
+                    until(lambda number=number: follower.version == publisher.version == number)
+                    assert content(follower.trie) == content(trie)
+        with snapshot.Publisher(trie, tmp_path, every=datetime.timedelta(hours=1)):
+            trie.subscribe("b", "bob")
+        assert snapshot.restore(tmp_path) == trie
+
+    def test_publish_when_enough_has_changed(self, tmp_path: Path) -> None:
+        trie = SubscriptionTrie()
+        with snapshot.Publisher(trie, tmp_path, changes=3) as publisher:
+            until(lambda: publisher.version == 1)
+            trie.subscribe_many([("a", "s1"), ("a", "s2")])
+            assert publisher._has_enough() is False
+            trie.unsubscribe("a", "s2")
+            trie.subscribe_many([("a", "s3"), ("a", "s4")])
+            until(lambda: publisher.version == 2)
+            assert snapshot.restore(tmp_path) == trie
+            trie.subscribe("a", "s5")
+        assert snapshot.restore(tmp_path) == trie
+
+    def test_pause_in_proportion_to_the_counting_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: list[float]
+    ) -> None:
+        publish = Writer.publish
+        monkeypatch.setattr(Writer, "publish", lambda writer: (time.sleep(0.3), publish(writer))[1])  # a slow disk
+        trie = SubscriptionTrie()
+        with snapshot.Publisher(trie, tmp_path, changes=1) as publisher:
+            until(lambda: publisher.version == 1)
+            trie.subscribe("a", "ann")
+            until(lambda: publisher.version == 2)
+        assert max(waited) < 20 * 0.3
+
+    def test_try_again_and_say_so_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """From the first version on."""
+        monkeypatch.setattr(publisher_module, "AFTER_FAILURE", 0.001)
+        trie, told = trie_of(("a", object())), list[BaseException]()
+        publisher = snapshot.Publisher(trie, tmp_path, every=0.001, strict=True, on_error=told.append)
+        until(lambda: publisher._rounds._failures > 3)
+        with pytest.raises(TypeError, match="subscriber"):
+            publisher.close()
+        assert [type(error) for error in (*told, publisher.error)] == [TypeError] * 2
+        trie.clear()
+        for _ in range(2):
+            publisher.close()
+        assert publisher.error is None
+        assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+        assert len(snapshot.versions(tmp_path)) == 1
+
+    def test_go_on_after_an_error_while_changes_are_counted(self, tmp_path: Path) -> None:
+        class Client:
+            """A subscriber that cannot be compared so many times."""
+
+            fails = 0
+
+            def __init__(self, name: str) -> None:
+                self.name = name
+
+            def __hash__(self) -> int:
+                return 1
+
+            def __eq__(self, other: object) -> bool:
+                if Client.fails:
+                    Client.fails -= 1
+                    raise TimeoutError
+                return self is other
+
+        ann, bob = Client("ann"), Client("bob")
+        trie = trie_of(("a", ann), ("a", bob), ("b", bob))
+        with snapshot.Publisher(trie, tmp_path, changes=3, key=lambda client: client.name) as publisher:
+            until(lambda: publisher.version == 1)
+            trie.unsubscribe("a", ann)
+            trie.subscribe("a", Client("cat"))
+            Client.fails = 1
+            until(lambda: Client.fails == 0)
+            trie.subscribe_many((f"c.{number}", bob) for number in range(3))
+            until(lambda: len(snapshot.restore(tmp_path)) == 6)
+
+    @pytest.mark.parametrize("every", [None, 0.001, 3600])
+    def test_end_without_a_traceback_when_they_are_fenced(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, every: float | None
+    ) -> None:
+        trie, fenced, told = SubscriptionTrie(), list[BaseException](), list[BaseException]()
+        functions: dict[str, Any] = {"on_error": told.append} | ({} if every is None else {"on_fenced": fenced.append})
+        with snapshot.Publisher(trie, tmp_path, every=every, **functions) as publisher:
+            until(lambda: publisher.publish() if every is None else publisher.version == 1)
+            snapshot.take_over(tmp_path)
+            trie.subscribe("a", "never published")
+            if every is None:
+                with pytest.raises(snapshot.FencedError):
+                    publisher.publish()
+            elif every < 1 and publisher._thread is not None:
+                publisher._thread.join(60)
+                assert not publisher._thread.is_alive()
+        publisher.close()
+        errors = [*fenced, *told, publisher.error]
+        assert [isinstance(error, snapshot.FencedError) for error in errors] == [True, True]
+        assert bool(told) is (every is None)
+        assert [record.exc_info for record in caplog.records] == [None]
+        assert f"(process {os.getpid()} on " in caplog.text
+        assert "taken over" in caplog.text
+        assert len(snapshot.restore(tmp_path)) == 0
+
+
+def test_followers_that_fail_say_so_once_and_wait_longer(
+    tmp_path: Path, waited: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    where, told = tmp_path / "published", list[BaseException]()
+    trie, publisher = published(where, 1)
+    with snapshot.follow(where, every=0.5, on_error=told.append) as follower:
+        until(lambda: len(waited) > 1)
+        where.rename(tmp_path / "old")
+        waited.clear()
+        until(lambda: len(waited) > 9)
+        assert [type(error) for error in (*told, follower.error)] == [snapshot.HistoryError] * 2
+        assert [pause for pause in waited if pause > 0.5][:6] == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+        (tmp_path / "old").rename(where)
+        until(lambda: follower.error is None and len(caplog.records) > 1)
+        assert "works again" in caplog.records[1].message
+        trie.subscribe("a", "ann")
+        publisher.publish()
+        until(lambda: follower.version == publisher.version)
+    assert (len(told), len(caplog.records)) == (1, 2)
+
+
+def test_a_thread_that_waits_is_told_to_stop_at_once() -> None:
+    stop, begun = turns.Stop(), time.monotonic()
+    threading.Timer(0.01, stop.set).start()
+    assert stop.wait(60)
+    assert stop.wait(60)
+    assert time.monotonic() - begun < 30

@@ -1,0 +1,112 @@
+"""Between any two steps of a call, another publisher acts, or a call of the system fails, or the process is killed:
+nothing that was acknowledged is lost, one publisher at most can go on, and every reader sees whole versions."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import random
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import snapshot
+from snapshot.published import composer
+from tests.snapshot.world import FAILING, PLACES, World, at_step, content
+
+pytestmark = [
+    pytest.mark.once,  # what lies in files is the same on every build
+    pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"),  # of a fork of a process with threads
+]
+
+CALLS: dict[str, Callable[[World], object]] = {
+    "publish": World.publish,
+    "take over": World.take_over,
+    "reopen": World.reopen,
+    "restore": World.restore,
+    "follow": World.follow,
+    "poll": World.poll,
+}
+OTHERS: dict[str, Callable[[World], object]] = {
+    "another publishes": World.publish,
+    "another takes over": World.give_to_another,
+    "another takes over and publishes": World.give_to_another_who_publishes,
+    "what was there is removed": World.remove_what_was_there,
+}
+FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()]
+ENDS = (snapshot.FencedError, snapshot.DamagedError, StopIteration)
+"""How a call may end. A newcomer whose successor has removed what it needs should end with the first of them."""
+STRIDES = [
+    pytest.param(24, id="some"),
+    pytest.param(1, id="all", marks=pytest.mark.slow("every step; without it some, which are drawn anew each time")),
+]
+
+
+def every_step(world: World, call: str, stride: int, do: Callable[[], object], **how: Any) -> None:
+    """Do something at every step of a call, or at some, each time in another call; then require that all is well."""
+    number, is_reached = random.randrange(stride) + 1, True
+    print("first step", number)
+    while is_reached:
+        world.publish()
+        with at_step(number, do, **how) as steps, contextlib.suppress(*ENDS, *map(type, FAILURES)):
+            CALLS[call](world)
+        world.settle()
+        is_reached = steps[0] >= number
+        number += stride
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+@pytest.mark.parametrize("where", PLACES, indirect=True)
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("call", CALLS)
+def test_another_publisher_acts(
+    where: str, call: str, other: str, stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if call == "publish" and other == "another publishes":
+        pytest.skip("that is the same publisher")
+    monkeypatch.setattr(composer, "FEWEST_FEEDS", 1)  # so that a few versions outweigh a full instant
+    world = World(where)
+
+    def act() -> None:
+        with contextlib.suppress(snapshot.FencedError):
+            OTHERS[other](world)
+
+    every_step(world, call, stride, act)
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+@pytest.mark.parametrize("where", PLACES, indirect=True)
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("call", CALLS)
+def test_an_error_comes(where: str, call: str, error: BaseException, late: bool, stride: int) -> None:
+    def fail() -> None:
+        raise error
+
+    every_step(World(where), call, stride, fail, calls=FAILING, late=late)
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+def test_the_process_is_killed(where: str, stride: int) -> None:
+    world = World(where)
+    number = random.randrange(stride) + 1
+    print("first step", number)
+    killed = True
+    while killed:
+        copy = snapshot.restore(where)
+        world.change(copy, next(world.numbers))
+        if (child := os.fork()) == 0:
+            signal.alarm(60)
+            with at_step(number, lambda: os.kill(os.getpid(), signal.SIGKILL), calls=FAILING):
+                party = snapshot.take_over(where)
+                world.change(party[0], next(world.numbers) - 1)
+                party[1].publish()
+            os._exit(0)
+        killed = os.waitpid(child, 0)[1] == signal.SIGKILL
+        world.attempted.append(content(copy))
+        assert killed or content(snapshot.restore(where)) == content(copy)
+        world.settle()
+        number += stride

@@ -1,0 +1,332 @@
+"""Values of options, subscribers and topics: each comes back with its type by every way, or is alone set aside."""
+
+from __future__ import annotations
+
+import random
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import snapshot
+from snapshot import storing
+from snapshot.published import composer, open_directory
+from snapshot.storing import Kinds, Storing, options_of, subscriber_of
+from snapshot.texts import option_text
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
+from subtrie.tagged import tagged, untagged
+from tests.odd_values import Mute, MuteNumber, Name
+from tests.snapshot.support import filled, trie_of
+from tests.snapshot.values import ALIKE, EQUAL, HOPELESS, NOWHERE, ODD, SUBSCRIBERS, Connection, shown
+from tests.snapshot.world import content
+
+pytestmark = pytest.mark.once  # values are written by code that no compiler has seen
+
+
+class TestForms:
+    def test_come_back_with_their_types(self) -> None:
+        for value in ODD:
+            back = untagged(tagged(value))
+            assert shown(back) == shown(value)
+            tagged(value).encode()
+        assert str(untagged(tagged(float("nan")))) == "nan"
+
+    def test_of_others_and_of_damaged_texts_are_errors(self) -> None:
+        for value in HOPELESS:
+            with pytest.raises((TypeError, ValueError)):
+                tagged(value)
+        for text in ["", "{", '{"~what": 1}', '{"~int": 5}', '{"~bytes": "x"}', '{"~dict": 1}', "[" * 9999]:
+            with pytest.raises(ValueError):  # noqa: PT011 (the messages are those of many parsers)
+                untagged(text)
+
+    @given(st.data())
+    def test_of_rows_come_back_together(self, data: st.DataObject) -> None:
+        kept = Storing(Kinds(), tags=True)
+        names, numbers = st.text() | st.just("n"), st.integers(0, len(ODD) - 1)
+        drawn = data.draw(
+            st.lists(st.tuples(st.sampled_from(range(len(SUBSCRIBERS))), st.dictionaries(names, numbers)))
+        )
+        rows = [(SUBSCRIBERS[one], {name: ODD[number] for name, number in options.items()}) for one, options in drawn]
+        stored = [(kept.subscriber(subscriber), kept.options(options)) for subscriber, options in rows]
+        kinds = kept.kinds()
+        for (subscriber, options), (text, values) in zip(rows, stored, strict=True):
+            texts = {name: option_text(name, value) for name, value in values.items()}
+            assert options_of(texts.keys(), texts.values(), kinds.json_options, tags=True) == options
+            assert subscriber_of(text, integers=kinds.integers is True, tags=True) == subscriber
+
+
+class Ways:
+    """A file, and a directory with a follower: the ways on which a set or a store comes back."""
+
+    def __init__(self, source: Any, where: Path, **arguments: Any) -> None:
+        self.source, self.where = source, where
+        self.publisher = snapshot.Publisher(source, where / "published", **arguments)
+        self.publisher.publish()
+        self.follower = snapshot.follow(where / "published")
+
+    def copies(self) -> list[Any]:
+        """What comes back on each way, without what cannot be stored. A file takes all or nothing."""
+        self.publisher.publish()
+        self.follower.poll()
+        copies: list[Any] = [self.follower.trie, snapshot.restore(self.where / "published")]
+        if not self.publisher.refused:
+            snapshot.write(self.source, self.where / "file.parquet")
+            copies.append(snapshot.load(self.where / "file.parquet"))
+        return copies
+
+
+def held(trie: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What a trie holds, with the types."""
+    trie.check()
+    return {
+        (one.filter, shown(one.subscriber), one.options.get("queue")): {
+            name: shown(value) for name, value in one.options.items()
+        }
+        for one in trie.subscriptions()
+    }
+
+
+@pytest.mark.parametrize("number", range(len(ODD) + 1))
+def test_an_odd_value_is_stored_beside_ordinary_ones(tmp_path: Path, number: int) -> None:
+    value = [*ODD, float("nan")][number]
+    trie = trie_of(("ok/1", "good", {"tag": "5", "number": 1}), dialect=MQTT)
+    ways = Ways(trie, tmp_path)
+    trie.subscribe("odd", "evil", tag=value, number=value)
+    if any(value is each for each in SUBSCRIBERS):
+        trie.subscribe("odd", value)
+    trie.subscribe_many((f"later/{number}", f"c{number}") for number in range(100))
+    for copy in ways.copies():
+        assert held(copy) == held(trie)
+        assert copy.dialect == MQTT
+    assert ways.publisher.refused == ()
+    with snapshot.take_over(tmp_path / "published")[1] as again:  # it reads the value, and writes nothing anew
+        assert again.publish() == 2
+
+
+@pytest.mark.parametrize("number", range(len(HOPELESS)))
+def test_a_value_without_a_form_is_set_aside_and_logged(
+    tmp_path: Path, number: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    trie = trie_of(("a", "alice"), ("b", "evil", {"tag": 1}), dialect=MQTT)
+    ways = Ways(trie, tmp_path)
+    trie.subscribe("b", "evil", tag=HOPELESS[number])
+    trie.subscribe("c", Connection())
+    trie.subscribe("d", "dave")
+    for _ in range(2):
+        for copy in ways.copies():
+            assert held(copy).keys() == held(trie_of(("a", "alice"), ("d", "dave"))).keys()
+    reasons = {one.filter: (one.subscriber, one.reason) for one in ways.publisher.refused}
+    assert reasons.keys() == {"b", "c"}
+    assert reasons["b"][0] == "evil"
+    assert "tag" in reasons["b"][1] or "nested" in reasons["b"][1]
+    assert "key= function" in reasons["c"][1]
+    assert open_directory(tmp_path / "published").version_at().refused == 2
+    assert caplog.text.count("set aside") == 2, "once each"
+    trie.subscribe("b", "evil", tag=2)
+    trie.unsubscribe_many([one for one in trie.subscriptions() if one.filter == "c"])
+    assert [held(copy) for copy in ways.copies()] == [held(trie)] * 3
+
+
+@pytest.mark.parametrize("number", range(len(ALIKE)))
+def test_equal_values_of_other_types_are_changes(tmp_path: Path, number: int) -> None:
+    trie = SubscriptionTrie()
+    ways = Ways(trie, tmp_path)
+    for value in ALIKE[number]:
+        trie.subscribe("a", "s", n=value)
+        before = ways.publisher.version
+        for copy in ways.copies():
+            assert repr([one.options["n"] for one in copy.subscriptions()]) == repr([value])
+        assert before != ways.publisher.version == ways.publisher.publish()
+
+
+@pytest.mark.parametrize("value", [*EQUAL[:2], EQUAL[3], 0.0, -0.0, [1.5], {1: (2,)}, None], ids=str)
+def test_types_that_are_not_stored_are_no_changes(tmp_path: Path, value: Any) -> None:
+    """A broker that is started again with the same subscriptions publishes nothing."""
+    for _ in range(2):
+        trie = trie_of(("a", "s", {"n": value}))
+        with snapshot.Publisher(trie, tmp_path) as publisher:
+            assert publisher.publish() == 1
+            trie.subscribe("a", "s", n=deepcopy(value))
+            assert publisher.publish() == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_check_storable_takes_what_a_publisher_takes(tmp_path: Path, seed: int) -> None:
+    """Whatever else is in the columns; of a set, and of a topic store."""
+    chance, refused = random.Random(seed), {number for number in range(len(NOWHERE))}
+    values = [*NOWHERE, *ODD, *EQUAL]
+    store, trie = TopicStore[Any](MQTT), SubscriptionTrie(MQTT)
+    both = [Ways(source, tmp_path / str(number)) for number, source in enumerate((store, trie))]
+    for number in chance.sample(range(len(values)), len(values)):
+        options = {chance.choice("mn"): values[number], "x": chance.choice([1, "1"])}
+        is_storable = True
+        try:
+            snapshot.check_storable("s", options)
+        except (TypeError, ValueError):
+            is_storable = False
+        assert is_storable == (number not in refused)
+        trie.subscribe_many([(f"a/{number}", "s", options)])
+        store[f"a/{number}"] = values[number]
+        for ways in both if chance.random() < 0.2 else ():
+            ways.publisher.publish()
+    for ways in both:
+        copies = ways.copies()
+        assert {one.filter for one in ways.publisher.refused} == {f"a/{number}" for number in refused}
+        for copy in copies:
+            rows = copy.items() if ways is both[0] else ((one.filter, one.options) for one in copy.subscriptions())
+            found = {filter: value if ways is both[0] else value.get("m", value.get("n")) for filter, value in rows}
+            assert len(found) == len(values) - len(refused)
+            for number in range(len(NOWHERE), len(values)):
+                same = found[f"a/{number}"]
+                assert same == values[number]
+                assert number >= len(NOWHERE) + len(ODD) or type(same) is type(values[number])
+
+
+@pytest.mark.parametrize(
+    ("filter", "subscriber", "options"),
+    [
+        ("a", Mute("s"), {}),
+        (Mute("a"), "s", {"queue": Mute("q")}),
+        ("a", MuteNumber(5), {Mute("n"): 1}),
+        ("a", "s", {Mute("~n"): Mute("x"), Mute("m"): (1,)}),
+        ("a", Name("s"), {"filter": "x", "subscriber": 1, "self": None}),
+    ],
+    ids=["subscriber", "filter and queue", "numbers", "options", "names of parameters"],
+)
+@pytest.mark.parametrize("is_later", [True, False])
+def test_texts_of_subclasses_are_their_texts(
+    tmp_path: Path, filter: str, subscriber: Any, options: dict[str, Any], is_later: bool
+) -> None:
+    trie = SubscriptionTrie(NATS)
+    rows = [(filter, subscriber, options), ("b", "s", {"n": "x", "m": "y"})]
+    trie.subscribe_many(rows[1:] if is_later else rows)
+    ways = Ways(trie, tmp_path)
+    trie.subscribe_many(rows)
+    for copy in ways.copies()[:2]:
+        (found,) = (one for one in copy.subscriptions() if one.filter == "a")
+        assert (found.subscriber, dict(found.options), len(copy)) == (subscriber, options, 2)
+
+
+class TestNames:
+    """Each manifest lists the options that have columns, so a client that makes up names must not make it long."""
+
+    @pytest.mark.parametrize(
+        ("names", "is_later"),
+        [(["n" * 17_000_000], True), ([f"{number}{'é' * 700}" for number in range(6000)], False)],
+        ids=["a long one", "many"],
+    )
+    def test_that_fit_into_no_manifest_stop_nobody_who_is_not_strict(
+        self, tmp_path: Path, names: list[str], is_later: bool
+    ) -> None:
+        trie = SubscriptionTrie()
+        publishers = [snapshot.Publisher(trie, tmp_path / str(number), strict=number == 1) for number in range(2)]
+        for publisher in publishers if is_later else ():
+            publisher.publish()
+        trie.subscribe("evil", "s", **dict.fromkeys(names, 1))
+        trie.subscribe("a", "s", **{names[0]: 2})
+        assert publishers[0].publish() == 1 + is_later
+        assert publishers[0].refused == ()
+        assert snapshot.restore(tmp_path / "0") == trie
+        with pytest.raises(ValueError, match="do not fit into a manifest"):
+            publishers[1].publish()
+        trie.clear()
+        assert publishers[1].publish() == 1
+
+    def test_and_types_of_columns_stay_from_one_full_instant_to_the_next(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So a feed names each subscriber as the full instants before and after it do, and few names have columns."""
+        monkeypatch.setattr(composer, "FEWEST_FEEDS", 2)
+        monkeypatch.setattr(storing, "MOST_NAMES", 5)
+        trie, chance = trie_of(("a", 1, {"n": 1})), random.Random(5)
+        ways = Ways(trie, tmp_path)
+        for number in range(20):
+            trie.subscribe(
+                "b", f"s{number}", n="text", **{f"n{chance.randrange(12)}": chance.choice([number, str(number)])}
+            )
+            if number == 4:
+                trie.unsubscribe("a", 1)
+            assert [held(copy) for copy in ways.copies()] == [held(trie)] * 3
+        versions = snapshot.versions(tmp_path / "published")
+        assert {version.integers for version in versions} == {True}
+        assert max(len(each.json_options + each.string_options) for each in versions) == 5
+        assert sum(version.full is not None for version in versions) > 2
+
+
+# ------------------------------------------------------------------------------------------------------- topic stores
+
+OWN = Dialect("own", ":", "?", "*", share_prefix="shared", options=(("qos", range(3)),))
+
+
+@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS, OWN], ids=lambda dialect: dialect.name)
+def test_topic_stores_come_back_with_values_and_times(tmp_path: Path, dialect: Dialect) -> None:
+    """Also topics that would be no filters: the first word of a topic is no sign of a shared subscription."""
+    store, prefix = filled(dialect), str(dialect.share_prefix or "x")
+    ways = Ways(store, tmp_path)
+    for words in ([prefix], [prefix, "g"], [prefix, "g", "a"], [prefix, "g", prefix, "h", "a"]):
+        store[dialect.separator.join(words)] = words
+    replica, topic = ways.follower.trie, dialect.separator.join(("a", "3"))
+    for step in range(3):
+        assert [content(copy) for copy in ways.copies()] == [content(store)] * 3
+        store[topic] = store[topic]  # the same value, at another time
+        del store[dialect.separator.join(("a", str(step)))]
+    assert ways.follower.trie is replica
+    assert {type(copy) for copy in ways.copies()} == {TopicStore}
+    taken, publisher = snapshot.take_over(tmp_path / "published")
+    assert (content(taken), taken.dialect) == (content(store), dialect)
+    assert publisher.publish() == ways.publisher.version
+    empty: TopicStore[Any] = TopicStore(dialect)
+    assert [type(copy) for copy in Ways(empty, tmp_path / "empty").copies()] == [TopicStore] * 3
+
+
+class TestLimits:
+    """How old values get and how many there are is part of what is stored."""
+
+    @pytest.mark.parametrize(("max_age", "max_topics"), [(None, 5), (60, None), (0.5e6, 10**12), (float("inf"), None)])
+    def test_come_back(self, tmp_path: Path, max_age: float | None, max_topics: int | None) -> None:
+        store: TopicStore[Any] = TopicStore(MQTT, max_age=max_age, max_topics=max_topics)
+        ways = Ways(store, tmp_path)
+        store["a"] = 1
+        copies = ways.copies()[1:]
+        for copy in (*copies, snapshot.take_over(tmp_path / "published")[0]):
+            assert (copy.max_age, copy.max_topics) == (None if max_age == float("inf") else max_age, max_topics)
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_do_not_make_a_follower_or_a_restored_store_differ(self, tmp_path: Path, seed: int) -> None:
+        """Both have all that was published, though either has limits of its own."""
+        chance = random.Random(seed)
+        store: TopicStore[Any] = TopicStore(MQTT, max_topics=9)
+        ways = Ways(store, tmp_path)
+        for step in range(20):
+            for _ in range(chance.randrange(6)):
+                store[f"a/{chance.randrange(30)}"] = step
+            for topic in chance.sample(list(store), min(len(store), chance.randrange(3))):
+                del store[topic]
+            assert content(ways.copies()[0]) == content(store)
+
+    def test_what_a_restored_store_let_go_is_gone_from_the_next_version(self, tmp_path: Path) -> None:
+        """By age, which went on while nobody had the store, and by number, if a new one has fewer."""
+        store: TopicStore[Any] = TopicStore(MQTT, max_age=1e12)
+        for number in range(20):
+            store.put(f"a/{number}", number, float(number))
+        snapshot.Publisher(store, tmp_path).publish()
+        sizes, lower = [], list[dict[str, Any]]([{"max_topics": 8}, {"max_age": 60}])
+        for limits in lower:
+            fewer, publisher = snapshot.take_over(tmp_path, into=TopicStore(MQTT, **limits))
+            publisher.publish()
+            restored = snapshot.restore(tmp_path, kind=TopicStore)
+            assert content(restored) == content(fewer)
+            assert (restored.max_age, restored.max_topics) == (limits.get("max_age"), limits.get("max_topics"))
+            sizes.append(len(fewer))
+        assert 0 < sizes[0] <= 10
+        assert sizes[1] == 0
+
+    def test_of_age_hold_in_a_follower_though_the_publisher_has_ended(self, tmp_path: Path) -> None:
+        store: TopicStore[Any] = TopicStore(MQTT, max_age=3600)
+        store.put("old", 1, 0.0)
+        store["b"] = 2
+        follower: Any = Ways(store, tmp_path).follower
+        assert dict(follower.trie.items()) == {"b": 2}
