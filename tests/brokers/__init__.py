@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from subtrie import Dialect
 
@@ -20,38 +19,37 @@ class Refused(Exception):
 
 
 class Session(Protocol):
-    """One test's use of a broker. It sees nothing of other sessions."""
+    """One test's use of a broker. It sees nothing of other sessions. After an error it is unusable."""
 
     def subscribe(self, filter: str, subscriber: int) -> None:
         """Subscribe, and return when this has taken effect.
 
         Raises:
-            Refused: the broker refused the filter; the session is unusable then.
+            Refused: the broker refused the filter.
         """
-        ...
 
     def unsubscribe(self, filter: str, subscriber: int) -> None:
         """Remove a present subscription, and return when this has taken effect."""
-        ...
 
     def deliveries(self, topics: Sequence[str]) -> list[list[int]]:
         """Publish a message under each topic; return the receivers of each, once for each copy.
 
         Raises:
-            Refused: the broker refused a topic; the session is unusable then.
+            Refused: the broker refused a topic.
         """
-        ...
 
 
-@dataclass(frozen=True)
-class Broker:
-    """A kind of server, and how to run one."""
+class Broker(NamedTuple):
+    """A kind of server, and how to run one.
+
+    Args:
+        missing: returns what is not installed, if anything.
+        running: runs a server and yields its port.
+        session: opens a session with the server at a port.
+    """
 
     name: str
     dialect: Dialect
     missing: Callable[[], str | None]
-    """Returns what is not installed, if anything."""
     running: Callable[[], AbstractContextManager[int]]
-    """Runs a server and yields its port."""
     session: Callable[[int], AbstractContextManager[Session]]
-    """Opens a session with the server at a port."""

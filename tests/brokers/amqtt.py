@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.brokers.mosquitto import Client
-from tests.brokers.server import LOOPBACK, accepts_connections, connect, free_port, running, wait_until
+from tests.brokers.server import LOOPBACK, connect, serving
 
 AS_IT_COMES, ON_A_TRIE = "as-it-comes", "on-a-trie"
 
@@ -37,16 +36,13 @@ class Clients:
     """
 
     def __init__(self, connections: ExitStack, port: int, filters: Sequence[tuple[str, int]]) -> None:
-        def new_client() -> Client:
-            return Client(connections.enter_context(connect(port)))
-
         wanted: dict[int, list[str]] = {}
         for filter, subscriber in filters:
             wanted.setdefault(subscriber, []).append(filter)
-        self._publisher = new_client()
-        self._subscribers = {subscriber: new_client() for subscriber in wanted}
+        self._publisher, *others = (Client(connections.enter_context(connect(port))) for _ in (None, *wanted))
+        self._subscribers = dict(zip(wanted, others, strict=True))
         for subscriber, own in wanted.items():
-            self._subscribers[subscriber].subscribe_many(own)
+            self._subscribers[subscriber].subscribe(*own)
 
     def deliveries(self, topics: Sequence[str], expected: Counter[int]) -> list[list[int]]:
         """Publish a message under each topic; return the receivers of each, when all messages have arrived."""
@@ -62,12 +58,11 @@ class Clients:
 @contextmanager
 def clients(kind: str, filters: Sequence[tuple[str, int]]) -> Iterator[Clients]:
     """Run a broker of one kind, with clients that have subscribed."""
-    port = free_port()
-    with TemporaryDirectory() as folder, ExitStack() as connections:
-        log = Path(folder, "log")
-        command = [sys.executable, "-m", "tests.brokers.amqtt", str(port), kind]
-        is_alive = connections.enter_context(running(command, log))
-        wait_until(lambda: accepts_connections(port), is_alive, log)
+
+    def command(port: int, folder: Path) -> list[str]:
+        return [sys.executable, "-m", "tests.brokers.amqtt", str(port), kind]
+
+    with serving(command) as port, ExitStack() as connections:
         yield Clients(connections, port, filters)
 
 

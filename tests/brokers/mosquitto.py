@@ -10,13 +10,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from subtrie import MQTT
 from tests.brokers import Broker, Refused
-from tests.brokers.server import LOOPBACK, accepts_connections, connect, free_port, program, running, wait_until
+from tests.brokers.server import LOOPBACK, connect, lack_of, program, serving
 
 _CONFIGURATION = """\
 listener {port} {address}
@@ -30,20 +30,10 @@ _CLEAN_SESSION = 2
 _FAILURE = 0x80
 
 
-def _missing() -> str | None:
-    return None if program("mosquitto") else "mosquitto is not installed"
-
-
-@contextmanager
-def _running() -> Iterator[int]:
-    port = free_port()
-    with TemporaryDirectory() as folder:
-        configuration, log = Path(folder, "mosquitto.conf"), Path(folder, "log")
-        configuration.write_text(_CONFIGURATION.format(port=port, address=LOOPBACK))
-        command = [program("mosquitto") or "mosquitto", "-c", str(configuration)]
-        with running(command, log) as is_alive:
-            wait_until(lambda: accepts_connections(port), is_alive, log)
-            yield port
+def _command(port: int, folder: Path) -> list[str]:
+    configuration = folder / "mosquitto.conf"
+    configuration.write_text(_CONFIGURATION.format(port=port, address=LOOPBACK))
+    return [program("mosquitto"), "-c", str(configuration)]
 
 
 class Client:
@@ -53,88 +43,73 @@ class Client:
         self._connection = connection
         self._stream = connection.makefile("rb")
         self._numbers = count(1)
-        self._send(_CONNECT, _text("MQTT") + bytes([4, _CLEAN_SESSION, 0, 0]) + _text(""))
-        answer = self._expect(_CONNACK)
+        answer = self._ask(_CONNECT, _text("MQTT") + bytes([4, _CLEAN_SESSION, 0, 0]) + _text(""), _CONNACK)
         assert answer == bytes(2), f"not connected: {answer!r}"
 
-    def subscribe(self, filter: str) -> None:
+    def subscribe(self, *filters: str) -> None:
+        """Subscribe to filters by one packet."""
         number = next(self._numbers).to_bytes(2)
-        self._send(_SUBSCRIBE, number + _text(filter) + bytes(1))
-        answer = self._expect(_SUBACK)
+        asked = number + b"".join(_text(filter) + bytes(1) for filter in filters)
+        answer = self._ask(_SUBSCRIBE, asked, _SUBACK)
         assert answer[:2] == number, "an answer to another question"
-        if answer[2] == _FAILURE:
-            raise Refused(f"failure code for {filter!r}")
-
-    def subscribe_many(self, filters: Sequence[str]) -> None:
-        """Subscribe to several filters by one packet."""
-        number = next(self._numbers).to_bytes(2)
-        self._send(_SUBSCRIBE, number + b"".join(_text(filter) + bytes(1) for filter in filters))
-        answer = self._expect(_SUBACK)
         if _FAILURE in answer[2:]:
             raise Refused(f"failure code for {filters[answer.index(_FAILURE, 2) - 2]!r}")
 
     def unsubscribe(self, filter: str) -> None:
-        self._send(_UNSUBSCRIBE, next(self._numbers).to_bytes(2) + _text(filter))
-        self._expect(_UNSUBACK)
+        self._ask(_UNSUBSCRIBE, next(self._numbers).to_bytes(2) + _text(filter), _UNSUBACK)
 
     def publish(self, topic: str, payload: bytes) -> None:
         self._send(_PUBLISH, _text(topic) + payload)
 
-    def receive(self, messages: int) -> list[bytes]:
-        """Wait for so many messages; return their contents."""
+    def receive(self, messages: int | None = None) -> list[bytes]:
+        """Wait for so many messages, or until the server has handled all that it was sent; return their contents."""
         received: list[bytes] = []
-        while len(received) < messages:
+        if messages is None:
+            self._send(_PINGREQ, b"")
+        while messages is None or len(received) < messages:
             got, body = self._packet()
+            if messages is None and got == _PINGRESP:
+                break
             assert got & 0xF0 == _PUBLISH, f"packet {got:#x} instead of a message"
             received.append(body[2 + int.from_bytes(body[:2]) :])
         return received
 
-    def round_trip(self, receive: Callable[[bytes], None] | None = None) -> None:
-        """Return when the server has handled everything that this client sent."""
-        self._send(_PINGREQ, b"")
-        self._expect(_PINGRESP, receive)
+    def _ask(self, kind: int, body: bytes, answer: int) -> bytes:
+        self._send(kind, body)
+        got, found = self._packet()
+        assert got == answer, f"packet {got:#x} instead of {answer:#x}"
+        return found
 
     def _send(self, kind: int, body: bytes) -> None:
+        head, rest = bytearray([kind]), len(body)
+        while rest or len(head) == 1:  # a length has seven bits a byte, the lowest first
+            rest, low = divmod(rest, 0x80)
+            head.append(low | (0x80 if rest else 0))
         try:
-            self._connection.sendall(bytes([kind]) + _length(len(body)) + body)
+            self._connection.sendall(head + body)
         except ConnectionError as closed:
             raise Refused("the connection was closed") from closed
 
-    def _expect(self, kind: int, receive: Callable[[bytes], None] | None = None) -> bytes:
-        while True:
-            got, body = self._packet()
-            if got == kind:
-                return body
-            assert got & 0xF0 == _PUBLISH, f"packet {got:#x} instead of {kind:#x}"
-            assert receive is not None, "a message that nobody published"
-            receive(body[2 + int.from_bytes(body[:2]) :])
-
     def _packet(self) -> tuple[int, bytes]:
-        kind = self._byte()
-        length = shift = 0
-        while True:
+        kind, length, shift, byte = self._byte(), 0, 0, 0x80
+        while byte & 0x80:
             byte = self._byte()
             length |= (byte & 0x7F) << shift
             shift += 7
-            if byte < 0x80:
-                return kind, self._stream.read(length)
+        return kind, self._stream.read(length)
 
     def _byte(self) -> int:
         try:
-            byte = self._stream.read(1)
-        except ConnectionError:
-            byte = b""
-        if not byte:
-            raise Refused("the connection was closed")
-        return byte[0]
+            return self._stream.read(1)[0]
+        except (ConnectionError, IndexError) as closed:
+            raise Refused("the connection was closed") from closed
 
 
 class MosquittoSession:
     """A publisher, and a client for each subscriber."""
 
     def __init__(self, new_client: Callable[[], Client]) -> None:
-        self._new_client = new_client
-        self._publisher = new_client()
+        self._new_client, self._publisher = new_client, new_client()
         self._subscribers: dict[int, Client] = {}
 
     def subscribe(self, filter: str, subscriber: int) -> None:
@@ -149,20 +124,17 @@ class MosquittoSession:
         delivered: list[list[int]] = [[] for _ in topics]
         for number, topic in enumerate(topics):
             self._publisher.publish(topic, b"%d" % number)
-        self._publisher.round_trip()
+        assert self._publisher.receive() == []
         for subscriber, client in self._subscribers.items():
-            client.round_trip(lambda payload, who=subscriber: delivered[int(payload)].append(who))  # type: ignore[misc]
+            for payload in client.receive():
+                delivered[int(payload)].append(subscriber)
         return delivered
 
 
 @contextmanager
 def _session(port: int) -> Iterator[MosquittoSession]:
-    with ExitStack() as open_connections:
-
-        def new_client() -> Client:
-            return Client(open_connections.enter_context(connect(port)))
-
-        yield MosquittoSession(new_client)
+    with ExitStack() as connections:
+        yield MosquittoSession(lambda: Client(connections.enter_context(connect(port))))
 
 
 def _text(text: str) -> bytes:
@@ -170,14 +142,4 @@ def _text(text: str) -> bytes:
     return len(encoded).to_bytes(2) + encoded
 
 
-def _length(length: int) -> bytes:
-    """Return a length in MQTT's form: seven bits per byte, the lowest first."""
-    encoded = bytearray()
-    while True:
-        length, low = divmod(length, 0x80)
-        encoded.append(low | (0x80 if length else 0))
-        if not length:
-            return bytes(encoded)
-
-
-MOSQUITTO = Broker("Mosquitto", MQTT, _missing, _running, _session)
+MOSQUITTO = Broker("Mosquitto", MQTT, partial(lack_of, "mosquitto"), partial(serving, _command), _session)

@@ -7,79 +7,59 @@ when a PING has been answered, all deliveries of earlier messages have arrived.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from subtrie import NATS as DIALECT
 from tests.brokers import Broker, Refused
-from tests.brokers.server import LOOPBACK, accepts_connections, connect, free_port, program, running, wait_until
+from tests.brokers.server import LOOPBACK, connect, lack_of, program, serving
 
 
-def _missing() -> str | None:
-    return None if program("nats-server") else "nats-server is not installed"
-
-
-@contextmanager
-def _running() -> Iterator[int]:
-    port = free_port()
-    with TemporaryDirectory() as folder:
-        log = Path(folder, "log")
-        command = [program("nats-server") or "nats-server", "-a", LOOPBACK, "-p", str(port)]
-        with running(command, log) as is_alive:
-            wait_until(lambda: accepts_connections(port), is_alive, log)
-            yield port
+def _command(port: int, folder: Path) -> list[str]:
+    return [program("nats-server"), "-a", LOOPBACK, "-p", str(port)]
 
 
 class NatsSession:
-    """A session over one connection."""
+    """A session over one connection. Subscriptions are numbered as they come."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._lines = connection.makefile("rb")
-        self._numbers = count(1)
-        self._number_of: dict[tuple[str, int], int] = {}
-        self._subscriber_of: dict[int, int] = {}
+        self._subscriptions: list[tuple[str, int]] = []
         self._expect(b"INFO")
         # Pedantic: the server also checks topics. This takes time, so it is off by default.
-        self._send(b'CONNECT {"verbose":false,"pedantic":true}')
-        self._round_trip()
+        self._ask(b'CONNECT {"verbose":false,"pedantic":true}')
 
     def subscribe(self, filter: str, subscriber: int) -> None:
-        number = self._number_of[filter, subscriber] = next(self._numbers)
-        self._subscriber_of[number] = subscriber
-        self._send(b"SUB %s %d" % (filter.encode(), number))
-        self._round_trip()
+        self._subscriptions.append((filter, subscriber))
+        self._ask(b"SUB %s %d" % (filter.encode(), len(self._subscriptions)))
 
     def unsubscribe(self, filter: str, subscriber: int) -> None:
-        self._send(b"UNSUB %d" % self._number_of.pop((filter, subscriber)))
-        self._round_trip()
+        number = self._subscriptions[::-1].index((filter, subscriber))
+        self._ask(b"UNSUB %d" % (len(self._subscriptions) - number))
 
     def deliveries(self, topics: Sequence[str]) -> list[list[int]]:
         delivered: list[list[int]] = [[] for _ in topics]
         lines = [b"PUB %s %d\r\n%d" % (topic.encode(), len(str(i)), i) for i, topic in enumerate(topics)]
-        self._send(*lines)
-        self._round_trip(lambda number, payload: delivered[int(payload)].append(self._subscriber_of[number]))
+        for number, payload in self._ask(*lines):
+            delivered[payload].append(self._subscriptions[number - 1][1])
         return delivered
 
-    def _send(self, *lines: bytes) -> None:
-        self._connection.sendall(b"".join(line + b"\r\n" for line in lines))
-
-    def _round_trip(self, receive: Callable[[int, bytes], None] | None = None) -> None:
-        """Return when the server has handled everything that it was sent."""
-        self._send(b"PING")
+    def _ask(self, *lines: bytes) -> list[tuple[int, int]]:
+        """Send lines; when the server has handled them, return the number of each delivery, and what was delivered."""
+        self._connection.sendall(b"".join(line + b"\r\n" for line in (*lines, b"PING")))
+        received: list[tuple[int, int]] = []
         while (line := self._expect(b"PONG", b"MSG")) != b"PONG":
             *_, number, size = line.split()
-            payload = self._lines.read(int(size) + 2)[:-2]
-            assert receive is not None, "a message that nobody published"
-            receive(int(number), payload)
+            received.append((int(number), int(self._lines.read(int(size) + 2))))
+        return received
 
     def _expect(self, *kinds: bytes) -> bytes:
         line = self._lines.readline().rstrip(b"\r\n")
         if line == b"PING":
-            self._send(b"PONG")
+            self._connection.sendall(b"PONG\r\n")
             return self._expect(*kinds)
         if line.startswith(b"-ERR") or not line:
             raise Refused(line.decode() or "the connection was closed")
@@ -93,4 +73,4 @@ def _session(port: int) -> Iterator[NatsSession]:
         yield NatsSession(connection)
 
 
-NATS = Broker("NATS", DIALECT, _missing, _running, _session)
+NATS = Broker("NATS", DIALECT, partial(lack_of, "nats-server"), partial(serving, _command), _session)

@@ -7,7 +7,7 @@ deliveries are complete when its marker has come.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from subtrie import AMQP
 from tests.brokers import Broker, Refused
-from tests.brokers.server import ANSWER_LIMIT, LOOPBACK, free_port, program, running, wait_until
+from tests.brokers.server import ANSWER_LIMIT, LOOPBACK, free_port, lack_of, program, running, wait_until
 
 _SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 """The server itself: the program on the path requires a system user and the system's folders."""
@@ -25,7 +25,7 @@ _END = b"end"
 
 
 def _missing() -> str | None:
-    if not _SERVER.exists() or program("epmd") is None:
+    if not _SERVER.exists() or lack_of("epmd"):
         return "rabbitmq-server is not installed"
     return None if find_spec("pika") else "pika is not installed"
 
@@ -54,7 +54,7 @@ def _running() -> Iterator[int]:
         Path(environment["RABBITMQ_CONF_ENV_FILE"]).touch()
         # Erlang would start its name server and leave it running; this one ends with the block.
         with (
-            running([program("epmd") or "epmd"], root / "names", environment),
+            running([program("epmd")], root / "names", environment),
             running([str(_SERVER)], root / "output", environment) as is_alive,
         ):
             wait_until(lambda: _accepts_clients(port), is_alive, root / "output")
@@ -63,15 +63,15 @@ def _running() -> Iterator[int]:
 
 def _accepts_clients(port: int) -> bool:
     """Return whether the server speaks AMQP yet."""
-    pika = import_module("pika")
     try:
-        _connect(pika, port).close()
-    except (pika.exceptions.AMQPError, OSError):
+        _connect(port).close()
+    except (import_module("pika").exceptions.AMQPError, OSError):
         return False
     return True
 
 
-def _connect(pika: Any, port: int) -> Any:
+def _connect(port: int) -> Any:
+    pika = import_module("pika")
     parameters = pika.ConnectionParameters(LOOPBACK, port, blocked_connection_timeout=ANSWER_LIMIT, heartbeat=0)
     return pika.BlockingConnection(parameters)
 
@@ -79,8 +79,8 @@ def _connect(pika: Any, port: int) -> Any:
 class RabbitSession:
     """A channel, with an exchange of its own and the queues on it."""
 
-    def __init__(self, pika: Any, channel: Any) -> None:
-        self._closed = pika.exceptions.ChannelClosed
+    def __init__(self, channel: Any) -> None:
+        self._closed = import_module("pika").exceptions.ChannelClosed
         self._channel = channel
         self._exchange = uuid4().hex
         channel.exchange_declare(self._exchange, "topic")
@@ -104,27 +104,18 @@ class RabbitSession:
             self._channel.basic_publish("", queue, _END)
         delivered: list[list[int]] = [[] for _ in topics]
         for subscriber, queue in self._queues.items():
-            for payload in self._drained(queue):
+            received = self._channel.consume(queue, auto_ack=True, inactivity_timeout=ANSWER_LIMIT)
+            while (payload := next(received)[2]) != _END:
+                assert payload is not None, "a message is missing"
                 delivered[int(payload)].append(subscriber)
+            self._channel.cancel()
         return delivered
-
-    def _drained(self, queue: str) -> Iterator[bytes]:
-        for _, _, payload in self._channel.consume(queue, auto_ack=True, inactivity_timeout=ANSWER_LIMIT):
-            assert payload is not None, "a message is missing"
-            if payload == _END:
-                break
-            yield payload
-        self._channel.cancel()
 
 
 @contextmanager
 def _session(port: int) -> Iterator[RabbitSession]:
-    pika = import_module("pika")
-    connection = _connect(pika, port)
-    try:
-        yield RabbitSession(pika, connection.channel())
-    finally:
-        connection.close()
+    with closing(_connect(port)) as connection:
+        yield RabbitSession(connection.channel())
 
 
 RABBITMQ = Broker("RabbitMQ", AMQP, _missing, _running, _session)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 LOOPBACK = "127.0.0.1"
 START_LIMIT = 60.0  # seconds; the slowest of them boots a virtual machine of its own
@@ -21,9 +22,14 @@ POLL = 0.05
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
 
 
-def program(name: str) -> str | None:
-    """Return the path of a program; None if it is not installed."""
-    return shutil.which(name, path=_PATH)
+def program(name: str) -> str:
+    """Return the path of a program; its name if it is not installed."""
+    return shutil.which(name, path=_PATH) or name
+
+
+def lack_of(name: str) -> str | None:
+    """Say that a program is not installed, if it is not."""
+    return f"{name} is not installed" if program(name) == name else None
 
 
 def free_port() -> int:
@@ -31,6 +37,17 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         return int(listener.getsockname()[1])
+
+
+@contextmanager
+def serving(command: Callable[[int, Path], Sequence[str]]) -> Iterator[int]:
+    """Run a server and yield its port. Its command is made of that and of a folder for its files."""
+    port = free_port()
+    with TemporaryDirectory() as folder:
+        log = Path(folder, "log")
+        with running(command(port, Path(folder)), log) as is_alive:
+            wait_until(lambda: accepts_connections(port), is_alive, log)
+            yield port
 
 
 @contextmanager
@@ -50,7 +67,12 @@ def running(
     try:
         yield lambda: process.poll() is None
     finally:
-        _stop(process)
+        process.terminate()
+        try:
+            process.wait(STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def wait_until(is_ready: Callable[[], bool], is_alive: Callable[[], bool], log: Path) -> None:
@@ -76,17 +98,7 @@ def connect(port: int) -> socket.socket:
 def accepts_connections(port: int) -> bool:
     """Return whether a server listens on a port."""
     try:
-        socket.create_connection((LOOPBACK, port), timeout=1).close()
+        connect(port).close()
     except OSError:
         return False
     return True
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(STOP_LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()

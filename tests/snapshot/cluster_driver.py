@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import snapshot
 from subtrie import SubscriptionTrie
+from tests.snapshot.support import run_stream, trie_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,9 +46,7 @@ def connect() -> None:
     """Match over Connect by every method, ask questions, and read a published directory."""
     from pyspark.sql import SparkSession
 
-    trie = SubscriptionTrie()
-    trie.subscribe("a.*", "alice", qos=1)
-    trie.subscribe("#", "bob")
+    trie = trie_of(("a.*", "alice", {"qos": 1}), ("#", "bob"))
     spark: Any = SparkSession.builder.remote("local[2]").getOrCreate()
     messages = spark.createDataFrame([("a.b",), ("c",), (None,)], "topic string")
     with tempfile.TemporaryDirectory() as where:
@@ -74,32 +73,24 @@ def read_over_connect(spark: Any, where: str) -> dict[str, Any]:
     snapshot.register(spark)
     changes = {"readChangeFeed": "true", "startingVersion": "1"}
     spark.sql(f"create temporary view held using subscriptions options (path '{where}')")
+    held = spark.sql("select subscriber from held where topic_matches(filter, 'a.b')")
     incoming = Path(where, "incoming")
     incoming.mkdir()
     (incoming / "a.json").write_text('{"topic": "a.b"}')
     messages = spark.readStream.schema("topic string").json(str(incoming))
-    published = spark.readStream.format("subscriptions").options(readChangeFeed="true").load(where)
+    streams = {
+        "stream": spark.readStream.format("subscriptions").options(readChangeFeed="true").load(where),
+        "matched": snapshot.match_stream(messages, where),
+    }
+    for name, frame in streams.items():
+        Path(where, name).mkdir()
+        run_stream(frame, Path(where, name))
     return {
         "set": spark.read.format("subscriptions").load(where).count(),
         "changes": spark.read.format("subscriptions").options(**changes).load(where).count(),
-        "sql": sorted(
-            row[0] for row in spark.sql("select subscriber from held where topic_matches(filter, 'a.b')").collect()
-        ),
-        "stream": streamed(spark, published, Path(where, "changed")),
-        "matched": streamed(spark, snapshot.match_stream(messages, where), Path(where, "matched")),
+        "sql": sorted(row[0] for row in held.collect()),
+        **{name: spark.read.parquet(str(Path(where, name, "out"))).count() for name in streams},
     }
-
-
-def streamed(spark: Any, frame: Any, folder: Path) -> int:
-    query = (
-        frame.writeStream.format("parquet")
-        .option("path", str(folder / "rows"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination(200)
-    return int(spark.read.parquet(str(folder / "rows")).count())
 
 
 def rows_of(matched: DataFrame) -> list[list[Any]]:

@@ -10,6 +10,7 @@ import pytest
 
 import snapshot
 from subtrie import MQTT, NATS, Dialect
+from tests.snapshot.support import published
 from tests.snippets import snippets
 
 PAGE = Path(__file__).parents[2] / "docs" / "published-format.md"
@@ -58,13 +59,7 @@ def test_other_engines_find_what_the_trie_holds(later: str) -> None:
 def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> None:
     """The page says so."""
     polars = pytest.importorskip("polars", reason="needs the extra `readers`")
-    from subtrie import SubscriptionTrie
-
-    trie = SubscriptionTrie(MQTT)
-    with snapshot.Publisher(trie, tmp_path) as publisher:
-        for name in ("a", "b"):
-            trie.subscribe(name, "x")
-            publisher.publish()
+    published(tmp_path, 2)
     files = [str(file) for file in tmp_path.rglob("*.parquet")]
     with pytest.raises(polars.exceptions.PolarsError, match="_change_type"):
         polars.read_parquet(sorted(files, reverse=True))

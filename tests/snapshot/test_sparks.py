@@ -21,12 +21,13 @@ import snapshot
 from snapshot.sparks import release
 from subtrie import MQTT, SubscriptionTrie
 from tests.snapshot.sparks_table import PAGE, rows_of
-from tests.snapshot.support import run_stream
+from tests.snapshot.support import run_stream, trie_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FEATURES: list[str] = []
+PLANS: list[Any] = ["trie", "join"]
 REFUSED = re.compile(r"needs Spark (\d+\.\d+) or later, and this is ")
 
 
@@ -70,11 +71,8 @@ def versions() -> str:
 
 @pytest.fixture
 def trie() -> Iterator[SubscriptionTrie]:
-    trie = SubscriptionTrie(MQTT)
-    trie.subscribe("a/+/c", "alice", qos=1)
-    trie.subscribe("a/#", "bob")
-    trie.subscribe("$share/g/a/b/c", "carol")
-    trie.subscribe("$share/g/a/b/c", "dave")
+    rows = [("a/+/c", "alice", {"qos": 1}), ("a/#", "bob"), ("$share/g/a/b/c", "carol"), ("$share/g/a/b/c", "dave")]
+    trie = trie_of(*rows, dialect=MQTT)
     yield trie
     trie.check()
 
@@ -141,25 +139,23 @@ def test_plan_trie(trie: SubscriptionTrie, messages: DataFrame) -> None:
 
 @feature('`match_spark`, `plan="join"`')
 def test_plan_join(trie: SubscriptionTrie, messages: DataFrame) -> None:
-    modes = [snapshot.match_spark(messages, trie, plan=plan, mode="PERMISSIVE") for plan in ("trie", "join")]
+    modes = [snapshot.match_spark(messages, trie, plan=plan, mode="PERMISSIVE") for plan in PLANS]
     assert found(modes[1].where("_topic_error is null"), "id", "subscriber") == matches(trie)
     errors = [found(each.where("_topic_error is not null"), "id", "_topic_error") for each in modes]
     assert errors[0] == errors[1] != []
     with pytest.raises(Exception, match="forbidden character"):
         snapshot.match_spark(messages, trie, plan="join").collect()
     some = messages.where("id < 3")
-    one = snapshot.match_spark(some, trie, plan="join", groups=some.topic)
-    assert found(one, "id", "subscriber") == found(
-        snapshot.match_spark(some, trie, plan="trie", groups=some.topic), "id", "subscriber"
-    )
+    one, other = (snapshot.match_spark(some, trie, plan=plan, groups=some.topic) for plan in PLANS)
+    assert found(one, "id", "subscriber") == found(other, "id", "subscriber")
 
 
 @feature("`match_spark` with a published directory, `explain`, the choice of a plan")
 def test_published(trie: SubscriptionTrie, where: str, messages: DataFrame) -> None:
     assert snapshot.explain(messages, where).startswith("plan: ")
     assert snapshot.explain(messages, trie).startswith("plan: ")
-    for plan in (None, "trie", "join"):
-        joined = snapshot.match_spark(messages, where, plan=plan, mode="DROPMALFORMED")  # type: ignore[arg-type]
+    for plan in (None, *PLANS):
+        joined = snapshot.match_spark(messages, where, plan=plan, mode="DROPMALFORMED")
         assert found(joined, "id", "subscriber") == matches(trie)
     chosen = snapshot.match_spark(messages, trie, mode="DROPMALFORMED")
     assert found(chosen, "id", "subscriber") == matches(trie)
@@ -260,13 +256,12 @@ def test_topic_matches(spark: SparkSession, trie: SubscriptionTrie, where: str) 
     held.createOrReplaceTempView("held")
     rows = spark.sql("select subscriber from held where topic_matches(filter, 'a/b/c', dialect)")
     assert found(rows, "subscriber") == sorted((held.subscriber,) for held in trie.entries("a/b/c"))
-    with pytest.raises(Exception, match="is probably of another dialect: say which"):
-        spark.sql("select subscriber from held where topic_matches(filter, 'a/b/c')").collect()
-    with pytest.raises(Exception, match="is probably of another dialect: say which"):
-        spark.sql("select topic_matches('a.>', 'a.b')").collect()
-    assert spark.sql(
-        "select topic_matches('a.*', 'a.b'), topic_matches('a', 'b'), topic_matches(null, 'a')"
-    ).first() == (True, False, None)
+    for wrong in (
+        "select subscriber from held where topic_matches(filter, 'a/b/c')",
+        "select topic_matches('a.>', 'a.b')",
+    ):
+        with pytest.raises(Exception, match="is probably of another dialect: say which"):
+            spark.sql(wrong).collect()
     spark.catalog.dropTempView("held")
 
 

@@ -46,7 +46,10 @@ def test_messages_reach_whom_the_rules_of_mqtt_3_name(kind: str) -> None:
     trie.check()
 
 
-def with_broker(test: Callable[[Broker, str], Awaitable[None]], kind: type[Broker] = TrieBroker) -> None:
+Test = Callable[[Broker, str], Awaitable[None]]
+
+
+def with_broker(test: Test, kind: type[Broker] = TrieBroker) -> None:
     """Run a test with a broker in this process, and with the broker's address."""
 
     async def run() -> None:
@@ -65,6 +68,11 @@ def with_broker(test: Callable[[Broker, str], Awaitable[None]], kind: type[Broke
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+def adopted(test: Test) -> Callable[[], None]:
+    """The same as a test of pytest's, of the adopted broker."""
+    return lambda: with_broker(test)
+
+
 async def connected(address: str, name: str, *, clean: bool = True) -> MQTTClient:
     client = MQTTClient(client_id=name, config={"auto_reconnect": False})
     await client.connect(address, cleansession=clean)
@@ -77,96 +85,65 @@ async def received(client: MQTTClient) -> tuple[str, bytes]:
     return message.topic, bytes(message.data)
 
 
-class TestAdopted:
-    def test_retained_messages_greet_who_subscribes(self) -> None:
-        async def test(broker: Broker, address: str) -> None:
-            publisher = await connected(address, "publisher")
-            for topic, data in (("a/b", b"1"), ("a/c", b"2"), ("d", b"3"), ("a/c", b"")):
-                await publisher.publish(topic, data, QOS_1, retain=True)
-            await publisher.publish("a/c", b"4", QOS_1, retain=True)
-            reader = await connected(address, "reader")
-            assert await reader.subscribe([("a/#", QOS_1)]) == [QOS_1]
-            assert sorted([await received(reader), await received(reader)]) == [("a/b", b"1"), ("a/c", b"4")]
-            assert sorted(broker.retained_messages) == ["a/b", "a/c", "d"]
-            await reader.disconnect()
-            await publisher.disconnect()
+@adopted
+async def test_messages_are_kept_for_who_subscribes_and_for_who_is_away(broker: Broker, address: str) -> None:
+    publisher, reader = await connected(address, "publisher"), await connected(address, "reader", clean=False)
+    for topic, data in (("a/b", b"1"), ("a/c", b"2"), ("d", b"3"), ("a/c", b""), ("a/c", b"4")):
+        await publisher.publish(topic, data, QOS_1, retain=True)
+    assert await reader.subscribe([("a/+", QOS_1), ("b", QOS_0)]) == [QOS_1, QOS_0]
+    assert sorted([await received(reader), await received(reader)]) == [("a/b", b"1"), ("a/c", b"4")]
+    assert sorted(broker.retained_messages) == ["a/b", "a/c", "d"]
+    await reader.disconnect()
+    session = broker.sessions["reader"][0]
+    while session.transitions.state == "connected":
+        await asyncio.sleep(0)
+    await publisher.publish("b", b"lost", QOS_1)
+    await publisher.publish("a/1", b"kept", QOS_1)
+    while not session.retained_messages.qsize():
+        await asyncio.sleep(0)
+    await reader.connect(address, cleansession=False)
+    assert await received(reader) == ("a/1", b"kept")
+    for client in (reader, publisher):
+        await client.disconnect()
 
-        with_broker(test)
 
-    def test_who_is_away_gets_the_messages_later(self) -> None:
-        async def test(broker: Broker, address: str) -> None:
-            reader = await connected(address, "reader", clean=False)
-            await reader.subscribe([("a/+", QOS_1), ("b", QOS_0)])
-            await reader.disconnect()
-            publisher = await connected(address, "publisher")
-            while broker.sessions["reader"][0].transitions.state == "connected":
-                await asyncio.sleep(0)
-            await publisher.publish("b", b"lost", QOS_1)
-            await publisher.publish("a/1", b"kept", QOS_1)
-            while not broker.sessions["reader"][0].retained_messages.qsize():
-                await asyncio.sleep(0)
-            await reader.connect(address, cleansession=False)
-            assert await received(reader) == ("a/1", b"kept")
-            await reader.disconnect()
-            await publisher.disconnect()
+@adopted
+async def test_subscriptions_come_and_go(broker: Broker, address: str) -> None:
+    """What is no filter is refused, the first quality stays, and plugins see the table and subscribe clients."""
+    assert isinstance(broker, TrieBroker)
+    reader, context = await connected(address, "reader"), BrokerContext(broker)
+    asked = [("a", QOS_1), ("a", QOS_0), ("a/#/b", QOS_0), ("a+", QOS_0), ("$share/g/a", QOS_0), ("b/#", QOS_1)]
+    assert await reader.subscribe(asked) == [1, 0, REFUSED, REFUSED, 0, 1]
+    table = {"$share/g/a": [0], "a": [1], "b/#": [1]}
+    for seen in (broker.subscriptions, context.subscriptions):
+        assert {filter: [qos for _, qos in held] for filter, held in seen.items()} == table
+    assert "a" in broker.subscriptions
+    await reader.unsubscribe(["a", "never/#"])
+    assert "a" not in broker.subscriptions
+    assert broker.subscriptions["a"] == broker.subscriptions["a/##"] == []
+    assert "a/##" not in broker.subscriptions
+    assert len(broker.subscriptions) == 2
+    await reader.disconnect()
+    await broker._cleanup_session("reader")
+    assert list(broker.routes) == []
+    await context.add_subscription("known", "a/#", QOS_1)
+    assert [(filter, len(held)) for filter, held in context.subscriptions.items()] == [("a/#", 1)]
 
-        with_broker(test)
 
-    def test_an_unsubscribe_and_a_clean_end_take_subscriptions_off(self) -> None:
-        async def test(broker: Broker, address: str) -> None:
-            assert isinstance(broker, TrieBroker)
-            reader = await connected(address, "reader")
-            await reader.subscribe([("a", QOS_0), ("b/#", QOS_1), ("c", QOS_0)])
-            assert {filter: [qos for _, qos in held] for filter, held in broker.subscriptions.items()} == {
-                "a": [0],
-                "b/#": [1],
-                "c": [0],
-            }
-            assert "a" in broker.subscriptions
-            await reader.unsubscribe(["a", "never/#"])
-            assert "a" not in broker.subscriptions
-            assert broker.subscriptions["a"] == broker.subscriptions["a/##"] == []
-            assert "a/##" not in broker.subscriptions
-            assert len(broker.subscriptions) == 2
-            await reader.disconnect()
-            await broker._cleanup_session("reader")
-            assert list(broker.routes) == []
+def test_no_topic_of_a_will_stops_the_broker(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(broker: Broker, address: str) -> None:
+        reader = await connected(address, "reader")
+        await reader.subscribe([("#", QOS_0)])
+        await broker._broadcast_message(None, "a/#", b"a will", QOS_0)
+        await broker.retain_message(None, "a/#", b"a will", QOS_0)
+        await broker._broadcast_message(None, "b", b"all is well", QOS_0)
+        assert await received(reader) == ("b", b"all is well")
+        await reader.disconnect()
 
-        with_broker(test)
-
-    def test_what_is_no_filter_is_refused_and_the_first_quality_stays(self) -> None:
-        async def test(broker: Broker, address: str) -> None:
-            assert isinstance(broker, TrieBroker)
-            reader = await connected(address, "reader")
-            asked = [("a", QOS_1), ("a", QOS_0), ("a/#/b", QOS_0), ("a+", QOS_0), ("$share/g/a", QOS_0)]
-            assert await reader.subscribe(asked) == [1, 0, REFUSED, REFUSED, 0]
-            assert sorted((one.filter, one.options["qos"]) for one in broker.routes) == [("$share/g/a", 0), ("a", 1)]
-            await reader.disconnect()
-
-        with_broker(test)
-
-    def test_a_plugin_sees_the_table_and_subscribes_clients(self) -> None:
-        async def test(broker: Broker, address: str) -> None:
-            context = BrokerContext(broker)
-            await context.add_subscription("known", "a/#", QOS_1)
-            assert [(filter, len(held)) for filter, held in context.subscriptions.items()] == [("a/#", 1)]
-
-        with_broker(test)
-
-    def test_no_topic_of_a_will_stops_the_broker(self, caplog: pytest.LogCaptureFixture) -> None:
-        async def test(broker: Broker, address: str) -> None:
-            reader = await connected(address, "reader")
-            await reader.subscribe([("#", QOS_0)])
-            with caplog.at_level(logging.WARNING):
-                await broker._broadcast_message(None, "a/#", b"a will", QOS_0)
-                await broker.retain_message(None, "a/#", b"a will", QOS_0)
-                await broker._broadcast_message(None, "b", b"all is well", QOS_0)
-                assert await received(reader) == ("b", b"all is well")
-            assert "a message is dropped: wildcard '#' in a topic" in caplog.text
-            assert "a message is not retained" in caplog.text
-            await reader.disconnect()
-
-        with_broker(test)
+    caplog.set_level(logging.WARNING)
+    with_broker(test)
+    assert "a message is dropped: wildcard '#' in a topic" in caplog.text
+    assert "a message is not retained" in caplog.text
 
 
 @pytest.mark.parametrize("kind", [Broker, TrieBroker])
