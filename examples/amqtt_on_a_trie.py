@@ -47,7 +47,7 @@ class Subscriptions(Mapping[str, list[tuple[Session, int]]]):
         return iter({held.filter: None for held in self._trie.subscriptions()})
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
     def clear(self) -> None:
         self._trie.clear()
