@@ -1,290 +1,23 @@
 """The reverse index of a SubscriptionTrie: it names all filters of a subscriber, whatever happens at the same time.
 
-One thread against a dict; two operations under every schedule; real threads; and the index's promises about time.
+Its steps are interleaved here one by one; `test_linearizability.py` has it under every schedule of two changes,
+`test_machine.py` in any sequence of them. Then the sets of filters that it keeps, and subscribers that raise.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ctrie import drain
-from stress.explorer.bounded import bounded
-from subtrie import MQTT, NATS, SubscriptionTrie
+from subtrie import SubscriptionTrie
+from subtrie._trie.reverse_index import check_filed, find_filed, keys_in, settled, with_filed, without_filed
 from tests.subtrie.support import explained, subscription_twin
-from tests.subtrie.test_model import SUBSCRIBERS, filters_of
-from tests.threads import meanwhile, run_together
-from tests.twins import Fault, Together, Twin
-
-# ---------------------------------------------------------------------------------------------------------- one thread
-
-
-@given(
-    exact=st.booleans(),
-    steps=st.lists(
-        st.tuples(st.sampled_from(["subscribe", "subscribe", "unsubscribe", "all"]), filters_of(NATS), SUBSCRIBERS)
-    ),
-)
-def test_any_sequence_of_operations(exact: bool, steps: list[tuple[str, str, Any]]) -> None:
-    trie = SubscriptionTrie(NATS, index=True, exact=exact)
-    there: set[tuple[str, Any]] = set()
-    for action, filter, subscriber in steps:
-        theirs = {on for on in there if on[1] == subscriber}
-        if action == "subscribe":
-            assert trie.subscribe(filter, subscriber) is ((filter, subscriber) not in there)
-            there.add((filter, subscriber))
-        elif action == "unsubscribe":
-            assert trie.unsubscribe(filter, subscriber) is ((filter, subscriber) in there)
-            there.discard((filter, subscriber))
-        else:
-            assert trie.unsubscribe_all(subscriber) == len(theirs)
-            there -= theirs
-        trie.check()
-    for subscriber in (0, 1, 2, "x", (), None):
-        theirs = {on for on in there if on[1] == subscriber}
-        assert sorted(trie.filters(subscriber)) == sorted(on[0] for on in theirs)
-        assert {one[:2] for one in trie.snapshot().subscriptions() if one[1] == subscriber} == theirs
-
-
-def filled() -> SubscriptionTrie:
-    trie = SubscriptionTrie(MQTT, index=True)
-    assert trie.subscribe_many([("a/+", "ann", {"qos": 1}), ("#", "ann"), ("a/+", "bob"), ("a", "carl")]) == 4
-    return trie
-
-
-class Sore:
-    """A subscriber with the same hash as others; `calm` tells whether it can be compared."""
-
-    calm = True
-
-    def __init__(self, name: object = None) -> None:
-        self.name = object() if name is None else name
-
-    def __hash__(self) -> int:
-        return 1
-
-    def __eq__(self, other: object) -> bool:
-        if not Sore.calm:
-            raise ZeroDivisionError
-        return isinstance(other, Sore) and self.name == other.name
-
-
-class TestOneThread:
-    def test_it_tells_options_too(self) -> None:
-        trie = filled()
-        trie.subscribe("#", "ann", qos=2)
-        assert {one.filter: dict(one.options) for one in trie.subscriptions(subscriber="ann")} == {
-            "a/+": {"qos": 1},
-            "#": {"qos": 2},
-        }
-        trie.check()
-
-    def test_many_at_once(self) -> None:
-        trie = filled()
-        assert trie.unsubscribe_many([("a/+", "ann"), ("a", "nobody")]) == 1
-        assert trie.filters("ann") == ["#"]
-        trie.check()
-
-    def test_clear(self) -> None:
-        trie = filled()
-        trie.clear()
-        assert trie.filters("ann") == []
-        trie.check()
-        trie.subscribe("a", "ann")
-        assert trie.filters("ann") == ["a"]
-        trie.check()
-
-    @pytest.mark.parametrize("take", [SubscriptionTrie.snapshot, SubscriptionTrie.fork])
-    def test_snapshots_and_forks_answer_the_same_without_it(self, take: Callable[[Any], SubscriptionTrie]) -> None:
-        trie = filled()
-        taken = take(trie)
-        trie.clear()
-        assert sorted(taken.filters("ann")) == ["#", "a/+"]
-        taken.check()
-
-    def test_a_filter_that_is_no_plain_str(self) -> None:
-        class Shouting(str):
-            def __str__(self) -> str:
-                return self.upper()
-
-            def __hash__(self) -> int:
-                return 0
-
-        trie = SubscriptionTrie(index=True)
-        trie.subscribe(Shouting("a.b"), "ann")
-        assert trie.filters("ann") == ["a.b"]
-        assert trie.unsubscribe("a.b", "ann")
-        trie.check()
-
-    def test_a_subscriber_that_raises_leaves_it_sound(self) -> None:
-        trie = SubscriptionTrie(index=True)
-        one, other = Sore(), Sore()
-        trie.subscribe("a", one)
-        Sore.calm = False
-        for change in (trie.subscribe, trie.unsubscribe):
-            with pytest.raises(ZeroDivisionError):
-                change("a", other)
-        Sore.calm = True
-        assert trie.filters(one) == ["a"]
-        assert trie.filters(other) == []
-        trie.check()
-
-    @pytest.mark.parametrize("filter", ["a", "b"])
-    @pytest.mark.parametrize("change", [SubscriptionTrie.subscribe, SubscriptionTrie.unsubscribe])
-    @pytest.mark.parametrize("was_on", [True, False])
-    def test_where_a_comparison_raises_the_index_too_is_as_it_was(
-        self, change: Callable[[Any, str, Any], bool], filter: str, was_on: bool
-    ) -> None:
-        """Another subscriber with the same hash is on one of the filters."""
-        trie = SubscriptionTrie(index=True)
-        one, other, same_as_other = Sore("one"), Sore("other"), Sore("other")
-        trie.subscribe("a", one)
-        if was_on:
-            trie.subscribe(filter, other)
-        for subscriber in (other, same_as_other):
-            before = len(trie)
-            Sore.calm = False
-            try:
-                changed = change(trie, filter, subscriber)
-            except ZeroDivisionError:
-                changed = False
-            finally:
-                Sore.calm = True
-            assert len(trie) - before == (0 if not changed else 1 if change is SubscriptionTrie.subscribe else -1)
-            trie.check()
-
-    def test_a_subscriber_that_raises_between_the_index_and_the_trie(self) -> None:
-        """The index has the filter by then, and the trie refuses the change."""
-
-        class Late:
-            comparisons_left = 0
-
-            def __hash__(self) -> int:
-                return 1
-
-            def __eq__(self, other: object) -> bool:
-                if not Late.comparisons_left:
-                    raise ZeroDivisionError
-                Late.comparisons_left -= 1
-                return False
-
-        trie = SubscriptionTrie(index=True)
-        one, other = Late(), Late()
-        Late.comparisons_left = 100
-        trie.subscribe("a", one)
-        raised = 0
-        for allowed in range(6):
-            Late.comparisons_left = allowed
-            try:
-                trie.subscribe("a", other)
-            except ZeroDivisionError:
-                raised += 1
-            Late.comparisons_left = 1_000
-            trie.unsubscribe("a", other)
-            assert trie.filters(other) == []
-            trie.check()
-        assert raised >= 2
-
-    def test_a_subscriber_that_raises_does_not_keep_the_others_filed_when_all_is_cleared(self) -> None:
-        trie = SubscriptionTrie(index=True)
-        trie.subscribe_many([("a", Sore()), ("b", Sore()), ("c", "plain")])
-        Sore.calm = False
-        trie.clear()
-        Sore.calm = True
-        assert trie.filters("plain") == []
-        trie.check()
-
-
-# ------------------------------------------------------------------------------------------------------- two operations
-
-# All are of one subscriber, on one filter or another.
-OPERATIONS: dict[str, Callable[[Any], Any]] = {
-    "subscribe": lambda trie: trie.subscribe("a.b", "x"),
-    "unsubscribe": lambda trie: trie.unsubscribe("a.b", "x"),
-    "subscribe another": lambda trie: trie.subscribe("c", "x"),
-    "unsubscribe another": lambda trie: trie.unsubscribe("c", "x"),
-    "unsubscribe_all": lambda trie: trie.unsubscribe_all("x"),
-    "clear": lambda trie: trie.clear(),
-    "filters": lambda trie: trie.filters("x"),
-}
-FILTERS = ("a.b", "c")
-
-
-def started(twin: Twin, here: tuple[str, ...]) -> Any:
-    trie = twin.modules["subtrie"].SubscriptionTrie(index=True)
-    for filter in here:
-        trie.subscribe(filter, "x")
-    return trie
-
-
-def after_others(trie: Any, others: tuple[str, ...]) -> list[str]:
-    """Run the other operations. Unless another thread comes between, the index must then have each filter that was
-    subscribed, and no filter that the trie does not have: what is otherwise is answered."""
-    wrong = []
-    for other in others:
-        OPERATIONS[other](trie)
-        last_word = {"subscribe": "a.b", "subscribe another": "c"}.get(other)
-        if last_word is not None and last_word not in trie.filters("x"):
-            wrong.append(f"{other} has returned, but the index does not know")
-    if not set(trie.filters("x")) <= {one.filter for one in trie.subscriptions()}:
-        wrong.append("the index knows more than the trie")
-    return wrong
-
-
-def every_schedule(twin: Twin, first: str) -> int:
-    changes = [name for name in OPERATIONS if name != "filters"]
-    pairs = [(name,) for name in changes] + [pair for pair in product(changes, repeat=2) if pair[0] != pair[1]]
-    tried = 0
-
-    def judge(trie: Any, _: object, wrong: list[str]) -> None:
-        if together.is_in_one_piece(1):
-            assert not wrong
-        assert set(trie.filters("x")) == {one.filter for one in trie.subscriptions()}
-        trie.check()
-
-    # Where the subscriber is on neither or both, an operation on the other filter is the mirror of one on the first.
-    for here in [("a.b",)] if "another" in first else [(), ("a.b",), FILTERS]:
-        for others in pairs:
-            burst = partial(after_others, others=others)
-            together = Together(twin, partial(started, twin, here), [OPERATIONS[first], burst], judge)
-            with explained(f"{first}, with {here}, against {others}"):
-                tried += sum(1 for _ in bounded(together, 1))
-    return tried
-
-
-@pytest.mark.once  # of the interpreted source, in one thread
-@pytest.mark.parametrize("first", OPERATIONS)
-def test_every_schedule_of_two_and_three_operations(first: str) -> None:
-    assert every_schedule(subscription_twin(), first) > 100
-
-
-@pytest.mark.once
-def test_filters_are_those_of_one_instant() -> None:
-    """The subscriber moves from one filter to the other and is on both in between."""
-    twin = subscription_twin()
-    assert moved(twin)
-
-
-def moved(twin: Twin) -> int:
-
-    def move(trie: Any) -> None:
-        assert trie.subscribe("c", "x")
-        assert trie.unsubscribe("a.b", "x")
-
-    def judge(trie: Any, answer: list[str], _: None) -> None:
-        assert sorted(answer) in (["a.b"], ["a.b", "c"], ["c"])
-        trie.check()
-
-    start = partial(started, twin, ("a.b",))
-    return sum(1 for _ in bounded(Together(twin, start, [OPERATIONS["filters"], move], judge), 1))
-
+from tests.subtrie.test_linearizability import HERE, moved, two_changes
+from tests.twins import Fault, Twin
 
 # ------------------------------------------------------------------------------------------------ the steps, interleaved
 
@@ -436,86 +169,127 @@ def test_the_suite_notices(fault: Fault) -> None:
         moved(twin)
         all_of_two(twin)
         some_of_several(twin, 0)
-        some_of_several(twin, 0)
-        for first in OPERATIONS:
-            every_schedule(twin, first)
+        for one, other in (
+            ("subscribe", "unsubscribe"),
+            ("unsubscribe", "gone and back"),
+            ("unsubscribe_all", "subscribe another"),
+        ):
+            for here in HERE:
+                assert not two_changes(twin, one, other, here, index=True)
 
 
-# -------------------------------------------------------------------------------------------------------- real threads
+# ---------------------------------------------------------------------------------------------------- sets of filters
+
+KEYS: list[Any] = [f"a.{n}" for n in range(60)] + [(f"a.{n}", "queue") for n in range(20)] + [("a.1", "other")]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rounds", [150, pytest.param(4_000, marks=pytest.mark.slow)])
-def test_real_threads_on_the_same_subscriptions(seed: int, rounds: int) -> None:
-    """All threads use the same few pairs. At the end, the index has exactly the trie's subscriptions."""
-    trie = SubscriptionTrie(index=True, exact=seed == 0)
-    filters, subscribers = ["a", "a.b", "*.b", "#"], ["x", "y"]
-
-    def work(number: int) -> None:
-        rng = random.Random(f"{seed}, {number}")
-        for _ in range(rounds):
-            filter, subscriber = rng.choice(filters), rng.choice(subscribers)
-            action = rng.random()
-            if action < 0.45:
-                trie.subscribe(filter, subscriber)
-            elif action < 0.9:
-                trie.unsubscribe(filter, subscriber)
-            elif action < 0.99:
-                trie.unsubscribe_all(subscriber)
-            else:
-                trie.clear()
-
-    def look() -> None:
-        found = trie.filters("x")
-        assert len(set(found)) == len(found)
-        assert set(found) <= set(filters)
-
-    print(f"seed {seed}")
-    with meanwhile(look):
-        run_together([partial(work, number) for number in range(3)])
-    for subscriber in subscribers:
-        assert set(trie.filters(subscriber)) == {one.filter for one in trie.subscriptions() if one[1] == subscriber}
-    trie.check()
-    assert drain() == 0
+@pytest.mark.parametrize("seed", range(20))
+def test_a_set_has_what_was_put_into_it(seed: int) -> None:
+    """Every version of it."""
+    rng = random.Random(seed)
+    filed: Any = None
+    there: set[Any] = set()
+    versions: list[tuple[Any, frozenset[Any]]] = []
+    for _ in range(400):
+        key = rng.choice(KEYS[: rng.choice([2, 20, len(KEYS)])])
+        if rng.random() < rng.choice([0.3, 0.7]):
+            filed = with_filed(filed, settled(key))
+            there.add(key)
+        elif key in there:
+            filed = without_filed(filed, key)
+            there.discard(key)
+        else:
+            with pytest.raises(KeyError):
+                without_filed(filed, key)
+        versions.append((filed, frozenset(there)))
+        assert (find_filed(filed, key) is not None) is (key in there)
+    for version, members in versions:
+        if members:
+            check_filed(version)
+        assert sorted(map(str, keys_in(version))) == sorted(map(str, members))
 
 
-def test_real_threads_that_own_their_subscriptions_always_find_them() -> None:
-    """A thread that has subscribed finds the filter, while others unsubscribe theirs from the same filters."""
-    trie = SubscriptionTrie(index=True)
-    filters = ["a", "a.b", "*.b", "#", "a.#"]
-
-    def work(number: int) -> None:
-        rng = random.Random(number)
-        mine: set[str] = set()
-        for _ in range(150):
-            filter = rng.choice(filters)
-            if rng.random() < 0.5:
-                assert trie.subscribe(filter, number) is (filter not in mine)
-                mine.add(filter)
-            else:
-                assert trie.unsubscribe(filter, number) is (filter in mine)
-                mine.discard(filter)
-            found = trie.filters(number)
-            assert set(found) == mine
-            assert len(found) == len(mine)
-        assert trie.unsubscribe_all(number) == len(mine)
-
-    run_together([partial(work, number) for number in range(3)])
-    assert not trie
-    trie.check()
+@pytest.mark.parametrize("count", [1, 2, 16, 17, 3_000])
+def test_a_set_grows_and_goes(count: int) -> None:
+    filed: Any = None
+    for number in range(count):
+        filed = with_filed(filed, settled(f"plant/{number}"))
+        assert find_filed(filed, f"plant/{number}").key == f"plant/{number}"
+    assert count > 1 or filed == "plant/0", "the set of one text is the text itself"
+    check_filed(filed)
+    for absent in ("plant/none", ("plant/0", "queue")):
+        assert find_filed(filed, absent) is None
+    for number in range(count):
+        assert find_filed(filed, f"plant/{number}") is not None
+        filed = without_filed(filed, f"plant/{number}")
+        if number % 100 == 99 and filed is not None:
+            check_filed(filed)
+    assert filed is None
 
 
-@pytest.mark.once
-def test_cost_is_that_of_the_subscribers_own_filters() -> None:
-    """Other subscribers, however many, cost nothing more."""
-    twin = subscription_twin()
-    accesses = []
-    for others in (0, 60):
-        trie = twin.modules["subtrie"].SubscriptionTrie(index=True)
-        trie.subscribe("a.b", "x")
-        for n in range(others):
-            trie.subscribe("a.b", n)
-            trie.subscribe("c", n)
-        accesses.append(twin.count(partial(trie.filters, "x")))
+# ------------------------------------------------------------------------------------------------ subscribers that raise
+
+
+class Sore:
+    """A subscriber with the same hash as others, which may be compared so many times."""
+
+    comparisons_left = 1_000
+
+    def __init__(self, name: object = None) -> None:
+        self.name = object() if name is None else name
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        if not Sore.comparisons_left:
+            raise ZeroDivisionError
+        Sore.comparisons_left -= 1
+        return isinstance(other, Sore) and self.name == other.name
+
+
+@pytest.fixture
+def allow() -> Iterator[Callable[[int], None]]:
+    yield lambda number: setattr(Sore, "comparisons_left", number)
+    Sore.comparisons_left = 1_000
+
+
+@pytest.mark.parametrize("filter", ["a", "b"])
+@pytest.mark.parametrize("change", [SubscriptionTrie.subscribe, SubscriptionTrie.unsubscribe])
+@pytest.mark.parametrize("was_on", [True, False])
+def test_where_a_comparison_raises_the_index_too_is_as_it_was(
+    change: Callable[[Any, str, Any], bool], filter: str, was_on: bool, allow: Callable[[int], None]
+) -> None:
+    """Wherever that is: before the index has the filter, after that, and when the trie refuses the change."""
+    raised = 0
+    for allowed, again in product(range(6), (False, True)):
+        trie = SubscriptionTrie(index=True)
+        one, other = Sore("one"), Sore("other")
+        trie.subscribe("a", one)
+        if was_on:
+            trie.subscribe(filter, other)
+        before = len(trie)
+        allow(allowed)
+        try:
+            changed = change(trie, filter, Sore("other") if again else other)
+        except ZeroDivisionError:
+            raised, changed = raised + 1, False
+        allow(1_000)
+        assert len(trie) - before == (0 if not changed else 1 if change is SubscriptionTrie.subscribe else -1)
+        assert trie.filters(other) == [found.filter for found in trie if found.subscriber is not one]
         trie.check()
-    assert accesses[1] <= accesses[0] + 12, "more than a few I-nodes more"
+        trie.unsubscribe(filter, other)
+        assert trie.filters(other) == []
+    assert raised
+
+
+def test_a_subscriber_that_raises_does_not_keep_the_others_filed_when_all_is_cleared(
+    allow: Callable[[int], None],
+) -> None:
+    trie = SubscriptionTrie(index=True)
+    trie.subscribe_many([("a", Sore()), ("b", Sore()), ("c", "plain")])
+    allow(0)
+    trie.clear()
+    allow(1_000)
+    assert trie.filters("plain") == []
+    trie.check()

@@ -21,74 +21,82 @@ from tests.subtrie.support import SameHash, Subscriber
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
 
+FILTERS = ("a.b", "a.*", "#")
+
 
 def gone(*refs: weakref.ref[Any]) -> bool:
     assert drain() == 0
     return all(ref() is None for ref in refs)
 
 
-def inline(trie: SubscriptionTrie) -> None:
-    for n in range(4):
-        trie.subscribe("a.b", n)
+def accompany(trie: SubscriptionTrie, company: str) -> None:
+    others = {"in a small set": 4, "in a large set": 40}.get(company, 0)
+    trie.subscribe_many([("a.b", n) for n in range(others)])
+    if company == "among others of its hash":
+        trie.subscribe_many([("a.b", SameHash()) for _ in range(10)])
+    elif company in ("beside other filters", "after a snapshot"):
+        trie.subscribe_many([(filter, n) for n in range(100) for filter in (f"a.{n}", f"{n}.#")])
+    if company == "after a snapshot":
+        trie.snapshot()
 
 
-def large(trie: SubscriptionTrie) -> None:
-    for n in range(40):
-        trie.subscribe("a.b", n)
+every_company = pytest.mark.parametrize(
+    "company",
+    [
+        "alone",
+        "in a small set",
+        "in a large set",
+        "among others of its hash",
+        "beside other filters",
+        "after a snapshot",
+    ],
+)
 
 
-def colliding(trie: SubscriptionTrie) -> None:
-    for _ in range(10):
-        trie.subscribe("a.b", SameHash())
+def subscribed(trie: SubscriptionTrie) -> tuple[Subscriber, weakref.ref[Subscriber]]:
+    subscriber = SameHash()
+    for filter in FILTERS:
+        trie.subscribe(filter, subscriber, holds=subscriber)
+    assert subscriber in trie.match("a.b")
+    assert trie.has_match("a.b")
+    return subscriber, weakref.ref(subscriber)
 
 
-def neighbours(trie: SubscriptionTrie) -> None:
-    for n in range(100):
-        trie.subscribe(f"a.{n}", n)
-        trie.subscribe(f"{n}.#", n)
-
-
-def of_two_generations(trie: SubscriptionTrie) -> None:
-    neighbours(trie)
-    trie.snapshot()
-
-
-COMPANY: dict[str, Callable[[SubscriptionTrie], None]] = {
-    "alone": lambda trie: None,
-    "in a small set": inline,
-    "in a large set": large,
-    "among others of its hash": colliding,
-    "beside other filters": neighbours,
-    "after a snapshot": of_two_generations,
+ENDS: dict[str, Callable[[SubscriptionTrie, Subscriber], object]] = {
+    "it has left": lambda trie, subscriber: [trie.unsubscribe(filter, subscriber) for filter in FILTERS],
+    "it has left all at once": lambda trie, subscriber: trie.unsubscribe_all(subscriber),
+    "its options were replaced, and it has left": lambda trie, subscriber: [
+        (trie.subscribe(filter, subscriber, holds=None), trie.unsubscribe(filter, subscriber)) for filter in FILTERS
+    ],
+    "the trie was cleared": lambda trie, subscriber: trie.clear(),
+    "others of it were refused": lambda trie, subscriber: (refused(trie, subscriber), trie.clear()),
 }
-every_company = pytest.mark.parametrize("accompany", COMPANY.values(), ids=COMPANY)
+
+
+def refused(trie: SubscriptionTrie, subscriber: Subscriber) -> None:
+    for filter in ("\0", "a" * 256):
+        with pytest.raises(ValueError, match=" at character "):
+            trie.subscribe(filter, subscriber)
+    assert not trie.unsubscribe("a", subscriber)
 
 
 @pytest.mark.usefixtures("without_collector")
 @every_company
 class TestReferenceCountingReleases:
-    def subscribed(self, trie: SubscriptionTrie) -> tuple[Subscriber, weakref.ref[Subscriber]]:
-        subscriber = SameHash()
-        for filter in ("a.b", "a.*", "#"):
-            trie.subscribe(filter, subscriber, holds=subscriber)
-        assert subscriber in trie.match("a.b")
-        assert trie.has_match("a.b")
-        return subscriber, weakref.ref(subscriber)
+    def test_a_subscriber_and_its_options(self, company: str) -> None:
+        for name, end in ENDS.items():
+            trie = SubscriptionTrie()
+            accompany(trie, company)
+            subscriber, ref = subscribed(trie)
+            end(trie, subscriber)
+            assert subscriber not in trie.match("a.b")
+            del subscriber
+            assert gone(ref), name
+            trie.check()
 
-    def test_a_subscriber_who_has_left(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+    def test_options_that_were_replaced(self, company: str) -> None:
         trie = SubscriptionTrie()
-        accompany(trie)
-        subscriber, ref = self.subscribed(trie)
-        for filter in ("a.b", "a.*", "#"):
-            assert trie.unsubscribe(filter, subscriber)
-        assert subscriber not in trie.match("a.b")
-        del subscriber
-        assert gone(ref)
-        trie.check()
-
-    def test_options_that_were_replaced(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
-        trie = SubscriptionTrie()
-        accompany(trie)
+        accompany(trie, company)
         option = Subscriber()
         ref = weakref.ref(option)
         trie.subscribe("a.b", "x", option=option)
@@ -98,44 +106,28 @@ class TestReferenceCountingReleases:
         assert gone(ref)
         trie.check()
 
-    def test_all_of_a_trie_that_was_cleared(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
+    def test_all_of_a_trie_that_was_dropped_after_its_snapshots(self, company: str) -> None:
         trie = SubscriptionTrie()
-        accompany(trie)
-        ref = self.subscribed(trie)[1]
-        trie.clear()
-        assert gone(ref)
-        trie.check()
-
-    def test_all_of_a_trie_that_was_dropped(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
-        trie = SubscriptionTrie()
-        accompany(trie)
-        refs = weakref.ref(trie), self.subscribed(trie)[1]
+        accompany(trie, company)
+        for take in (SubscriptionTrie.snapshot, SubscriptionTrie.fork):
+            subscriber, ref = subscribed(trie)
+            taken = take(trie)
+            assert trie.unsubscribe_all(subscriber) == 3
+            del subscriber
+            assert not gone(ref)
+            assert ref() in taken.match("a.b")
+            held = weakref.ref(taken)
+            del taken
+            assert gone(ref, held)
+        refs = weakref.ref(trie), subscribed(trie)[1]
         trie.check()
         del trie
         assert gone(*refs)
 
-    @pytest.mark.parametrize("take", [SubscriptionTrie.snapshot, SubscriptionTrie.fork], ids=["snapshot", "fork"])
-    def test_what_only_a_dropped_snapshot_held(
-        self, accompany: Callable[[SubscriptionTrie], None], take: Callable[[SubscriptionTrie], SubscriptionTrie]
-    ) -> None:
+    def test_an_answer_that_was_dropped(self, company: str) -> None:
         trie = SubscriptionTrie()
-        accompany(trie)
-        subscriber, ref = self.subscribed(trie)
-        taken = take(trie)
-        assert trie.unsubscribe_all(subscriber) == 3
-        del subscriber
-        assert not gone(ref)
-        assert ref() in taken.match("a.b")
-        taken.check()
-        held = weakref.ref(taken)
-        del taken
-        assert gone(ref, held)
-        trie.check()
-
-    def test_an_answer_that_was_dropped(self, accompany: Callable[[SubscriptionTrie], None]) -> None:
-        trie = SubscriptionTrie()
-        accompany(trie)
-        ref = self.subscribed(trie)[1]
+        accompany(trie, company)
+        ref = subscribed(trie)[1]
         answers: list[Any] = [trie.match("a.b"), trie.match_many(["a.b"]), trie.entries("a.b"), trie.subscriptions()]
         next(answers[2])
         next(answers[3])
@@ -143,24 +135,7 @@ class TestReferenceCountingReleases:
         assert not gone(ref)
         del answers
         assert gone(ref)
-        trie.check()
 
-
-@pytest.mark.usefixtures("without_collector")
-def test_a_subscriber_in_an_unsuccessful_call_is_released() -> None:
-    trie = SubscriptionTrie()
-    subscriber = Subscriber()
-    ref = weakref.ref(subscriber)
-    for filter in ("\0", "a" * 256):
-        with pytest.raises(ValueError, match=" at character "):
-            trie.subscribe(filter, subscriber)
-    assert not trie.unsubscribe("a", subscriber)
-    del subscriber
-    assert gone(ref)
-    trie.check()
-
-
-# -------------------------------------------------------------------------------------------------------------- cycles
 
 HOLDERS: dict[str, Callable[[SubscriptionTrie, Subscriber], object]] = {
     "its subscriber": lambda trie, subscriber: trie.subscribe("a.b", subscriber),
@@ -171,42 +146,22 @@ HOLDERS: dict[str, Callable[[SubscriptionTrie, Subscriber], object]] = {
 }
 
 
-@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
 @every_company
-class TestTheCollectorFindsCyclesThrough:
-    def test_a_trie(
-        self, accompany: Callable[[SubscriptionTrie], None], hold: Callable[[SubscriptionTrie, Subscriber], object]
-    ) -> None:
-        """subscriber -> a dict of its own -> the trie -> its nodes -> the subscriber"""
+def test_the_collector_finds_cycles_through_a_trie_its_snapshots_and_forks(company: str) -> None:
+    """subscriber -> a list of its own -> the trie -> its nodes -> the subscriber"""
+    for name, hold in HOLDERS.items():
         trie, subscriber = SubscriptionTrie(), Subscriber()
-        subscriber.holds = {"trie": trie}
-        accompany(trie)
+        accompany(trie, company)
         hold(trie, subscriber)
-        refs = weakref.ref(trie), weakref.ref(subscriber)
-        trie.check()
-        del trie, subscriber
+        fork = trie.fork()
+        subscriber.holds = [{"trie": trie}, trie.snapshot(), fork]
+        refs = weakref.ref(trie), weakref.ref(fork), weakref.ref(subscriber)
+        fork.check()
+        del trie, fork, subscriber
         assert not any(ref() is None for ref in refs)
         drain()
         gc.collect()
-        assert gone(*refs)
-
-    def test_a_snapshot_and_a_fork(
-        self, accompany: Callable[[SubscriptionTrie], None], hold: Callable[[SubscriptionTrie, Subscriber], object]
-    ) -> None:
-        trie, subscriber = SubscriptionTrie(), Subscriber()
-        hold(trie, subscriber)
-        fork = trie.fork()
-        accompany(fork)
-        subscriber.holds = [trie.snapshot(), fork]
-        trie.clear()
-        refs = weakref.ref(fork), weakref.ref(subscriber)
-        trie.check()
-        fork.check()
-        del fork, subscriber
-        drain()
-        gc.collect()
-        assert gone(*refs)
-        assert trie.match("a.b") == ()
+        assert gone(*refs), name
 
 
 # ------------------------------------------------------------------------------------------------------------ the ends

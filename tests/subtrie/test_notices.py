@@ -1,82 +1,27 @@
-"""Notices of interest, and counts: what a SubscriptionTrie tells about its filters."""
+"""Notices of interest: what a listener does to a SubscriptionTrie and may expect of it, whatever happens to its calls.
+
+`test_machine.py` has a listener of each kind in any sequence of changes, `test_threads.py` beside other threads, and
+`test_linearizability.py` under every schedule.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
-import random
 import signal
 import sys
 import textwrap
-from functools import partial
 from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ctrie._ctrie import COMPILED
-from stress.explorer.bounded import bounded
-from subtrie import MQTT, NATS, SubscriptionTrie
+from subtrie import NATS, SubscriptionTrie
 from tests.own_code import is_own
 from tests.scripts import run_script
-from tests.subtrie.support import subscription_twin
-from tests.threads import run_together
-from tests.twins import Together
-
-
-class Told:
-    """A listener that accepts only valid sequences: for each filter, True and False in turn, with True first."""
-
-    def __init__(self) -> None:
-        self.wanted: set[str] = set()
-        self.notices: list[tuple[str, bool]] = []
-
-    def __call__(self, filter: str, wanted: bool) -> None:
-        assert wanted is (filter not in self.wanted), "the same twice"
-        (self.wanted.add if wanted else self.wanted.remove)(filter)
-        self.notices.append((filter, wanted))
-
-
-FILTERS = ["a", "a.b", "a.*", ">"]
-
-
-@pytest.mark.parametrize("index", [False, True])
-@given(steps=st.lists(st.tuples(st.sampled_from("suac"), st.sampled_from(FILTERS), st.sampled_from("xy"))))
-def test_alone_every_crossing_is_told_at_once(index: bool, steps: list[tuple[str, str, str]]) -> None:
-    told = Told()
-    trie = SubscriptionTrie(NATS, index=index, on_interest=told)
-    for action, filter, subscriber in steps:
-        before = set(told.wanted)
-        match action:
-            case "s":
-                trie.subscribe(filter, subscriber)
-            case "u":
-                trie.unsubscribe(filter, subscriber)
-            case "a":
-                trie.unsubscribe_all(subscriber)
-            case _:
-                trie.clear()
-        assert told.wanted == {one.filter for one in trie.subscriptions()}
-        changed = len(before ^ told.wanted)
-        assert len(told.notices) == changed
-        told.notices.clear()
-    trie.check()
-
-
-def test_groups_are_interest_in_the_filter_behind_them() -> None:
-    told = Told()
-    trie = SubscriptionTrie(MQTT, on_interest=told)
-    trie.subscribe("$share/g/a/+", 1)
-    trie.subscribe("$share/h/a/+", 1)
-    trie.subscribe("a/+", 1)
-    trie.unsubscribe("a/+", 1)
-    trie.unsubscribe("$share/g/a/+", 1)
-    assert told.notices == [("a/+", True)]
-    trie.unsubscribe("$share/h/a/+", 1)
-    assert told.notices[1:] == [("a/+", False)]
-    trie.check()
+from tests.subtrie.support import Subscriber
 
 
 def test_a_listener_may_change_the_trie() -> None:
@@ -94,20 +39,38 @@ def test_a_listener_may_change_the_trie() -> None:
     trie.check()
 
 
-def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands() -> None:
-    told: list[tuple[str, bool]] = []
+@pytest.mark.parametrize("kind", ["on_interest", "on_group_interest"])
+def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands(kind: str) -> None:
+    """The next notice differs from the one that raised."""
+    told: list[tuple[Any, ...]] = []
 
-    def sore(filter: str, wanted: bool) -> None:
-        told.append((filter, wanted))
+    def sore(*notice: Any) -> None:
+        told.append(notice)
         raise ZeroDivisionError
 
-    trie = SubscriptionTrie(on_interest=sore)
-    for change, wanted in ((trie.subscribe, True), (trie.unsubscribe, False)):
-        with pytest.raises(ZeroDivisionError):
-            change("a", 1)
-        assert trie.has_match("a") is wanted
-    assert told == [("a", True), ("a", False)]
+    trie = SubscriptionTrie(NATS, **{kind: sore})  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError):
+        trie.subscribe("a", 1, queue="g")
+    assert trie.subscribe("a", 1, queue="g") is False
+    assert trie.has_match("a")
+    with pytest.raises(ZeroDivisionError):
+        trie.unsubscribe("a", 1, queue="g")
+    assert not trie
+    assert [(notice[0], notice[-1]) for notice in told] == [("a", True), ("a", False)]
     trie.check()
+
+
+def test_many_at_once_and_dead_members_are_told() -> None:
+    told: list[tuple[Any, ...]] = []
+    trie = SubscriptionTrie(NATS, weak=True, on_group_interest=lambda *notice: told.append(notice))
+    people = [Subscriber() for _ in range(3)]
+    trie.subscribe_many([("a", each, {"queue": "g"}) for each in people] + [("a", people[0])])
+    assert told == [("a", "g", True), ("a", None, True)]
+    people.clear()
+    trie.subscribe("b", Subscriber())  # dies at once
+    assert sorted(map(str, told[2:])) == sorted(
+        map(str, [("a", "g", False), ("a", None, False), ("b", None, True), ("b", None, False)])
+    )
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, MemoryError])
@@ -163,8 +126,8 @@ def test_what_a_subscriber_raises_after_the_change_is_no_reason_to_tell_nobody()
 
     raised = 0
     for allowed in range(6):
-        told = Told()
-        trie = SubscriptionTrie(index=True, on_interest=told)
+        told: dict[str, bool] = {}
+        trie = SubscriptionTrie(index=True, on_interest=told.__setitem__)
         trie.subscribe_many([("a", Sore()), ("b", 1)])  # 1 has the same hash
         Sore.comparisons_left = allowed
         try:
@@ -172,7 +135,7 @@ def test_what_a_subscriber_raises_after_the_change_is_no_reason_to_tell_nobody()
         except ZeroDivisionError:
             raised += 1
         Sore.comparisons_left = 1_000
-        assert told.wanted == set(trie.topics())
+        assert {filter for filter, wanted in told.items() if wanted} == set(trie.topics())
     assert raised
 
 
@@ -205,98 +168,39 @@ def test_a_child_forked_while_another_thread_tells_is_told() -> None:
     assert run_script(textwrap.dedent(script)) == (0, "before True\nchild True\nbefore True\n", "")
 
 
-CHANGES = {
-    "subscribe": lambda trie: trie.subscribe("a", "x"),
-    "subscribe another": lambda trie: trie.subscribe("a", "y"),
-    "unsubscribe": lambda trie: trie.unsubscribe("a", "x"),
-    "clear": lambda trie: trie.clear(),
-}
+class Awaited:
+    async def __call__(self, filter: str, wanted: bool) -> None: ...
 
 
-@pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
-@pytest.mark.parametrize("here", [False, True])
-@pytest.mark.parametrize("first", CHANGES)
-@pytest.mark.parametrize("second", CHANGES)
-def test_every_schedule_of_two_changes(first: str, second: str, here: bool) -> None:
-    twin = subscription_twin()
-    told = Told()
-
-    def make() -> Any:
-        told.__init__()  # type: ignore[misc]
-        trie = twin.modules["subtrie"].SubscriptionTrie(on_interest=told)
-        if here:
-            trie.subscribe("a", "x")
-        return trie
-
-    def judge(trie: Any, *_: object) -> None:
-        assert told.wanted == set(trie.topics())
-        trie.check()
-
-    assert len(list(bounded(Together(twin, make, [CHANGES[first], CHANGES[second]], judge), 1))) > 1
+async def awaited(filter: str, wanted: bool) -> None: ...
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_real_threads(seed: int) -> None:
-    told = Told()
-    trie = SubscriptionTrie(NATS, index=bool(seed), exact=bool(seed), on_interest=told)
+@pytest.mark.parametrize("kind", ["on_interest", "on_group_interest"])
+def test_listeners_that_are_refused(kind: str) -> None:
+    for listener, text in (
+        (1, f"{kind} must be callable or None, not int"),
+        (awaited, f"{kind} must be a function that is called"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            SubscriptionTrie(**{kind: listener})  # type: ignore[arg-type]
+    for nobody_would_await in (Awaited(), functools.partial(awaited)):
+        with pytest.raises(TypeError, match="awaits"):
+            SubscriptionTrie(**{kind: nobody_would_await})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="exclude each other"):
+        SubscriptionTrie(on_interest=print, on_group_interest=print)
 
-    def work(number: int) -> None:
-        rng = random.Random(f"{seed}, {number}")
-        for _ in range(300):
-            filter, subscriber = rng.choice(FILTERS), rng.choice("xy")
-            (trie.subscribe if rng.random() < 0.5 else trie.unsubscribe)(filter, subscriber)
 
-    print(f"seed {seed}")
-    run_together([partial(work, number) for number in range(3)])
-    assert told.wanted == {one.filter for one in trie.subscriptions()}
+def test_nodes_are_counted() -> None:
+    trie = SubscriptionTrie()
+    assert trie.stats()["nodes"] == 2  # the root's I-node and its main node
+    trie.subscribe("a.b", 1)
+    assert trie.stats()["nodes"] == 3  # and a branch
+    trie.subscribe("a.*", 1)
+    assert trie.stats()["nodes"] == 7  # two levels, three branches; a wildcard never shares a place with a word
+    for filter, left in (("a.*", 3), ("a.b", 2)):
+        trie.unsubscribe(filter, 1)
+        assert trie.stats()["nodes"] == left
     trie.check()
-
-
-class TestCounts:
-    def test_nodes(self) -> None:
-        trie = SubscriptionTrie()
-        assert trie.stats()["nodes"] == 2  # the root's I-node and its main node
-        trie.subscribe("a.b", 1)
-        assert trie.stats()["nodes"] == 3  # and a branch
-        trie.subscribe("a.*", 1)
-        assert trie.stats()["nodes"] == 7  # two levels, three branches; a wildcard never shares a place with a word
-        trie.unsubscribe("a.*", 1)
-        assert trie.stats()["nodes"] == 3
-        trie.unsubscribe("a.b", 1)
-        assert trie.stats()["nodes"] == 2
-        trie.check()
-
-    def test_groups(self) -> None:
-        trie = SubscriptionTrie(NATS)
-        trie.subscribe("a", 1)
-        trie.subscribe("a", 1, queue="g")
-        trie.subscribe("a", 2, queue="g")
-        trie.subscribe("b", 1, queue="g")
-        counts = trie.stats()
-        assert (counts["filters"], counts["subscriptions"], counts["groups"], counts["widest_fanout"]) == (2, 4, 2, 3)
-        trie.check()
-
-    @pytest.mark.once  # the same
-    def test_retries(self) -> None:
-        twin = subscription_twin()
-        counted = []
-
-        def make() -> Any:
-            trie = twin.modules["subtrie"].SubscriptionTrie()
-            trie.subscribe("a", 1)
-            trie.unsubscribe("a", 1)
-            trie.fork().subscribe("b", 1)
-            assert trie.stats()["retries"] == 0
-            return trie
-
-        def judge(trie: Any, *_: object) -> None:
-            counted.append(trie.stats()["retries"])
-            trie.check()
-
-        subscribe = [lambda trie: trie.subscribe("a", 1), lambda trie: trie.subscribe("b", 1)]
-        for _ in bounded(Together(twin, make, subscribe, judge), 1):
-            pass
-        assert set(counted) == {0, 1}
 
 
 class TestCtrlC:
@@ -350,22 +254,7 @@ class TestCtrlC:
                 assert nth >= (2 if COMPILED else 6)  # compiled functions are no places: those of the listener are left
                 return
 
-    def test_in_the_listener(self) -> None:
-        told: dict[str, bool] = {}
-        calls: list[str] = []
-
-        def listener(filter: str, wanted: bool) -> None:
-            told[filter] = wanted
-            calls.append(filter)
-            if len(calls) == 1:
-                raise KeyboardInterrupt
-
-        trie = SubscriptionTrie(on_interest=listener)
-        with pytest.raises(KeyboardInterrupt):
-            trie.subscribe("a", 1)
-        self.settle(trie, told)
-
-    @pytest.mark.slow
+    @pytest.mark.slow("20,000 times a signal comes when it likes; above, it comes at each place where it can")
     @pytest.mark.compiled
     @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
     def test_from_a_timer(self) -> None:

@@ -1,7 +1,7 @@
 """Bad input to a SubscriptionTrie: the error names the fault and its place, and nothing has changed.
 
-The texts are those that docs/topics.md lists. Subscribers have methods that raise, block or call the trie. Other tests
-show when two subscribers are the same, and what snapshots refuse.
+The texts are those that docs/topics.md lists; the dialect and the trie refuse them alike. Subscribers have methods that
+raise, block or call the trie. Other tests show when two subscribers are the same, and what snapshots refuse.
 """
 
 from __future__ import annotations
@@ -11,17 +11,21 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError, TopicStore
 from tests.odd_values import Number
+from tests.subtrie.support import LAX, OWN_DIALECTS, either_layout, every_dialect, is_valid
 from tests.threads import LIMIT, finish, start
 
 
-def sample(dialect: Dialect) -> SubscriptionTrie:
-    trie = SubscriptionTrie(dialect)
+def sample(dialect: Dialect, exact: bool = False) -> SubscriptionTrie:
+    trie = SubscriptionTrie(dialect, exact=exact)
     for filter in ("a", dialect.join(("a", "b")), dialect.join((dialect.one_word, "b"))):
         trie.subscribe(filter, "ann", qos=1)
     trie.subscribe(dialect.many_words or "a", "bob")
@@ -29,14 +33,9 @@ def sample(dialect: Dialect) -> SubscriptionTrie:
 
 
 def everything(trie: SubscriptionTrie) -> Any:
-    topic = trie.dialect.join(("a", "b"))
-    return (
-        len(trie),
-        sorted((found.filter, found.subscriber, dict(found.options)) for found in trie.subscriptions()),
-        sorted(trie.match(topic)),
-        sorted(trie.match("a")),
-        trie.stats(),
-    )
+    topics = [text for text in (trie.dialect.join(("a", "b")), "a") if is_valid(trie.dialect.split_topic, text)]
+    listed = sorted((found.filter, found.subscriber, dict(found.options)) for found in trie.subscriptions())
+    return len(trie), listed, [sorted(trie.match(topic)) for topic in topics], trie.stats()
 
 
 @contextmanager
@@ -49,31 +48,40 @@ def unchanged(trie: SubscriptionTrie) -> Iterator[None]:
 
 # --------------------------------------------------------------------------------------------------------------- texts
 
-ABOUT_A_FILTER: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
+Ask = Callable[[Any, Any], Any]
+ABOUT_A_FILTER: dict[str, Ask] = {
     "subscribe": lambda trie, filter: trie.subscribe(filter, "ann"),
     "subscribe with options": lambda trie, filter: trie.subscribe(filter, "new", qos=2),
     "unsubscribe": lambda trie, filter: trie.unsubscribe(filter, "ann"),
-    "subscriptions": lambda trie, filter: trie.subscriptions(filter=filter),
     "subscribe_many": lambda trie, filter: trie.subscribe_many([("a", "new"), (filter, "ann")]),
     "unsubscribe_many": lambda trie, filter: trie.unsubscribe_many([("a", "ann"), (filter, "ann")]),
+    "subscriptions": lambda trie, filter: trie.subscriptions(filter=filter),
     "overlapping": lambda trie, filter: trie.overlapping(filter),
+    "groups": lambda trie, filter: trie.groups(filter),
+    "members": lambda trie, filter: trie.members(filter, "g"),
 }
-ABOUT_A_TOPIC: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
+ABOUT_A_TOPIC: dict[str, Ask] = {
     "match": lambda trie, topic: trie.match(topic),
     "match_many": lambda trie, topic: trie.match_many(["a", topic]),
+    "match_columns": lambda trie, topic: trie.match_columns(["a", topic]),
     "has_match": lambda trie, topic: trie.has_match(topic),
     "count": lambda trie, topic: trie.count(topic),
     "entries": lambda trie, topic: trie.entries(topic),
     "match_iter": lambda trie, topic: trie.match_iter(topic),
+    "deliveries": lambda trie, topic: trie.deliveries(topic),
+    "deliveries_many": lambda trie, topic: trie.deliveries_many(["a", topic]),
+    "deliveries_of": lambda trie, topic: trie.deliveries_of(topic, "ann"),
 }
+KINDS = {"filter": ABOUT_A_FILTER, "topic": ABOUT_A_TOPIC}
 
-BOTH = [
+BOTH: list[tuple[Dialect, str, int, str]] = [
     (AMQP, "a" * 256, 255, "longer than 255 bytes"),
+    (AMQP, "a" * 254 + "é", 254, "longer than 255 bytes"),
     (AMQP, "é" * 128, 127, "longer than 255 bytes"),
     (MQTT, "a" * 65_536, 65_535, "longer than 65535 bytes"),
     (NATS, "a" * 4_097, 4_096, "longer than 4096 bytes"),
     (MQTT, "/".join(["a"] * 202), 402, "more than 201 words"),
-    (NATS, ".".join(["a"] * 257), 512, "more than 256 words"),
+    (NATS, "a." * 2_047 + "bc", 512, "more than 256 words"),
     (MQTT, "", 0, "empty {}"),
     (NATS, "", 0, "empty {}"),
     (NATS, "a..b", 2, "empty word"),
@@ -86,150 +94,253 @@ BOTH = [
     *((dialect, "ab\ud800", 2, "lone surrogate") for dialect in (AMQP, MQTT, NATS)),
     *((dialect, "é\udfffb", 1, "lone surrogate") for dialect in (AMQP, MQTT, NATS)),
 ]
-FILTERS = [
-    *BOTH,
+FILTERS: list[tuple[Dialect, str, int, str]] = [
     (MQTT, "a/#/b", 2, "'#' is not the last word"),
     (NATS, "a.>.b", 2, "'>' is not the last word"),
+    (NATS, ".".join("*" * 65), 128, "more than 64 wildcards"),
+    (replace(AMQP, max_wildcards=2), "*.a.#.*", 6, "more than 2 wildcards"),
+    (MQTT, "$share", 6, "shared subscription without a group"),
+    (MQTT, "$share/", 7, "shared subscription without a group"),
     (MQTT, "$share//a", 7, "shared subscription without a group"),
     (MQTT, "$share/g", 8, "shared subscription without a filter"),
+    (MQTT, "$share/g/", 9, "shared subscription without a filter"),
     (MQTT, "$share/g+/a", 8, "wildcard '+' in the name of a group"),
+    (MQTT, "$share/g/$share/h/t", 9, "shared subscription inside another"),
+    (MQTT, "$share/g/$share", 9, "shared subscription inside another"),
 ]
-TOPICS = [
-    *BOTH,
+TOPICS: list[tuple[Dialect, str, int, str]] = [
     (MQTT, "a/+", 2, "wildcard '+' in a topic"),
     (MQTT, "a/#", 2, "wildcard '#' in a topic"),
     (NATS, "*.b", 0, "wildcard '*' in a topic"),
     (NATS, "a.>", 2, "wildcard '>' in a topic"),
 ]
+BAD = [("filter", row) for row in (*BOTH, *FILTERS)] + [("topic", row) for row in (*BOTH, *TOPICS)]
+
+
+@pytest.mark.parametrize(("kind", "row"), BAD, ids=lambda value: repr(value)[:40])
+def test_a_bad_text_is_refused_by_the_dialect_and_by_every_way_to_ask(
+    kind: str, row: tuple[Dialect, str, int, str]
+) -> None:
+    dialect, text, position, reason = row
+    said = text, position, reason.format(kind)
+    split = getattr(dialect, f"split_{kind}")
+    for trie in (sample(dialect), sample(dialect, exact=True)):
+        with unchanged(trie):
+            for ask in (lambda _, text: split(text), *KINDS[kind].values()):
+                with pytest.raises(TopicError) as refused:
+                    ask(trie, text)
+                error = refused.value
+                assert (error.text, error.position, error.reason) == said
+                assert str(error).startswith(f"{reason.format(kind)} at character {position} of ")
+
+
 ACCEPTED = [
-    (AMQP, "", ""),
-    (AMQP, "a..b", "a..b"),
-    (AMQP, ".a", ".a"),
-    (AMQP, "a.", "a."),
-    (AMQP, "a*b.c#", "a*b.c#"),
-    (AMQP, "##", "##"),
-    (AMQP, "a.*", "a.*"),
-    (AMQP, "#.a.#", "#.a.#"),
-    (AMQP, "." * 255, "." * 255),
-    (AMQP, " \t", " \t"),
-    (MQTT, "/", "/"),
-    (MQTT, "a/b c", "a/b c"),
-    (MQTT, "/".join(["a"] * 201), "/".join(["a"] * 201)),
-    (NATS, "a*.>>", "a*.>>"),
-    (NATS, "$share.g.a", "$share.g.a"),
+    *((AMQP, text) for text in ("", "a..b", ".a", "a.", "a*b.c#", "##", "a.*", "#.a.#", "." * 255, " \t")),
+    *((MQTT, text) for text in ("/", "a/b c", "/".join(["a"] * 201))),
+    *((NATS, text) for text in ("a*.>>", "$share.g.a")),
 ]
 
 
-@pytest.mark.parametrize("ask", ABOUT_A_FILTER.values(), ids=ABOUT_A_FILTER)
-@pytest.mark.parametrize(("dialect", "filter", "position", "reason"), FILTERS, ids=lambda value: repr(value)[:20])
-def test_a_bad_filter(
-    ask: Callable[[SubscriptionTrie, str], Any], dialect: Dialect, filter: str, position: int, reason: str
-) -> None:
-    trie = sample(dialect)
-    with unchanged(trie), pytest.raises(TopicError) as refused:
-        ask(trie, filter)
-    error = refused.value
-    assert (error.text, error.position, error.reason) == (filter, position, reason.format("filter"))
-
-
-@pytest.mark.parametrize("ask", ABOUT_A_TOPIC.values(), ids=ABOUT_A_TOPIC)
-@pytest.mark.parametrize(("dialect", "topic", "position", "reason"), TOPICS, ids=lambda value: repr(value)[:20])
-def test_a_bad_topic(
-    ask: Callable[[SubscriptionTrie, str], Any], dialect: Dialect, topic: str, position: int, reason: str
-) -> None:
-    trie = sample(dialect)
-    with unchanged(trie), pytest.raises(TopicError) as refused:
-        ask(trie, topic)
-    error = refused.value
-    assert (error.text, error.position, error.reason) == (topic, position, reason.format("topic"))
-
-
-@pytest.mark.parametrize(("dialect", "filter", "topic"), ACCEPTED, ids=lambda value: repr(value)[:20])
-def test_what_looks_bad_and_is_not(dialect: Dialect, filter: str, topic: str) -> None:
+@pytest.mark.parametrize(("dialect", "text"), ACCEPTED, ids=lambda value: repr(value)[:20])
+def test_what_looks_bad_and_is_not(dialect: Dialect, text: str) -> None:
     trie = SubscriptionTrie(dialect)
-    assert trie.subscribe(filter, 1)
-    assert trie.match(topic) == (1,)
-    assert trie.filters(1) == [filter]
-    assert trie.unsubscribe(filter, 1)
+    assert trie.subscribe(text, 1)
+    assert trie.match(text) == (1,)
+    assert trie.filters(1) == [text]
+    assert trie.unsubscribe(text, 1)
     assert trie.stats()["branches"] == 0
     trie.check()
 
 
-@pytest.mark.parametrize("text", [None, b"a.b", 7, ("a", "b"), bytearray(b"a")], ids=repr)
-@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-def test_no_text_at_all(dialect: Dialect, text: Any) -> None:
-    trie = sample(dialect)
-    named = type(text).__name__
-    for ask in (trie.subscribe, trie.unsubscribe):
-        with unchanged(trie), pytest.raises(TypeError, match=f"a filter must be a str, not {named}"):
-            ask(text, "ann")
-    if text is not None:  # None asks for all filters
-        with unchanged(trie), pytest.raises(TypeError, match=f"a filter must be a str, not {named}"):
-            trie.subscriptions(filter=text)
-    for question in ABOUT_A_TOPIC.values():
-        with unchanged(trie), pytest.raises(TypeError, match=f"a topic must be a str, not {named}"):
-            question(trie, text)
+NEARLY = [
+    AMQP, MQTT, NATS, LAX, *OWN_DIALECTS[-2:],
+    replace(AMQP, name="short AMQP", max_words=3, max_wildcards=1, max_bytes=12),
+    replace(NATS, name="odd NATS", reserved_prefix="$", empty_words=True, zero_words=True, forbidden="b\xe9"),
+    replace(LAX, name="as it comes", wildcards_in_words=True, wildcards_in_topics=True),
+]  # fmt: skip
+WORDS = [
+    "a",
+    "b",
+    "",
+    "a\xe9",
+    "\u044f",
+    "\U0001d11e",
+    "$s",
+    "$share",
+    "abcdefgh",
+    "abcdefghi",
+    "+",
+    "#",
+    "*",
+    ">",
+    "one",
+]
+PARTS = ["a", ".", "/", "+", "#", "*", ">", "\0", " ", "\ud800", "\x7f", "\x80"]
+NEARLY_VALID = st.lists(st.sampled_from(WORDS), max_size=6).map(tuple) | st.lists(
+    st.sampled_from(PARTS), max_size=12
+).map("".join)
 
 
-def test_a_str_of_another_class_is_a_text() -> None:
-    class Topic(str):
-        __slots__ = ()
+def outcome(call: Callable[[], object]) -> Any:
+    try:
+        call()
+    except TopicError as error:
+        return error.args
+    return None
 
-    trie = SubscriptionTrie()
-    trie.subscribe(Topic("a.*"), 1)
-    assert trie.match(Topic("a.b")) == trie.match("a.b") == (1,)
-    assert [type(found.filter) for found in trie.subscriptions()] == [str]
+
+@given(dialect=st.sampled_from(NEARLY), exact=st.booleans(), texts=st.lists(NEARLY_VALID, min_size=1, max_size=6))
+def test_any_text_is_refused_as_the_dialect_refuses_it(dialect: Dialect, exact: bool, texts: list[Any]) -> None:
+    """The compiled twin cuts texts itself."""
+    trie = SubscriptionTrie(dialect, exact=exact)
+    for given_text in texts:
+        text = given_text if isinstance(given_text, str) else dialect.join(given_text)
+        assert outcome(lambda: trie.subscribe(text, 1)) == outcome(lambda: dialect.split_filter(text))  # noqa: B023
+        refused = outcome(lambda: dialect.split_topic(text))  # noqa: B023
+        for ask in (trie.match, trie.has_match, trie.deliveries):
+            assert outcome(lambda: ask(text)) == refused  # noqa: B023
+        assert refused or trie.match(text) == (
+            (1,) if any(map(dialect.matches, trie.filters(1), [text] * len(trie))) else ()
+        )
+
+
+@pytest.mark.parametrize("offence", ["\0", "\ud800", " ", "\n", ">", "*", ".."])
+def test_an_offence_is_found_wherever_it_lies(offence: str) -> None:
+    """A text is read eight characters at a time."""
+    trie = SubscriptionTrie(NATS)
+    for before in range(20):
+        for after in (0, 1, 7, 9):
+            text = "a" * before + offence + "b" * after
+            for split, ask in (
+                (NATS.split_topic, trie.match),
+                (NATS.split_filter, lambda text: trie.subscribe(text, 1)),
+            ):
+                refused = outcome(lambda: split(text))  # noqa: B023
+                assert outcome(lambda: ask(text)) == refused  # noqa: B023
+                assert refused is None or refused[:2] == (text, before + (offence == ".." and before > 0)), repr(text)
     trie.check()
+
+
+@every_dialect
+def test_no_text_at_all(dialect: Dialect) -> None:
+    trie = sample(dialect)
+    for text in (None, b"a.b", 7, ("a", "b"), bytearray(b"a")):
+        for kind, ways in KINDS.items():
+            split: Ask = lambda _, text: getattr(dialect, f"split_{kind}")(text)  # noqa: B023, E731
+            for name, ask in (*ways.items(), ("split", split)):
+                if text is None and name == "subscriptions":
+                    continue  # None asks for all filters
+                with (
+                    unchanged(trie),
+                    pytest.raises(TypeError, match=f"a {kind} must be a str, not {type(text).__name__}"),
+                ):
+                    ask(trie, text)
 
 
 class Lying(str):
     def split(self, *_: Any) -> list[Any]:  # type: ignore[override]
         return ["a.b", None]
 
+    def __str__(self) -> str:
+        return self.upper()
+
     def __eq__(self, _: object) -> bool:
         return True
 
-    __hash__ = str.__hash__
+    def __hash__(self) -> int:
+        return 0
 
 
-def test_a_str_of_another_class_is_the_text_that_it_is_whatever_its_methods_say() -> None:
-    trie = SubscriptionTrie()
+@pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 8}, {"exact": True}], ids=str)
+def test_a_str_of_another_class_is_the_text_that_it_is_whatever_its_methods_say(settings: dict[str, Any]) -> None:
+    trie = SubscriptionTrie(**settings)
     trie.subscribe(Lying("a.b"), 1)
-    assert [found.filter for found in trie.subscriptions()] == ["a.b"]
-    for topic in ("a.b", Lying("a.b")):
-        assert trie.match(topic) == (1,)
-        assert list(trie.match_iter(topic)) == [1]
-    assert trie.match(Lying("a.c")) == ()
+    assert [(type(found.filter), found.filter) for found in trie.subscriptions()] == [(str, "a.b")]
+    for _ in range(3):
+        for topic in ("a.b", Lying("a.b")):
+            assert trie.match(topic) == tuple(trie.match_iter(topic)) == trie.match_many([topic])[0] == (1,)
+        assert trie.match(Lying("a.c")) == ()
+    assert trie.filters(1) == ["a.b"]
+    assert trie.unsubscribe("a.b", 1)
     trie.check()
 
 
-def test_a_queue_group_of_another_class_is_the_name_that_it_is() -> None:
-    trie = SubscriptionTrie(NATS)
-    for subscriber, group in enumerate([Lying("one"), "two", Lying("three")]):
-        trie.subscribe("a", subscriber, queue=group)
-    assert sorted(trie.match("a")) == [0, 1, 2]
-    assert trie.unsubscribe("a", 0, queue="one")
+def test_what_else_is_refused() -> None:
+    trie = sample(MQTT)
+    wrong: list[tuple[Callable[[], object], type[Exception], str]] = [
+        *((lambda dialect=dialect: SubscriptionTrie(dialect), TypeError, "dialect must be a Dialect, such as AMQP, not ")
+          for dialect in (None, "AMQP", Dialect)),
+        (lambda: trie.__init__(MQTT), TypeError, "is initialised once; make another one"),  # type: ignore[misc]
+        *((lambda ask=ask: ask("ab"), TypeError, "takes several topics")
+          for ask in (trie.match_many, trie.deliveries_many, trie.match_columns)),
+        (lambda: trie.members("a", 1), TypeError, "the name of a group is a str, not int"),  # type: ignore[arg-type]
+        (lambda: trie.members("$share/g/a", "g"), ValueError, "names a group itself"),
+        *((lambda other=other: trie.diff(other), TypeError, "takes a SubscriptionTrie, not ") for other in (None, "a.b", AMQP)),
+        (lambda: trie.diff(SubscriptionTrie()), ValueError, "same dialect: MQTT, not AMQP"),
+        (lambda: trie.diff(SubscriptionTrie(MQTT, exact=True)), ValueError, "exact="),
+        (lambda: SubscriptionTrie(MQTT, exact=True).diff(trie), ValueError, "exact="),
+        *((lambda size=size: SubscriptionTrie(cache=size), ValueError, f"between 0 and 65536 topics a thread, not {size}")
+          for size in (-1, 1 << 17)),
+        (lambda: SubscriptionTrie(cache="64"), TypeError, "cache must be a number of topics, not str"),  # type: ignore[arg-type]
+        (lambda: SubscriptionTrie(weak=True, index=True), ValueError, "weak and index exclude each other"),
+        (lambda: SubscriptionTrie(weak=True, cache=8), ValueError, "weak and cache exclude each other"),
+        *((lambda change=change, name=name: change(SubscriptionTrie(NATS), "a", 1, queue=name), error, text)
+          for name, error, text in (("", TopicError, "empty"), ("a b", TopicError, "forbidden"), (1, TypeError, "int"))
+          for change in (SubscriptionTrie.subscribe, SubscriptionTrie.unsubscribe)),
+    ]  # fmt: skip
+    for call, error, text in wrong:
+        with unchanged(trie), pytest.raises(error, match=text):
+            call()
+
+
+# ------------------------------------------------------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize(
+    ("dialect", "options", "error", "said"),
+    [
+        (NATS, {"qeue": "w"}, TypeError, "NATS knows no option qeue; did you mean queue"),
+        (MQTT, {"QoS": 1}, TypeError, "did you mean qos"),
+        (MQTT, {"qos": 3}, ValueError, "the option qos of MQTT is one of 0, 1, 2, not 3"),
+        (MQTT, {"qos": "1"}, TypeError, "qos of MQTT is an int, not '1'"),
+        (MQTT, {"no_local": 1}, TypeError, "no_local of MQTT is a bool, not 1"),
+        (MQTT, {"qos": True}, TypeError, "qos of MQTT is an int, not True"),
+        (MQTT, {"subscription_identifier": False}, TypeError, "subscription_identifier of MQTT is an int, not False"),
+        # The range has 268,435,455 numbers: to name each would take a minute and gigabytes.
+        (MQTT, {"subscription_identifier": 0}, ValueError, r"subscription_identifier of MQTT is from 1 to \d+, not 0"),
+        *((MQTT, {"weight": weight}, ValueError, "weight of MQTT is from 1 to 1000") for weight in (0, -1, 1_001)),
+        *((MQTT, {"weight": weight}, TypeError, "weight of MQTT is an int") for weight in (True, 1.5, "x")),
+        # A misspelt `but` would give secrets away.
+        *((dialect, {name: ("a",)}, TypeError, rf"knows no option {name}; did you mean but\?")
+          for dialect in (AMQP, MQTT, NATS) for name in ("butt", "But", "BUT", "buts", "bt", "but_")),
+    ],
+)  # fmt: skip
+def test_options_that_the_dialect_cannot_mean_are_refused(
+    dialect: Dialect, options: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    trie = SubscriptionTrie(dialect)
+    with pytest.raises(error, match=said):
+        trie.subscribe("a", 1, **options)
+    with pytest.raises(error, match=said):
+        trie.subscribe_many([("b", 1), ("a", 1, options)])
+    assert len(trie) == 0
+    trie.subscribe("a", 1, button="left", about=1, colour="red", priority=5)  # all other names are free
+    assert dict(next(iter(trie)).options) == {"button": "left", "about": 1, "colour": "red", "priority": 5}
     trie.check()
-
-
-@pytest.mark.parametrize("dialect", [None, "AMQP", Dialect], ids=repr)
-def test_no_dialect(dialect: Any) -> None:
-    with pytest.raises(TypeError, match="dialect must be a Dialect, such as AMQP, not "):
-        SubscriptionTrie(dialect)
 
 
 # --------------------------------------------------------------------------------------------------------- subscribers
 
 UNHASHABLE: Any = ["ann"]
-ABOUT_A_SUBSCRIBER: dict[str, Callable[[SubscriptionTrie, Any], Any]] = {
+ABOUT_A_SUBSCRIBER: dict[str, Ask] = {
     "subscribe": lambda trie, subscriber: trie.subscribe("a.b", subscriber, qos=1),
     "unsubscribe": lambda trie, subscriber: trie.unsubscribe("a.b", subscriber),
     "unsubscribe_all": lambda trie, subscriber: trie.unsubscribe_all(subscriber),
     "subscriptions": lambda trie, subscriber: list(trie.subscriptions(subscriber=subscriber)),
     "subscriptions of a filter": lambda trie, subscriber: list(trie.subscriptions("a.b", subscriber)),
     "filters": lambda trie, subscriber: trie.filters(subscriber),
+    "deliveries_of": lambda trie, subscriber: trie.deliveries_of("a.b", subscriber),
 }
-every_question_about_a_subscriber = pytest.mark.parametrize("ask", ABOUT_A_SUBSCRIBER.values(), ids=ABOUT_A_SUBSCRIBER)
 
 
 class Unwilling:
@@ -259,31 +370,16 @@ def break_down() -> NoReturn:
     raise Broken
 
 
-@every_question_about_a_subscriber
-def test_an_unhashable_subscriber(ask: Callable[[SubscriptionTrie, Any], Any]) -> None:
+@pytest.mark.parametrize("ask", ABOUT_A_SUBSCRIBER.values(), ids=ABOUT_A_SUBSCRIBER)
+def test_a_subscriber_that_cannot_be_hashed_or_compared(ask: Ask) -> None:
     trie = sample(AMQP)
     with unchanged(trie), pytest.raises(TypeError, match="unhashable type: 'list'"):
         ask(trie, UNHASHABLE)
-
-
-def test_an_unhashable_subscriber_is_refused_at_the_call() -> None:
-    trie = sample(AMQP)
     with unchanged(trie), pytest.raises(TypeError, match="unhashable type: 'list'"):
-        trie.subscriptions(subscriber=UNHASHABLE)
-
-
-@every_question_about_a_subscriber
-def test_a_subscriber_whose_hash_raises(ask: Callable[[SubscriptionTrie, Any], Any]) -> None:
-    trie = sample(AMQP)
-    with unchanged(trie), pytest.raises(Broken):
-        ask(trie, Unwilling("ann", on_hash=break_down))
-
-
-@every_question_about_a_subscriber
-def test_a_subscriber_whose_comparison_raises(ask: Callable[[SubscriptionTrie, Any], Any]) -> None:
-    trie = sample(AMQP)
-    with unchanged(trie), pytest.raises(Broken):
-        ask(trie, Unwilling("ann", on_eq=break_down))
+        trie.subscriptions(subscriber=UNHASHABLE)  # at the call
+    for moment in ("on_hash", "on_eq"):
+        with unchanged(trie), pytest.raises(Broken):
+            ask(trie, Unwilling("ann", **{moment: break_down}))
 
 
 @pytest.mark.parametrize("crowd", [0, 5, 30], ids=lambda crowd: f"among {crowd}")
@@ -311,17 +407,16 @@ def test_a_comparison_amid_a_match(crowd: int, breaks: bool) -> None:
             question("a.b")
     assert bool(written) is not breaks
     if not breaks:
-        found = trie.match("c.b")
-        assert sum(subscriber is other for subscriber in found) == 1
-        assert sum(subscriber is one for subscriber in trie.match("a.b")) == 1
+        for topic, who in (("c.b", other), ("a.b", one)):
+            assert sum(subscriber is who for subscriber in trie.match(topic)) == 1
     trie.unsubscribe("a.b", "later")
     assert len(trie) == size
     trie.check()
 
 
-@pytest.mark.parametrize("ask", [ABOUT_A_SUBSCRIBER[name] for name in ("subscribe", "unsubscribe")])
+@pytest.mark.parametrize("name", ["subscribe", "unsubscribe", "deliveries_of"])
 @pytest.mark.parametrize("moment", ["on_hash", "on_eq"])
-def test_a_subscriber_that_comes_back_to_the_trie(ask: Callable[[SubscriptionTrie, Any], Any], moment: str) -> None:
+def test_a_subscriber_that_comes_back_to_the_trie(name: str, moment: str) -> None:
     """Its writes take effect; then its own operation continues, after a restart if needed."""
     trie = SubscriptionTrie()
     trie.subscribe("a.b", 7)
@@ -334,7 +429,7 @@ def test_a_subscriber_that_comes_back_to_the_trie(ask: Callable[[SubscriptionTri
             assert trie.match("a.b")
 
     visitor = Unwilling(7, **{moment: come_back})
-    ask(trie, visitor)
+    ABOUT_A_SUBSCRIBER[name](trie, visitor)
     assert guests
     setattr(visitor, moment, lambda: None)
     assert set(trie.match("a.b")) - {visitor} == {7, *guests}
@@ -372,123 +467,61 @@ def test_matching_does_not_hash_subscribers() -> None:
         trie.subscribe(filter, one)
         trie.subscribe(filter, other)
     hashed.clear()
-    for _ in range(3):
-        assert len(trie.match("a.b")) == trie.count("a.b") == 2
-        assert trie.has_match("a.b")
+    assert len(trie.match("a.b")) == trie.count("a.b") == 2
+    assert trie.has_match("a.b")
     assert not hashed
     trie.check()
 
 
-# -------------------------------------------------------------------------------------- which subscribers are the same
-
-
 @pytest.mark.parametrize("crowd", [0, 3, 7, 8, 40], ids=lambda crowd: f"among {crowd}")
-class TestSameness:
-    """Subscribers are the same if they would be the same key of a dict, however many others are on the filter."""
-
-    def trie(self, crowd: int) -> SubscriptionTrie:
-        trie = SubscriptionTrie()
-        for n in range(crowd):
-            trie.subscribe("a", f"{n}")
-        return trie
-
-    def others(self, trie: SubscriptionTrie) -> list[Any]:
-        return [subscriber for subscriber in trie.match("a") if not isinstance(subscriber, str)]
-
-    def test_a_subscriber_is_kept_as_a_dict_keeps_a_key(self, crowd: int) -> None:
-        trie = self.trie(crowd)
-        assert trie.subscribe("a", 1)
-        for same in (1.0, True):
+def test_subscribers_are_the_same_if_they_are_the_same_key_of_a_dict(crowd: int) -> None:
+    """However many others are on the filter. The first object stays, and the last options count."""
+    trie = SubscriptionTrie()
+    for n in range(crowd):
+        trie.subscribe("a", f"{n}")
+    one, other = math.nan, float("nan")
+    alike: list[list[Any]] = [[1, 1.0, True], [None], [one], [other], *([Unwilling(7)] for _ in range(5))]
+    for first, *same in alike:
+        assert trie.subscribe("a", first)
+        for again in (first, *same):
             for options in ({}, {"qos": 2}, {}):
-                assert not trie.subscribe("a", same, **options)
-                assert [(type(kept), kept) for kept in self.others(trie)] == [(int, 1)]
-                assert [dict(found.options) for found in trie.subscriptions("a", 1)] == [options]
-        assert trie.unsubscribe("a", True)
-        assert not trie.unsubscribe("a", 1)
-        assert len(trie) == crowd
-        trie.check()
-
-    def test_equal_subscribers_on_two_filters_are_one_subscriber(self, crowd: int) -> None:
-        trie = self.trie(crowd)
-        for filter, subscriber in (("a", 1), ("*", 1.0), ("#", True)):
-            assert trie.subscribe(filter, subscriber)
-        assert self.others(trie) == [1]
-        assert trie.count("a") == crowd + 1
-        assert len(list(trie.entries("a"))) == crowd + 3
-        assert sorted(trie.filters(1.0)) == ["#", "*", "a"]
-        assert trie.unsubscribe_all(1) == 3
-        trie.check()
-
-    def test_none_is_a_subscriber_like_any_other(self, crowd: int) -> None:
-        trie = self.trie(crowd)
-        assert trie.subscribe("a", None)
-        assert not trie.subscribe("a", None)
-        assert self.others(trie) == [None]
-        assert trie.filters(None) == ["a"]
-        assert trie.unsubscribe_all(None) == 1
-        assert len(trie) == crowd
-        trie.check()
-
-    def test_nan_is_the_same_as_itself_only(self, crowd: int) -> None:
-        trie = self.trie(crowd)
-        one, other = math.nan, float("nan")
-        assert trie.subscribe("a", one)
-        assert not trie.subscribe("a", one)
-        assert trie.subscribe("a", other)
-        assert trie.subscribe("*", one)
-        assert sorted(map(id, self.others(trie))) == sorted(map(id, (one, other)))
-        assert trie.unsubscribe("a", one)
-        assert not trie.unsubscribe("a", one)
-        assert trie.unsubscribe("a", other)
-        trie.check()
-
-    def test_different_subscribers_of_one_hash_are_apart(self, crowd: int) -> None:
-        trie = self.trie(crowd)
-        same_hash = [Unwilling(7) for _ in range(5)]
-        for subscriber in same_hash:
-            assert trie.subscribe("a", subscriber)
-            assert trie.subscribe("*", subscriber)
-        assert {id(found) for found in self.others(trie)} == set(map(id, same_hash))
-        assert trie.count("a") == crowd + 5
-        for left, subscriber in zip(range(4, -1, -1), same_hash, strict=True):
-            assert trie.unsubscribe("a", subscriber)
-            assert not trie.unsubscribe("a", subscriber)
-            assert len(trie) == crowd + 5 + left
-        trie.check()
+                assert not trie.subscribe("a", again, **options)
+                (kept,) = (found for found in trie.subscriptions("a") if found.subscriber is first)
+                assert dict(kept.options) == options
+        assert trie.subscribe("*", [first, *same][-1])
+    assert trie.count("a") == crowd + len(alike)
+    assert len(list(trie.entries("a"))) == crowd + 2 * len(alike)
+    for left, (first, *same) in enumerate(alike, 1 - len(alike)):
+        assert sorted(trie.filters(first)) == ["*", "a"]
+        assert trie.unsubscribe("a", [first, *same][-1])
+        assert not trie.unsubscribe("a", first)
+        assert trie.unsubscribe_all(first) == 1
+        assert len(trie) == crowd - 2 * left
+    trie.check()
 
 
 # ----------------------------------------------------------------------------------------------------------- snapshots
 
 
-def test_a_snapshot_refuses_every_change() -> None:
+def test_a_snapshot_refuses_every_change_and_a_copy_is_a_fork() -> None:
     trie = sample(AMQP)
-    snapshot = trie.snapshot()
-    for change in (
-        lambda: snapshot.subscribe("a", "new"),
-        lambda: snapshot.unsubscribe("a", "ann"),
+    snapshot: Any = trie.snapshot()
+    changes: list[Callable[[], object]] = [
+        *(lambda ask=ask: ask(snapshot, "a") for ask in list(ABOUT_A_FILTER.values())[:5]),
         lambda: snapshot.unsubscribe("a", "nobody"),
-        lambda: snapshot.unsubscribe_all("ann"),
-        lambda: snapshot.unsubscribe_all("nobody"),
-        lambda: snapshot.clear(),
-    ):
-        with (
-            unchanged(snapshot),
-            unchanged(trie),
-            pytest.raises(TypeError, match=r"read-only snapshot; take \.fork\(\)"),
-        ):
-            change()
-
-
-def test_a_difference_from_something_else() -> None:
-    trie = sample(AMQP)
-    for other in (None, "a.b", AMQP):
-        with unchanged(trie), pytest.raises(TypeError, match="takes a SubscriptionTrie, not "):
-            trie.diff(other)  # type: ignore[arg-type]
-
-
-def test_a_difference_from_a_trie_of_another_dialect() -> None:
-    with pytest.raises(ValueError, match="same dialect: AMQP, not MQTT"):
-        SubscriptionTrie().diff(SubscriptionTrie(MQTT))
+        *(lambda many=many: many([]) for many in (snapshot.subscribe_many, snapshot.unsubscribe_many)),
+        *(lambda who=who: snapshot.unsubscribe_all(who) for who in ("ann", "nobody")),
+        snapshot.clear,
+        copy.copy(snapshot).clear,
+    ]
+    with unchanged(snapshot), unchanged(trie):
+        for change in changes:
+            with pytest.raises(TypeError, match=r"read-only snapshot; take \.fork\(\)"):
+                change()
+        copied = copy.copy(trie)
+        copied.subscribe("a", "new")
+        copied.check()
+    assert (repr(trie), repr(snapshot)) == ("<SubscriptionTrie: AMQP>", "<SubscriptionTrie: AMQP, read-only>")
 
 
 def test_a_difference_of_options_that_do_not_compare() -> None:
@@ -509,7 +542,8 @@ def test_a_difference_of_options_that_do_not_compare() -> None:
     trie.check()
 
 
-def test_a_difference_of_options_that_are_equal_and_not_the_same() -> None:
+@either_layout
+def test_a_difference_of_options_that_are_equal_and_not_the_same(exact: bool) -> None:
     """True is no 1, and -0.0 no 0.0, wherever they stand; an enumeration's 1 is."""
     rows: list[tuple[Any, Any]] = [
         (1, True),
@@ -520,7 +554,8 @@ def test_a_difference_of_options_that_are_equal_and_not_the_same() -> None:
         (Number.ONE, 1),
         ({}, {}),
     ]
-    trie, store = SubscriptionTrie(), TopicStore(AMQP, {str(number): row[0] for number, row in enumerate(rows)})
+    trie = SubscriptionTrie(exact=exact)
+    store = TopicStore(AMQP, {str(number): row[0] for number, row in enumerate(rows)})
     trie.subscribe_many((str(number), "s", {"q": row[0]}) for number, row in enumerate(rows))
     before, stored = trie.snapshot(), store.snapshot()
     for number, row in enumerate(rows):
@@ -528,40 +563,3 @@ def test_a_difference_of_options_that_are_equal_and_not_the_same() -> None:
         store[str(number)] = row[1]
     assert sorted(change.subscription.filter for change in trie.diff(before)) == ["0", "1", "2"]
     assert sorted(topic for topic, *_ in store.diff(stored)) == ["0", "1", "2"]
-
-
-def test_what_it_says_of_itself() -> None:
-    trie = SubscriptionTrie(MQTT)
-    assert repr(trie) == "<SubscriptionTrie: MQTT>"
-    assert repr(trie.snapshot()) == "<SubscriptionTrie: MQTT, read-only>"
-
-
-def test_a_trie_is_initialised_once() -> None:
-    trie = sample(AMQP)
-    with unchanged(trie), pytest.raises(TypeError, match="is initialised once; make another one"):
-        trie.__init__(MQTT)  # type: ignore[misc]
-    assert trie.dialect is AMQP
-
-
-def test_a_copy_is_a_fork() -> None:
-    trie = sample(AMQP)
-    copied = copy.copy(trie)
-    with unchanged(trie):
-        copied.subscribe("a", "new")
-    with pytest.raises(TypeError, match="read-only"):
-        copy.copy(trie.snapshot()).clear()
-    copied.check()
-
-
-@pytest.mark.parametrize("name", ["subscription_identifier", "weight"])
-def test_a_number_out_of_a_wide_range_is_refused_in_a_short_sentence(name: str) -> None:
-    """The range of identifiers has 268,435,455 numbers: to name each would take a minute and gigabytes."""
-    trie: SubscriptionTrie[str] = SubscriptionTrie(MQTT)
-    with pytest.raises(ValueError, match=rf"the option {name} of MQTT is from 1 to \d+, not 0"):
-        trie.subscribe("a", "ann", **{name: 0})
-    with pytest.raises(TypeError, match=rf"the option {name} of MQTT is an int, not 'x'"):
-        trie.subscribe("a", "ann", **{name: "x"})
-    with pytest.raises(ValueError, match="the option qos of MQTT is one of 0, 1, 2, not 3"):
-        trie.subscribe("a", "ann", qos=3)
-    assert len(trie) == 0
-    trie.check()

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import random
 import textwrap
-from itertools import combinations
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subtrie import SubscriptionTrie
 from subtrie._trie.keyed import changed_keyed, check_set, find_keyed, iter_keyed, set_size, with_keyed, without_keyed
 from subtrie._trie.subscribers import new_entry
 from tests.scripts import run_script
@@ -83,39 +82,28 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS)
-def test_every_version_is_a_set_and_stays_what_it_was(steps: list[tuple[str, Member]]) -> None:
+@given(lines=st.tuples(STEPS, STEPS))
+def test_every_version_is_a_set_and_stays_what_it_was(lines: tuple[list[tuple[str, Member]], ...]) -> None:
+    """The versions of a line follow one another; the second line diverges from an early one. The changes between any two
+    of a line's ends are found, too."""
     versions = [Version()]
-    for step, member in steps:
-        newest = versions[-1]
-        if step == "without":
-            versions.append(newest.without_member(member))
-        else:
-            versions.append(newest.with_member(member, {"step": len(versions)} if step == "other options" else None))
-        versions[-1].check()
-        assert changes(newest, versions[-1]) == versions[-1].differences(newest)
+    ends = []
+    for line in lines:
+        newest = versions[len(versions) // 3]
+        for step, member in line:
+            older = newest
+            options = {"step": len(versions)} if step == "other options" else None
+            newest = older.without_member(member) if step == "without" else older.with_member(member, options)
+            versions.append(newest)
+            newest.check()
+            assert changes(older, newest) == newest.differences(older)
+        ends.append(newest)
+    for one, other in product(
+        [*ends, versions[0], ends[0].without_member(MEMBERS[0]).with_member(MEMBERS[1])], repeat=2
+    ):
+        assert changes(one, other) == other.differences(one)
     for version in versions:
         version.check()
-
-
-@given(steps=STEPS, branch=STEPS)
-def test_the_changes_between_any_two_versions(
-    steps: list[tuple[str, Member]], branch: list[tuple[str, Member]]
-) -> None:
-    """The versions follow one another, or diverge from a common one."""
-    ends = [Version()]
-    for line in (steps, branch):
-        version = ends[-1]
-        for step, member in line:
-            version = version.without_member(member) if step == "without" else version.with_member(member)
-        ends.append(version)
-    ends.append(ends[1].without_member(MEMBERS[0]).with_member(MEMBERS[1]))
-    for one, other in combinations(ends, 2):
-        assert changes(one, other) == other.differences(one)
-        assert changes(other, one) == one.differences(other)
-    for end in ends:
-        assert changes(end, end) == set()
-        end.check()
 
 
 @pytest.mark.parametrize("hash", [0, 7, 1 << 63, TOP])
@@ -142,27 +130,23 @@ def test_subscribers_that_agree_in_every_bit_of_their_hash(hash: int) -> None:
 def test_growth_to_two_thousand_and_back(order: str) -> None:
     rng = random.Random(order)
     crowd = [Member(number, rng.getrandbits(64)) for number in range(2_000)]
-    version = Version()
     entries: dict[Member, Any] = {}
-    versions = [version]
-    for member in crowd:
-        entries[member] = new_entry(member, member.hash, None)
-        version = Version(with_keyed(version.subscribers, entries[member], None))
-        assert set_size(version.subscribers) == len(entries)
-        if len(entries) % 400 in (0, 1, INLINE, INLINE + 1):
-            version.entries = dict(entries)
-            versions.append(version)
+    subscribers: Any = None
+    versions = [Version()]
     leaving = {"as they came": crowd, "backwards": crowd[::-1], "shuffled": rng.sample(crowd, len(crowd))}[order]
-    for member in leaving:
-        version = Version(without_keyed(version.subscribers, entries.pop(member)))
-        assert set_size(version.subscribers) == len(entries)
+    for member in [*crowd, *leaving]:
+        if member in entries:
+            subscribers = without_keyed(subscribers, entries.pop(member))
+        else:
+            entries[member] = new_entry(member, member.hash, None)
+            subscribers = with_keyed(subscribers, entries[member], None)
+        assert set_size(subscribers) == len(entries)
         if len(entries) % 400 in (0, 1, INLINE, INLINE + 1):
-            version.entries = dict(entries)
-            versions.append(version)
-    assert version.subscribers is None
+            versions.append(Version(subscribers, dict(entries)))
+    assert subscribers is None
     for kept in versions:
         kept.check()
-    for older, newer in zip(versions, versions[1:], strict=False):
+    for older, newer in pairwise(versions):
         assert changes(older, newer) == newer.differences(older)
 
 
@@ -216,45 +200,3 @@ def test_a_subscriber_that_asks_the_trie_again_and_again_is_stopped(count: int) 
         trie.check()
     """
     assert run_script(textwrap.dedent(script)) == (0, 3 * "stopped\n", "")
-
-
-class SameHash:
-    """Subscribers with the same hash, which differ by number."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __hash__(self) -> int:
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameHash) and self.number == other.number
-
-    def __repr__(self) -> str:
-        return f"SameHash({self.number})"
-
-
-def test_one_filter_with_two_thousand_subscribers_in_a_trie() -> None:
-    """Some have the same hash. The trie's own methods add and remove them, and a snapshot keeps them."""
-    crowd: list[Any] = [*range(1_970), *map(SameHash, range(30))]
-    rng = random.Random(6)
-    rng.shuffle(crowd)
-    trie = SubscriptionTrie()
-    for n, subscriber in enumerate(crowd):
-        assert trie.subscribe("a.b", subscriber)
-        if n % 397 == 0:
-            assert set(trie.match("a.b")) == set(crowd[: n + 1])
-    before = trie.snapshot()
-    assert trie.subscribe("a.*", SameHash(3)) and trie.count("a.b") == len(crowd)
-    for n, subscriber in enumerate(crowd):
-        assert trie.unsubscribe("a.b", subscriber)
-        assert not trie.unsubscribe("a.b", subscriber)
-        if n % 397 == 0:
-            assert set(trie.match("a.b")) == {*crowd[n + 1 :], SameHash(3)}
-    assert trie.match("a.b") == (SameHash(3),)
-    assert set(before.match("a.b")) == set(crowd)
-    removed = [change.subscription.subscriber for change in trie.diff(before) if change.kind == "removed"]
-    assert len(removed) == len(crowd)
-    assert set(removed) == set(crowd)
-    before.check()
-    trie.check()

@@ -12,8 +12,8 @@ import pytest
 from stress.explorer.suspension import delayed
 from stress.processes import gil_enabled
 from subtrie import SubscriptionTrie
-from tests.subtrie.support import SameHash, subscription_twin
-from tests.subtrie.test_weak import Equal, crowd, every_crowd
+from tests.subtrie.support import Equal, SameHash, subscription_twin
+from tests.subtrie.test_weak import crowd, every_crowd
 from tests.twins import Together, Twin
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
