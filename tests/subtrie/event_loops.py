@@ -14,14 +14,25 @@ NEVER = 1_000.0  # seconds that no test waits for
 AT_ONCE = 0.0
 
 
+HUBS: list[Hub[Any]] = []  # of the test that runs
+
+
+def new_hub(*arguments: Any, **named: Any) -> Hub[Any]:
+    """A hub, which is checked at the end of the test."""
+    HUBS.append(Hub(*arguments, **named))
+    return HUBS[-1]
+
+
 def run_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Run a test in an event loop; whatever hangs is a failure."""
 
     @wraps(test)
     def run(*arguments: Any, **named: Any) -> None:
         async def bounded() -> None:
+            HUBS.clear()
             async with asyncio.timeout(30):
                 await test(*arguments, **named)
+            check_hubs()
             others = asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
             assert others == set(), "a task is left"
 
@@ -57,8 +68,10 @@ def run_turned(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
     @wraps(test)
     def run(*arguments: Any, **named: Any) -> None:
         async def bounded() -> None:
+            HUBS.clear()
             async with asyncio.timeout(NEVER * 10):
                 await test(*arguments, **named)
+            check_hubs()
 
         with asyncio.Runner(loop_factory=TurnedLoop) as runner:
             runner.run(bounded())
@@ -70,12 +83,13 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def check(hub: Hub[Any]) -> None:
+def check_hubs() -> None:
     """Nothing is left of clients that have gone, and the numbers of messages add up."""
-    hub.routes.check()
-    assert {one.subscriber for one in hub.routes} <= hub.clients
-    if not hub.clients:
-        assert len(hub.routes) == 0
+    while HUBS:
+        hub = HUBS.pop()
+        hub.routes.check()
+        assert {one.subscriber for one in hub.routes} <= hub.clients
+        assert hub.clients or not hub.routes
 
 
 class Connection:

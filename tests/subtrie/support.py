@@ -183,12 +183,22 @@ def in_order(found: Iterable[Any]) -> list[Any]:
     return sorted(found, key=repr)
 
 
-def filled(*filters: str, dialect: Dialect = AMQP, **settings: Any) -> SubscriptionTrie:
-    """A trie in which each filter has itself as its subscriber."""
+MADE: list[SubscriptionTrie] = []  # in the test that runs
+
+
+def made(dialect: Dialect = AMQP, rows: Iterable[tuple[Any, ...]] = (), **settings: Any) -> SubscriptionTrie:
+    """A trie with these subscriptions, one after another: (filter, subscriber), with or without a dict of options.
+    It lives until the end of the test, and is checked there (conftest.py)."""
     trie = SubscriptionTrie(dialect, **settings)
-    for filter in filters:
-        assert trie.subscribe(filter, filter)
+    MADE.append(trie)
+    for filter, subscriber, *options in rows:
+        trie.subscribe(filter, subscriber, **(options[0] if options else {}))
     return trie
+
+
+def filled(*filters: str, dialect: Dialect = AMQP, **settings: Any) -> SubscriptionTrie:
+    """The same, where each filter has itself as its subscriber."""
+    return made(dialect, ((filter, filter) for filter in filters), **settings)
 
 
 # ------------------------------------------------------------------------------------------- a twin with exact hashes

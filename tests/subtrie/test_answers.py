@@ -26,6 +26,7 @@ from tests.subtrie.support import (
     either_layout,
     filled,
     is_valid,
+    made,
     subscription_twin,
     twin_trie,
 )
@@ -71,11 +72,10 @@ def test_answers_cannot_be_changed() -> None:
 
 
 def test_a_delivery_is_made_by_hand_as_it_is_answered() -> None:
-    trie = SubscriptionTrie(NATS)
-    trie.subscribe("a.*.>", "ann", queue="g", weight=2)
+    trie = made(NATS, rows=[("a.*.>", "ann", {"queue": "g", "weight": 2})])
     (found,) = trie.deliveries("a.b.c.d")
-    made = Delivery("a.*.>", "ann", {"queue": "g", "weight": 2}, "g", ("b", ("c", "d")))
-    assert (made, hash(made), made.filter, made.words) == (found, hash(found), found.filter, found.words)
+    by_hand = Delivery("a.*.>", "ann", {"queue": "g", "weight": 2}, "g", ("b", ("c", "d")))
+    assert (by_hand, hash(by_hand), by_hand.filter, by_hand.words) == (found, hash(found), found.filter, found.words)
     # `words` belongs to the message: what says which subscription delivers leaves it out.
     assert Delivery("a.*", 1, words=("x",)) == Delivery("a.*", 1)
     assert Delivery("a.*", 1).words == ()
@@ -97,10 +97,10 @@ def test_what_is_not_made_by_a_call_has_no_content_and_says_so(kind: Any) -> Non
         def __init__(self) -> None:
             pass
 
-    for made in (kind.__new__(kind), Own()):
+    for one in (kind.__new__(kind), Own()):
         for read in (lambda one: one.subscriber, lambda one: one.options, lambda one: one.filter, repr, hash):
             with pytest.raises((TypeError, AttributeError)):
-                read(made)
+                read(one)
 
 
 def test_a_delivery_outlives_its_subscription_and_keeps_none_but_its_subscriber() -> None:
@@ -118,49 +118,26 @@ def test_a_delivery_outlives_its_subscription_and_keeps_none_but_its_subscriber(
     assert (kept.filter, kept.subscriber, dict(kept.options)) == ("a.long-word-of-a-filter.*", ann, {"qos": 1})
 
 
-def test_a_topic_of_a_class_of_its_own_is_told_as_a_plain_text() -> None:
-    class Named(str):
-        __slots__ = ()
-
-        def split(self, *_: object) -> Any:
-            raise AssertionError
-
-    found = filled("a.*").deliveries(Named("a.b"))[0]
-    assert [(type(word), word) for word in found.words] == [(str, "b")]
-
-
 # ------------------------------------------------------------------------------------------------------------- merging
 
 
 def test_the_best_by_any_option_and_what_has_none() -> None:
-    trie = SubscriptionTrie(MQTT)
-    trie.subscribe("a/+", "ann", qos=1, subscription_identifier=5, rank=-1)
-    trie.subscribe("#", "ann", qos=2, subscription_identifier=3, rank=None)
-    trie.subscribe("a/b", "ann")
-    trie.subscribe("$share/g/a/b", "ann", qos=2)
+    trie = made(
+        MQTT,
+        rows=[
+            ("a/+", "ann", {"qos": 1, "subscription_identifier": 5, "rank": -1}),
+            ("#", "ann", {"qos": 2, "subscription_identifier": 3, "rank": None}),
+            ("a/b", "ann"),
+            ("$share/g/a/b", "ann", {"qos": 2}),
+        ],
+    )
     for by, filter in (("qos", "#"), ("subscription_identifier", "a/+"), ("rank", "a/+")):
         for found in (trie.deliveries("a/b", merge="best", by=by), trie.entries("a/b", merge="best", by=by)):
             assert sorted(one.filter for one in found) == sorted([filter, "$share/g/a/b"])
-    trie.check()
-
-
-@pytest.mark.parametrize("number", [3, 40])
-def test_one_of_each_among_many(number: int) -> None:
-    trie = SubscriptionTrie()
-    for n in range(number):
-        trie.subscribe("a", n, qos=0)
-        trie.subscribe("*", n, qos=n % 3)
-    found = trie.deliveries("a", merge="best")
-    assert sorted(one.subscriber for one in found) == list(range(number))
-    assert all(one.options["qos"] == one.subscriber % 3 for one in found)
-    assert len(trie.deliveries("a", merge="one")) == number
-    trie.check()
 
 
 def test_what_cannot_be_merged() -> None:
-    trie = SubscriptionTrie(NATS)
-    trie.subscribe("a", 1, qos="high")
-    trie.subscribe("*", 1, qos=2)
+    trie = made(NATS, rows=[("a", 1, {"qos": "high"}), ("*", 1, {"qos": 2})])
     with pytest.raises(TypeError, match=r"merge='best' cannot tell the greater of qos=.* and qos=.*"):
         trie.deliveries("a", merge="best")
     assert len(trie.deliveries("a", merge="best", by="rank")) == 1
@@ -175,7 +152,6 @@ def test_what_cannot_be_merged() -> None:
             ask("", merge="max")
         with pytest.raises(TypeError, match="by is the name of an option, a str, not 5"):
             ask("", merge="best", by=5)
-    trie.check()
 
 
 # -------------------------------------------------------------------------------------------- filters against filters
@@ -225,7 +201,6 @@ def test_hostile_filters_overlap_in_a_moment() -> None:
     for filter in filters:
         assert overlapped(trie, filter) == sorted(filters)
     assert overlapped(trie, ".".join("a" * 14)) == sorted(filters[3:])
-    trie.check()
 
 
 # --------------------------------------------------------------------------------------- of which instant, and of what
@@ -242,16 +217,13 @@ QUESTIONS: dict[str, Callable[[SubscriptionTrie], Any]] = {
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_an_answer_is_of_the_instant_of_the_call(ask: Callable[[SubscriptionTrie], Any]) -> None:
-    trie = SubscriptionTrie()
-    for filter, subscriber in (("a.b", "ann"), ("*.b", "bob")):
-        trie.subscribe(filter, subscriber)
+    trie = made(rows=[(filter, subscriber) for filter, subscriber in (("a.b", "ann"), ("*.b", "bob"))])
     expected = sorted(map(str, ask(trie.snapshot())))
     asked, begun = ask(trie), ask(trie)
     first = next(begun)
     trie.clear()
     trie.subscribe("#", "carl")
     assert sorted(map(str, asked)) == sorted(map(str, [first, *begun])) == expected
-    trie.check()
 
 
 @either_layout
@@ -266,7 +238,7 @@ def test_nobody_is_compared_before_the_exact_ones_are_handed_over(exact: bool) -
             compared.append(other)
             return self is other
 
-    trie: Any = SubscriptionTrie(exact=exact)
+    trie: Any = made(exact=exact)
     trie.subscribe("a.b", first := Alike())
     trie.subscribe("a.*", second := Alike())
     trie.subscribe("#", first)
@@ -275,7 +247,6 @@ def test_nobody_is_compared_before_the_exact_ones_are_handed_over(exact: bool) -
     assert compared == []
     assert list(asked) == [second]
     assert compared
-    trie.check()
 
 
 def watched(exact: bool) -> tuple[SubscriptionTrie, list[str]]:

@@ -12,7 +12,7 @@ import pytest
 
 from subtrie import AMQP, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
-from tests.subtrie.support import either_layout, every_dialect, filled
+from tests.subtrie.support import either_layout, every_dialect, filled, made
 from tests.threads import meanwhile
 
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
@@ -78,11 +78,10 @@ def test_topics_with_more_steps_under_way_than_there_is_room_for() -> None:
     answers = trie.match_many(topics)
     assert [sorted(found) for found in answers] == [sorted(trie.match(topic)) for topic in topics]
     assert {len(found) for found in answers} == {0, 40}
-    trie.check()
 
 
 def test_topics_that_are_made_one_by_one_are_asked_for_when_they_come() -> None:
-    trie = SubscriptionTrie()
+    trie = made()
 
     def topics() -> Iterator[str]:
         yield "a"
@@ -92,7 +91,6 @@ def test_topics_that_are_made_one_by_one_are_asked_for_when_they_come() -> None:
         yield "a"
 
     assert trie.match_many(topics()) == [(), (1,), ()]
-    trie.check()
 
 
 def test_texts_of_other_types_are_asked_for_each_time() -> None:
@@ -162,10 +160,8 @@ def test_nothing_is_kept_when_a_subscriber_raises_in_the_middle_of_a_group() -> 
     ("topic", "error"), [("b..c", TopicError), ("a\0", TopicError), (5, TypeError), (None, TypeError)]
 )
 def test_a_bad_topic_among_them(topic: Any, error: type[Exception]) -> None:
-    trie = SubscriptionTrie(NATS)
-    trie.subscribe(">", 0)
+    trie = made(NATS, rows=[(">", 0)])
     for ask in (trie.match_many, trie.deliveries_many, trie.match_columns, lambda topics: row_numbers(trie, topics)):
         for topics in (["a", topic], [*["a"] * 300, topic]):
             with pytest.raises(error):
                 ask(topics)
-    trie.check()

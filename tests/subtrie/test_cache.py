@@ -16,7 +16,7 @@ import pytest
 from ctrie import drain
 from ctrie._machine import GROUPS
 from subtrie import MQTT, SubscriptionTrie, TopicError
-from tests.subtrie.support import Subscriber
+from tests.subtrie.support import Subscriber, made
 
 CACHED = 64
 
@@ -53,19 +53,15 @@ class TestWhatIsRemembered:
         "look", [SubscriptionTrie.snapshot, SubscriptionTrie.fork, SubscriptionTrie.stats, len, bool]
     )
     def test_a_look_at_one_instant_leaves_it_all(self, look: Callable[[Any], Any]) -> None:
-        trie = SubscriptionTrie(cache=CACHED)
-        for filter in ("a.b", "a.c", "#"):
-            trie.subscribe(filter, filter)
+        trie = made(rows=[(filter, filter) for filter in ("a.b", "a.c", "#")], cache=CACHED)
         warm(trie, "a.b")
         for _ in range(3):
             look(trie)
             assert sorted(trie.match("a.b")) == ["#", "a.b"]
         assert counted(trie) == (3, 2)
-        trie.check()
 
     def test_deliveries_are_remembered_beside_the_answers_of_match(self) -> None:
-        trie = SubscriptionTrie(cache=4)
-        trie.subscribe("a.*", 1, qos=1)
+        trie = made(rows=[("a.*", 1, {"qos": 1})], cache=4)
         for _ in range(3):
             trie.match("a.b")
             trie.deliveries("a.b")
@@ -77,10 +73,9 @@ class TestWhatIsRemembered:
                 assert [dict(one.options) for one in trie.deliveries("a.b", merge=merge)] == [options]  # type: ignore[arg-type]
         trie.clear()
         assert trie.deliveries("a.b") == ()
-        trie.check()
 
     def test_what_is_no_topic_is_refused_every_time(self) -> None:
-        trie = SubscriptionTrie(cache=CACHED)
+        trie = made(cache=CACHED)
         for _ in range(4):
             with pytest.raises(TopicError):
                 trie.match("a.\0")
@@ -90,7 +85,7 @@ class TestWhatIsRemembered:
     @pytest.mark.parametrize("letter", ["a", "é", "ж", "𝄞"], ids=["ascii", "one byte", "two bytes", "four bytes"])
     def test_topics_that_differ_in_one_character_are_told_apart(self, letter: str) -> None:
         """In a cache of four places, all topics share the same places, so only their texts tell them apart."""
-        trie = SubscriptionTrie(cache=4)
+        trie = made(cache=4)
         for size in range(1, 30):
             text = letter * size
             topics = [text, *(f"{text[:at]}b{text[at + 1 :]}" for at in range(size))]
@@ -98,11 +93,9 @@ class TestWhatIsRemembered:
                 trie.subscribe(topic, topic)
             assert [trie.match(topic) for topic in topics for _ in range(3)] == [(t,) for t in topics for _ in range(3)]
         assert counted(trie)[0] > 400
-        trie.check()
 
     def test_a_snapshot_and_a_fork_remember_for_themselves(self) -> None:
-        trie = SubscriptionTrie(MQTT, cache=CACHED)
-        trie.subscribe("a/+", "anna")
+        trie = made(MQTT, rows=[("a/+", "anna")], cache=CACHED)
         warm(trie, "a/b")
         snapshot, fork = trie.snapshot(), trie.fork()
         trie.unsubscribe("a/+", "anna")
@@ -130,20 +123,19 @@ OTHERS = [f"other{number}" for number in range(100)]
 def test_topics_that_come_in_turn_find_a_place(before: list[str], topics: list[str], rounds: int, most: int) -> None:
     """A cache of four has all its places in one row, so any four topics have the same places. Such as come once put
     nobody out while there is room."""
-    trie = SubscriptionTrie(cache=4)
+    trie = made(cache=4)
     for topic in before + topics * rounds + OTHERS * (len(topics) < 4):
         trie.match(topic)
     misses = counted(trie)[1]
     for topic in topics * 50:
         trie.match(topic)
     assert counted(trie)[1] - misses <= most
-    trie.check()
 
 
 class TestWhatStaysAlive:
     def test_it_keeps_no_more_than_it_has_room_for(self) -> None:
         """A remembered answer keeps the main nodes that it was read from, with up to GROUPS branches each."""
-        trie = SubscriptionTrie(cache=4)
+        trie = made(cache=4)
         subscribers = [Subscriber() for _ in range(2_000)]
         alive = [weakref.ref(subscriber) for subscriber in subscribers]
         for number, subscriber in enumerate(subscribers):

@@ -13,45 +13,20 @@ from typing import Any
 
 import pytest
 
-from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicError
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie._trie.draws import seed
 from subtrie._trie.exclusions import leave_a_topic
 from subtrie.dialects import Words
 from subtrie.fields import RoutingMatcher
-from tests.subtrie.support import DIALECTS, PATHS, Subscriber, Ways, both_ways, is_valid, reaches
+from tests.subtrie.support import DIALECTS, PATHS, Subscriber, is_valid, made, reaches
 
 
 class TestGroups:
-    def test_an_mqtt_group_is_one_for_each_filter_and_its_filter_is_one_of_its_own(self) -> None:
-        trie = SubscriptionTrie(MQTT)
-        for filter in ("a/+", "a/#", "a/b"):
-            trie.subscribe(f"$share/g/{filter}", filter, qos=1)
-        trie.subscribe("a/+", 2)
-        assert sorted(map(str, trie.match("a/b"))) == ["2", "a/#", "a/+", "a/b"]
-        assert list(trie.subscriptions("$share/g/a/+")) == [Subscription("$share/g/a/+", "a/+", {"qos": 1})]
-        assert [one.filter for one in trie.overlapping("$share/h/a/b")] != []
-        trie.check()
-
-    def test_a_nats_group_is_one_for_all_filters_and_its_filter_is_everybodys(self) -> None:
-        trie = SubscriptionTrie(NATS)
-        trie.subscribe("a.*", 1, queue="g")
-        trie.subscribe("a.>", 2, queue="g")
-        trie.subscribe("a.*", 1)
-        assert trie.count("a.b") in (1, 2)
-        assert len(list(trie.subscriptions("a.*"))) == 2
-        assert trie.filters(1) == ["a.*"]
-        assert trie.unsubscribe_many([("a.*", 1, {"queue": "g"}), ("a.>", 2, {"queue": "g"})]) == 2
-        assert list(trie.subscriptions()) == [Subscription("a.*", 1)]
-        trie.check()
-
     def test_elsewhere_queue_is_an_option_like_others(self) -> None:
-        trie = SubscriptionTrie(AMQP)
-        for subscriber in (1, 2):
-            trie.subscribe("a", subscriber, queue="q")
+        trie = made(AMQP, rows=[("a", subscriber, {"queue": "q"}) for subscriber in (1, 2)])
         assert sorted(trie.match("a")) == [1, 2]
         with pytest.raises(TypeError, match="AMQP has no queue groups"):
             trie.unsubscribe("a", 1, queue="q")
-        trie.check()
 
     def test_a_queue_group_of_another_class_is_the_name_that_it_is(self) -> None:
         class Lying(str):
@@ -60,27 +35,15 @@ class TestGroups:
 
             __hash__ = str.__hash__
 
-        trie = SubscriptionTrie(NATS)
-        for subscriber, group in enumerate([Lying("one"), "two", Lying("three")]):
-            trie.subscribe("a", subscriber, queue=group)
+        trie = made(
+            NATS,
+            rows=[
+                ("a", subscriber, {"queue": group})
+                for subscriber, group in enumerate([Lying("one"), "two", Lying("three")])
+            ],
+        )
         assert sorted(trie.match("a")) == [0, 1, 2]
         assert trie.unsubscribe("a", 0, queue="one")
-        trie.check()
-
-    @both_ways
-    @pytest.mark.parametrize("number", [1, 9, 300])
-    def test_of_any_size(self, dialect: Dialect, number: int) -> None:
-        ways, trie = Ways(dialect), SubscriptionTrie(dialect)
-        for n in range(number):
-            ways.subscribe(trie, "a", "g", n)
-            ways.subscribe(trie, "a", f"h{n}", -1)
-            ways.subscribe(trie, "a", None, n)
-        assert sorted(one.subscriber for one in trie.members("a", "g")) == list(range(number))
-        assert len(trie.groups("a")) == number + 1
-        for n in {0, number - 1}:
-            assert sorted(str(one.group) for one in trie.deliveries_of("a", n)) == ["None", "g"]
-        assert len(trie.deliveries_of("a", -1)) == number
-        trie.check()
 
     @pytest.mark.parametrize("words", [2, 80])
     def test_a_dialect_of_ones_own_writes_the_filters_of_its_groups(self, words: int) -> None:
@@ -114,9 +77,7 @@ class TestGroups:
 
     @pytest.mark.compiled
     def test_their_deliveries_are_no_work_for_the_collector(self) -> None:
-        trie = SubscriptionTrie(MQTT)
-        trie.subscribe("$share/g/a", "ann", qos=1)
-        trie.subscribe("$share/g/a", "bob")
+        trie = made(MQTT, rows=[("$share/g/a", "ann", {"qos": 1}), ("$share/g/a", "bob")])
         seed(1)
         answers = [trie.deliveries("a") for _ in range(30)]
         assert {one.subscriber for (one,) in answers} == {"ann", "bob"}
@@ -189,23 +150,21 @@ class TestExclusions:
             RoutingMatcher(MQTT).subscribe("a/#", [], 1, but=("a/b",))
 
     def test_64_are_taken_and_texts_are_kept_once(self) -> None:
-        trie = SubscriptionTrie(MQTT)
-        trie.subscribe("a/#", 1, but=tuple(f"a/{n}" for n in range(64)))
+        trie = made(MQTT, rows=[("a/#", 1, {"but": tuple(f"a/{n}" for n in range(64))})])
         assert [n for n in range(70) if trie.has_match(f"a/{n}")] == [*range(64, 70)]
         for but, kept in ((["a/b", "a/c", "a/b"], {"but": ("a/b", "a/c")}), ((), {})):
             trie.subscribe("a/#", 1, but=but)
             assert [dict(one.options) for one in trie.subscriptions()] == [kept]
-        trie.check()
 
     def test_such_as_take_exponential_time_to_compare_end_soon(self) -> None:
-        trie = SubscriptionTrie(replace(AMQP, max_bytes=10_000))
-        trie.subscribe("a.#", 1, but=tuple("#.b" + ".*" * n + ".c.#" for n in range(40)))
+        trie = made(
+            replace(AMQP, max_bytes=10_000),
+            rows=[("a.#", 1, {"but": tuple("#.b" + ".*" * n + ".c.#" for n in range(40))})],
+        )
         assert [one.subscriber for one in trie.overlapping("#.b.#")] == [1]
 
     def test_on_a_topic_of_64_words_and_more(self) -> None:
-        trie = SubscriptionTrie(replace(AMQP, max_bytes=10_000))
-        trie.subscribe("a.#", 1, but=("#.x.#",))
-        trie.subscribe("a.#", 2, qos=1)
+        trie = made(replace(AMQP, max_bytes=10_000), rows=[("a.#", 1, {"but": ("#.x.#",)}), ("a.#", 2, {"qos": 1})])
         topic = ".".join(["a"] * 100)
         for asked, found in ((topic, {1, 2}), (f"{topic}.x", {2})):
             assert set(trie.match(asked)) == set(trie.match_iter(asked)) == found
@@ -213,7 +172,6 @@ class TestExclusions:
             assert {one.subscriber for one in trie.entries(asked)} == found
         trie.unsubscribe("a.#", 2)
         assert [trie.has_match(topic), trie.has_match(f"{topic}.x")] == [True, False]
-        trie.check()
 
     def test_the_first_of_equal_subscribers_stays_with_those_of_the_last(self) -> None:
         class Name(str):

@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
-from subtrie.hub import Client, Closed, Hub, Slow, SlowReader
-from tests.subtrie.event_loops import AT_ONCE, NEVER, Connection, check, now, run_loop, run_turned, turns
+from subtrie.hub import Client, Closed, Slow, SlowReader
+from tests.subtrie.event_loops import AT_ONCE, NEVER, Connection, new_hub, now, run_loop, run_turned, turns
 
 # -------------------------------------------------------------------------------------------- every way with every other
 
@@ -53,7 +53,7 @@ def flat(error: BaseException | None) -> set[type[BaseException]]:
 @run_turned
 async def test_nothing_is_left_and_no_failure_is_lost(event: str, send: str) -> None:
     for body in Bodies:
-        hub: Hub[bytes] = Hub(room=1, patience=AT_ONCE)
+        hub = new_hub(room=1, patience=AT_ONCE)
 
         async def sending(message: bytes) -> None:
             try:
@@ -109,13 +109,12 @@ async def test_nothing_is_left_and_no_failure_is_lost(event: str, send: str) -> 
         with pytest.raises(ConnectionError, match="left"):
             client.subscribe("t")
         client.close("late")
-        check(hub)
 
 
 @pytest.mark.parametrize("where", ["in the block", "in send"])
 @run_loop
 async def test_an_exception_keeps_what_caused_it(where: str) -> None:
-    hub: Hub[bytes] = Hub()
+    hub = new_hub()
     reasons = KeyError("context"), LookupError("cause")
 
     def fail() -> None:
@@ -136,13 +135,12 @@ async def test_an_exception_keeps_what_caused_it(where: str) -> None:
             await asyncio.Event().wait()
     assert caught.value.__cause__ is reasons[1]
     assert where == "in send" or caught.value.__context__ is reasons[0]
-    check(hub)
 
 
 @pytest.mark.parametrize("ends", ["is closed", "leaves"])
 @run_loop
 async def test_a_client_that_goes_while_many_publish_holds_none_of_them(ends: str) -> None:
-    hub: Hub[bytes] = Hub(room=1, patience=NEVER)
+    hub = new_hub(room=1, patience=NEVER)
     stuck, fast = Connection(reads=False), Connection()
 
     publishers: list[asyncio.Task[int]] = []
@@ -161,14 +159,13 @@ async def test_a_client_that_goes_while_many_publish_holds_none_of_them(ends: st
         assert await asyncio.gather(*publishers) == [2, 2] + 18 * [1]
     assert len(fast.got) == 20
     assert hub.counters.dropped == 20  # one of them while it was sent
-    check(hub)
 
 
 @pytest.mark.parametrize("slow", get_args(Slow))
 @pytest.mark.parametrize("what", ["what send awaits", "the task that sends", "the task that sends nothing"])
 @run_turned
 async def test_a_send_that_others_cancel_breaks_the_block_off(what: str, slow: Slow) -> None:
-    hub: Hub[bytes] = Hub(room=1, patience=1)
+    hub = new_hub(room=1, patience=1)
     waits: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     senders: list[asyncio.Task[Any] | None] = []
 
@@ -198,12 +195,11 @@ async def test_a_send_that_others_cancel_breaks_the_block_off(what: str, slow: S
     assert not serving.cancelling()
     await asyncio.gather(*publishers)
     assert now() == 0
-    check(hub)
 
 
 @run_loop
 async def test_many_clients_come_and_go_among_publishers() -> None:
-    hub: Hub[bytes] = Hub(room=500, patience=AT_ONCE)
+    hub = new_hub(room=500, patience=AT_ONCE)
 
     async def visit(n: int) -> None:
         connection = Connection(reads=n % 3 > 0)
@@ -220,7 +216,6 @@ async def test_many_clients_come_and_go_among_publishers() -> None:
 
     await asyncio.gather(*(visit(n) for n in range(200)), *(publish() for _ in range(3)))
     assert hub.clients == set()
-    check(hub)
 
 
 # --------------------------------------------------------------------------- a cancellation beside another end is not lost
@@ -230,7 +225,7 @@ async def test_many_clients_come_and_go_among_publishers() -> None:
 @pytest.mark.parametrize("way", ["slow", "send raises", "send raises at the end", "return"])
 @run_turned
 async def test_a_cancellation_beside_another_end_is_raised_and_once(way: str, later: int) -> None:
-    hub: Hub[bytes] = Hub(room=1, patience=AT_ONCE)
+    hub = new_hub(room=1, patience=AT_ONCE)
     breaks, cleaned = asyncio.Event(), asyncio.Event()
 
     async def send(_: bytes) -> None:
@@ -276,7 +271,6 @@ async def test_a_cancellation_beside_another_end_is_raised_and_once(way: str, la
     assert now() < 1
     assert cleaned.is_set(), "the clean-up was broken off, too"
     assert serving.cancelling() == 1
-    check(hub)
 
 
 @pytest.mark.parametrize("breaks", ["nothing", "the mailbox", "send", "both, in a task that was cancelled before"])
@@ -284,7 +278,7 @@ async def test_a_cancellation_beside_another_end_is_raised_and_once(way: str, la
 @run_turned
 async def test_a_scope_that_takes_its_cancellation_back_leaves_none(ends: str, breaks: str) -> None:
     """Timeouts cancel, and take that back: whatever the block made of it, the task goes on uncancelled."""
-    hub: Hub[bytes] = Hub(room=1, patience=AT_ONCE)
+    hub = new_hub(room=1, patience=AT_ONCE)
     task = asyncio.current_task()
     assert task is not None
     if breaks.startswith("both"):
@@ -325,7 +319,6 @@ async def test_a_scope_that_takes_its_cancellation_back_leaves_none(ends: str, b
         assert ends != "its own error" or KeyError in flat(caught.value)
         assert task.cancelling() == before
         await turns()  # a cancellation that has been left comes here
-    check(hub)
 
 
 LATE: dict[str, Callable[[Client[bytes]], object]] = {
@@ -337,7 +330,7 @@ LATE: dict[str, Callable[[Client[bytes]], object]] = {
 @pytest.mark.parametrize("way", LATE)
 @run_turned
 async def test_a_block_that_is_broken_off_as_it_ends_leaves_no_cancellation(way: str) -> None:
-    hub: Hub[bytes] = Hub()
+    hub = new_hub()
 
     async def send(_: bytes) -> None:
         raise ConnectionResetError
@@ -352,4 +345,3 @@ async def test_a_block_that_is_broken_off_as_it_ends_leaves_no_cancellation(way:
     assert task is not None
     assert task.cancelling() == 0
     await turns()
-    check(hub)

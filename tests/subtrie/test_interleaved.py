@@ -90,16 +90,7 @@ def test_a_group_reads_the_nodes_that_the_matches_read_and_finds_what_they_find(
         one_by_one = read_by(twin, "walk", partial(list, map(trie.match, topics)))
         side_by_side = read_by(twin, "interleaved", partial(trie.match_many, topics))
         assert side_by_side == one_by_one | {trie._root.load()}
-    trie.check()
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_deliveries_and_numbers_of_a_group_are_those_of_each_topic(twin: TrieCopy, seed: int) -> None:
-    rng = random.Random(seed)
-    words = [*(f"w{number}" for number in range(rng.choice([3, 40]))), "a word that takes some room"]
-    trie = filled(twin, rng, words)
-    for _ in range(6):
-        topics = drawn(rng, words)
+        topics = drawn(rng, words)  # some of them several times
         together = [sorted(map(told, found)) for found in trie.deliveries_many(topics)]
         assert together == [sorted(map(told, trie.deliveries(topic))) for topic in topics]
         offsets, numbers = (memoryview(column).cast("q") for column in trie._match_numbers(topics))
@@ -195,22 +186,16 @@ def moved_at(twin: TrieCopy, trie: Any, reads: int, ask: Callable[[], list[Any]]
     return made > reads
 
 
-def test_groups_are_made_where_something_can_be_fetched() -> None:
+@pytest.mark.parametrize(
+    ("settings", "fetches"), [({}, True), ({}, False), ({"cache": 10}, True), ({"exact": True}, True)]
+)
+def test_groups_are_made_where_something_can_be_fetched_and_where_answers_are_not_found_by_texts(
+    settings: dict[str, Any], fetches: bool
+) -> None:
     copy = load_copy()  # this copy makes a group of each topic
-    trie = copy.modules["subtrie"].SubscriptionTrie()
-    trie.subscribe("a", 1)
-    for ask in (trie.match_many, trie.deliveries_many, trie._match_numbers):
-        assert read_by(copy, "interleaved", partial(ask, ["a", "b"])) != set()
-    vars(copy.modules[f"{_MATCH}interleaved"])["PREFETCHES"] = False  # as it is in the interpreted twin
-    for ask in (trie.match_many, trie.deliveries_many, trie._match_numbers):
-        assert read_by(copy, "interleaved", partial(ask, ["a", "b"])) == set()
-    trie.check()
-
-
-@pytest.mark.parametrize("settings", [{"cache": 10}, {"exact": True}])
-def test_tries_that_are_always_asked_one_by_one(settings: dict[str, Any]) -> None:
-    copy = load_copy()
+    vars(copy.modules[f"{_MATCH}interleaved"])["PREFETCHES"] = fetches  # it does not in the interpreted twin
     trie = copy.modules["subtrie"].SubscriptionTrie(**settings)
     trie.subscribe("a", 1)
-    assert read_by(copy, "interleaved", lambda: trie.match_many(["a", "b"])) == set()
+    for ask in (trie.match_many, trie.deliveries_many, trie._match_numbers):
+        assert bool(read_by(copy, "interleaved", partial(ask, ["a", "b"]))) is (fetches and not settings)
     trie.check()

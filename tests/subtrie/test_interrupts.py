@@ -64,70 +64,77 @@ def rows() -> list[tuple[str, int]]:
     return [(f"a{number % 500}.b{number // 500}", number) for number in range(MANY)]
 
 
-class TestMaps:
-    @pytest.mark.parametrize("given", [dict, lambda numbers: list(numbers.items())], ids=["dict", "list"])
-    def test_filling_is_left_undone(self, numbers: dict[str, int], given: Callable[[Any], Any]) -> None:
-        m: Ctrie[str, int] = Ctrie()
-        ends_early(m.update, given(numbers))
-        assert not m
-        m.check()
-
-    def test_making_one(self, numbers: dict[str, int]) -> None:
-        ends_early(Ctrie, numbers)
-        ends_early(CtrieSet, numbers)
-
-    def test_update_has_stored_some(self, numbers: dict[str, int]) -> None:
-        m: Ctrie[str, int] = Ctrie({"first": 1})
-        ends_early(m.update, numbers)
-        assert all(numbers.get(key, 1) == value for key, value in m.items())
-        assert "first" in m
-        assert f"key {MANY - 1}" not in m
-        m.check()
-
-    def test_looking_up(self) -> None:
-        m, members = Ctrie({"a": 1}), CtrieSet("a")
-        ends_early(m.get_many, ["a"] * 2 * MANY)
-        ends_early(members.contains_many, ["a"] * 2 * MANY)
-
-    def test_walking(self, numbers: dict[str, int]) -> None:
-        m = Ctrie(numbers)
-        changed = m.snapshot()
-        changed.update({key: -1 for key in numbers})
-        ends_early(list, m)
-        ends_early(operator.eq, m, Ctrie(numbers))
-        ends_early(list, changed.diff(m))
+def changed(numbers: dict[str, int]) -> Iterator[Any]:
+    m = Ctrie(numbers)
+    newer = m.snapshot()
+    newer.update(dict.fromkeys(numbers, -1))
+    return newer.diff(m)
 
 
-class TestSubscriptions:
-    def test_filling_is_left_undone(self, rows: list[tuple[str, int]]) -> None:
-        t: SubscriptionTrie[int] = SubscriptionTrie()
-        ends_early(t.subscribe_many, rows)
-        assert not t
-        t.check()
+Called = tuple[Callable[..., Any], *tuple[Any, ...]]
+OF_MAPS: dict[str, Callable[[dict[str, int]], Called]] = {
+    "fill a map from a dict": lambda numbers: (Ctrie().update, numbers),
+    "fill a map from a list": lambda numbers: (Ctrie().update, list(numbers.items())),
+    "make a map": lambda numbers: (Ctrie, numbers),
+    "make a set": lambda numbers: (CtrieSet, numbers),
+    "Ctrie.get_many": lambda _: (Ctrie({"a": 1}).get_many, ["a"] * 2 * MANY),
+    "CtrieSet.contains_many": lambda _: (CtrieSet("a").contains_many, ["a"] * 2 * MANY),
+    "walk a map": lambda numbers: (list, Ctrie(numbers)),
+    "compare maps": lambda numbers: (operator.eq, Ctrie(numbers), Ctrie(numbers)),
+    "list a difference": lambda numbers: (list, changed(numbers)),
+}
+OF_TRIES: dict[str, Callable[[list[tuple[str, int]]], Called]] = {
+    "fill a trie": lambda rows: (SubscriptionTrie().subscribe_many, rows),
+    "fill one level": lambda _: (SubscriptionTrie().subscribe_many, [(str(number), number) for number in range(MANY)]),
+    **{
+        many: lambda rows, many=many: (getattr(trie_of(rows[:1000]), many), [filter for filter, _ in rows])  # type: ignore[misc]
+        for many in ("match_many", "deliveries_many", "match_columns")
+    },
+    "fill a field matcher": lambda _: (
+        FieldMatcher().subscribe_many, [([Equals("a", number)], number) for number in range(MANY // 8)],
+    ),
+    **{
+        f"fields, {many}": lambda _, many=many: (getattr(of_fields(), many), [{"a": 1}] * MANY)  # type: ignore[misc]
+        for many in ("match_many", "deliveries_many")
+    },
+}  # fmt: skip
 
-    def test_one_level_of_many_words(self) -> None:
-        t: SubscriptionTrie[int] = SubscriptionTrie()
-        ends_early(t.subscribe_many, [(str(number), number) for number in range(MANY)])
-        assert not t
 
-    @pytest.mark.parametrize("many", ["match_many", "deliveries_many", "match_columns"])
-    def test_matching(self, rows: list[tuple[str, int]], many: str) -> None:
-        t: SubscriptionTrie[int] = SubscriptionTrie()
-        t.subscribe_many(rows[:1000])
-        ends_early(getattr(t, many), [filter for filter, _ in rows])
-        t.check()
+def trie_of(rows: list[tuple[str, int]]) -> SubscriptionTrie[int]:
+    trie: SubscriptionTrie[int] = SubscriptionTrie()
+    trie.subscribe_many(rows)
+    return trie
 
 
-class TestFields:
-    def test_filling_is_left_undone(self) -> None:
-        matcher = FieldMatcher()
-        ends_early(matcher.subscribe_many, [([Equals("a", number)], number) for number in range(MANY // 8)])
-        assert not matcher
-        matcher.check()
+def of_fields() -> FieldMatcher:
+    matcher = FieldMatcher()
+    matcher.subscribe([Equals("a", 1)], "ann")
+    return matcher
 
-    @pytest.mark.parametrize("many", ["match_many", "deliveries_many"])
-    def test_matching(self, many: str) -> None:
-        matcher = FieldMatcher()
-        matcher.subscribe([Equals("a", 1)], "ann")
-        ends_early(getattr(matcher, many), [{"a": 1}] * MANY)
-        matcher.check()
+
+def expect_undone(name: str, call: Callable[..., Any], *arguments: Any) -> None:
+    """What a call was to fill is still empty, and all of it is sound."""
+    ends_early(call, *arguments)
+    changed: Any = getattr(call, "__self__", None)
+    if hasattr(changed, "check"):
+        assert not name.startswith("fill") or not changed
+        changed.check()
+
+
+@pytest.mark.parametrize("name", OF_MAPS)
+def test_a_call_of_maps(name: str, numbers: dict[str, int]) -> None:
+    expect_undone(name, *OF_MAPS[name](numbers))
+
+
+@pytest.mark.parametrize("name", OF_TRIES)
+def test_a_call_of_tries_and_matchers(name: str, rows: list[tuple[str, int]]) -> None:
+    expect_undone(name, *OF_TRIES[name](rows))
+
+
+def test_an_update_of_what_is_not_empty_has_stored_some(numbers: dict[str, int]) -> None:
+    m: Ctrie[str, int] = Ctrie({"first": 1})
+    ends_early(m.update, numbers)
+    assert all(numbers.get(key, 1) == value for key, value in m.items())
+    assert "first" in m
+    assert f"key {MANY - 1}" not in m
+    m.check()

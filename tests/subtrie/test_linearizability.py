@@ -11,9 +11,9 @@ explorer's scenarios. Faults that are put back must be noticed.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -154,8 +154,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def two_changes(twin: Twin, one: str, other: str, here: tuple[On, ...], **settings: Any) -> list[str]:
-    """Return what is wrong after some schedule: with the index, the remembered answers or the notices."""
+def changes(twin: Twin, names: Sequence[str], here: Sequence[On], **settings: Any) -> list[str]:
+    """Run operations of two threads, or three; return what is wrong after some schedule: with the index, the remembered
+    answers or the notices."""
     wrong: list[str] = []
     told = Told()
 
@@ -176,7 +177,7 @@ def two_changes(twin: Twin, one: str, other: str, here: tuple[On, ...], **settin
             wrong.append(f"match: {together.execution.order}")
         trie.check()
 
-    together = Together(twin, make, [OPERATIONS[one], OPERATIONS[other]], judge)
+    together = Together(twin, make, [OPERATIONS[name] for name in names], judge)
     assert len(list(bounded(together, 1))) > 1
     return wrong
 
@@ -185,11 +186,20 @@ HERE = [(), (On("a.b"),), (On("a.b"), On("a.c", "y"), On("a.d", "z"))]
 
 
 @pytest.mark.parametrize("settings", [{"index": True}, {"cache": 4}], ids=str)
-@pytest.mark.parametrize(("one", "other"), [*combinations(OPERATIONS, 2)])
-def test_two_changes_leave_all_in_order(one: str, other: str, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize("names", [*combinations(OPERATIONS, 2)], ids="; ".join)
+def test_two_changes_leave_all_in_order(names: Sequence[str], settings: dict[str, Any]) -> None:
     """Both orders are among the schedules. The index is tried beside a listener."""
     for here in HERE if "index" in settings else HERE[2:]:
-        assert two_changes(subscription_twin(), one, other, here, **settings) == [], here
+        assert changes(subscription_twin(), names, here, **settings) == [], here
+
+
+THREE = [("subscribe", "subscribe", "unsubscribe"), ("subscribe", "unsubscribe", "subscribe another")]
+
+
+@pytest.mark.parametrize("names", THREE, ids="; ".join)
+def test_three_changes_leave_all_in_order(names: Sequence[str]) -> None:
+    for here in HERE:
+        assert changes(subscription_twin(), names, here, index=True) == [], here
 
 
 # ---------------------------------------------------------------------------------------------- what a call has told
@@ -290,6 +300,53 @@ OF_CACHES = [
 ]
 
 
+OF_INDEXES = [
+    Fault(
+        "whoever unsubscribes strikes a filing whose owner is not through",
+        INDEX,
+        "            if compare_and_set(filing.state, PENDING, TOUCHED) or load(filing.state) is TOUCHED:\n",
+        "            if False:\n",
+    ),
+    Fault(
+        "the owner does not mind that it was touched", INDEX, "        return not untouched\n", "        return False\n"
+    ),
+    Fault(
+        "the key takes the place of a filing that is not confirmed",
+        INDEX,
+        "        if not filings or [one for one in filings if not _is_confirmed(one)]:\n",
+        "        if not filings:\n",
+    ),
+    Fault(
+        "a filing takes the place of others that are not confirmed",
+        INDEX,
+        " for one in filings_of(find_filed(pair.value, self.key)) if ",
+        " for one in () if ",
+    ),
+    Fault(
+        "a filing that was touched is never confirmed",
+        INDEX,
+        "filing.state, TOUCHED, CONFIRMED",
+        "filing.state, TOUCHED, TOUCHED",
+    ),
+    Fault(
+        "a strike takes out of whatever pair it finds", INDEX, "self.done = pair is self.expected", "self.done = True"
+    ),
+    Fault(
+        "a strike that failed is not tried again",
+        TRIE,
+        "if index.strike(owner, hash, key, pair):",
+        "if index.strike(owner, hash, key, pair) or True:",
+    ),
+    Fault(
+        "nobody looks at the trie before a strike",
+        TRIE,
+        "if pair is None or _entry_at(self._root, self._plan.separator, place, subscriber, hash, edit) is not None:",
+        "if pair is None:",
+    ),
+    Fault("the filters are read at two instants", TRIE, "if index.pair_of(subscriber, hash) is pair:", "if True:"),
+]
+
+
 @pytest.mark.parametrize("question", [name for name in QUESTIONS if name != "match_iter"])  # it reads a snapshot
 @pytest.mark.parametrize("fault", OF_MATCHES, ids=lambda fault: fault.name)
 def test_a_match_at_several_instants_is_noticed(fault: Fault, question: str) -> None:
@@ -303,4 +360,15 @@ def test_a_no_after_one_pass_is_noticed() -> None:
 @pytest.mark.parametrize("fault", OF_CACHES, ids=lambda fault: fault.name)
 def test_an_outdated_answer_is_noticed(fault: Fault) -> None:
     twin = subscription_twin(fault)
-    assert any(two_changes(twin, "match", other, HERE[2], cache=4) for other in OPERATIONS if other != "match")
+    assert any(changes(twin, ("match", other), HERE[2], cache=4) for other in OPERATIONS if other != "match")
+
+
+@pytest.mark.parametrize("fault", OF_INDEXES, ids=lambda fault: fault.name)
+def test_an_index_that_is_not_in_order_is_noticed(fault: Fault) -> None:
+    twin = subscription_twin(fault)
+    with pytest.raises(AssertionError):
+        moved(twin)
+        for names, here in product(
+            [THREE[0], *((name, "unsubscribe") for name in ("subscribe", "subscribe another"))], HERE
+        ):
+            assert not changes(twin, names, here, index=True)

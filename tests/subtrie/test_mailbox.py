@@ -44,10 +44,12 @@ TIMELINES = {
         200, NEVER, [*puts(0, "a b c d e f", 100), (1, "get", 1), (2, "get", 2), (3, "get", 3)],
         dict(zip("abcdef", [(True, 0), (True, 0), (True, 1), (True, 2), (True, 2), (True, 3)], strict=True)), "a b c d e f",
     ),
-    "the newest of a key replaces the one before in its place": Timeline(
-        1_000, NEVER, [*puts(0, "g1", 100, "newest", "g"), *puts(0, "o1", 100, "newest", "o"),
-                       *puts(1, "g2 g3", 150, "newest", "g"), (2, "get", 2), *puts(3, "g4", 100, "newest", "g"), (3, "get", 1)],
-        {"g1": (True, 0), "o1": (True, 0), "g2": (True, 1), "g3": (True, 1), "g4": (True, 3)}, "g3 o1 g4", dropped=2,
+    "the newest of a key replaces the one before in its place, also in a full mailbox for which others wait": Timeline(
+        200, NEVER, [*puts(0, "g1", 100, "newest", "g"), *puts(0, "o1", 100, "newest", "o"), *puts(0, "z", 100),
+                     *puts(1, "g2", 100, "newest", "g"), *puts(1, "g3", 200, "newest", "g"), (2, "get", 1), (3, "get", 1),
+                     (4, "get", 1), *puts(5, "g4", 100, "newest", "g"), (5, "get", 1)],
+        {"g1": (True, 0), "o1": (True, 0), "z": (True, 2), "g2": (True, 1), "g3": (True, 1), "g4": (True, 5)}, "g3 o1 z g4",
+        dropped=2,
     ),
     "of those that wait for room the newest has the place": Timeline(
         200, NEVER, [*FULL, *puts(0, "g1", 70, "newest", "g"), *puts(0, "o1", 170, "newest", "o"),

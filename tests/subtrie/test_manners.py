@@ -13,12 +13,12 @@ import pytest
 import ctrie
 import subtrie
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError
+from tests.subtrie.support import made
 
 
 class TestPickles:
     def test_settings_are_kept(self) -> None:
-        trie = SubscriptionTrie(cache=64, exact=True, index=True)
-        trie.subscribe("a.b", 1)
+        trie = made(rows=[("a.b", 1)], cache=64, exact=True, index=True)
         again = pickle.loads(pickle.dumps(trie, 2))
         for _ in range(5):
             again.match("a.b")
@@ -27,8 +27,7 @@ class TestPickles:
         again.check()
 
     def test_a_snapshot_stays_one_of_the_same_instant(self) -> None:
-        trie = SubscriptionTrie(MQTT)
-        trie.subscribe("$share/g/a", 1, qos=1)
+        trie = made(MQTT, rows=[("$share/g/a", 1, {"qos": 1})])
         snapshot = trie.snapshot()
         again = pickle.loads(pickle.dumps(snapshot))
         assert again == snapshot
@@ -37,8 +36,7 @@ class TestPickles:
             again.clear()
 
     def test_every_row_is_validated_again(self) -> None:
-        trie = SubscriptionTrie(MQTT)
-        trie.subscribe("a/+", 1, qos=1)
+        trie = made(MQTT, rows=[("a/+", 1, {"qos": 1})])
         reduced: Any = trie.__reduce__()
         restore, (kind, dialect, settings, (filters, subscribers, options), instant), *_ = reduced
 
@@ -58,7 +56,7 @@ class TestPickles:
 
     @pytest.mark.parametrize("index", [False, True])
     def test_many_rows_keep_their_filters_and_options(self, index: bool) -> None:
-        trie = SubscriptionTrie[Any](MQTT, index=index)
+        trie = made(MQTT, index=index)
         for number in range(500):
             name = f"{'ä' * (number % 5)}/{number}"
             trie.subscribe(name, number, **({"qos": number % 3} if 128 <= number < 300 and number % 2 else {}))
@@ -71,11 +69,9 @@ class TestPickles:
     def test_what_cannot_be_pickled_says_so(self) -> None:
         with pytest.raises(TypeError, match="weak=True is not pickled"):
             pickle.dumps(SubscriptionTrie(weak=True))
-        trie = SubscriptionTrie()
-        trie.subscribe("a", lambda: None)
+        trie = made(rows=[("a", lambda: None)])
         with pytest.raises((pickle.PicklingError, AttributeError)):
             pickle.dumps(trie)
-        trie.check()
 
 
 class TestContainer:
@@ -92,8 +88,7 @@ class TestContainer:
         assert hash(one) == hash(one)
 
     def test_nonsense_is_not_in_it(self) -> None:
-        trie = SubscriptionTrie(NATS)
-        trie.subscribe("a.*", 0, queue="workers")
+        trie = made(NATS, rows=[("a.*", 0, {"queue": "workers"})])
         assert ("a.*", 0) in trie
         nonsense: list[object] = [
             5,
@@ -107,7 +102,6 @@ class TestContainer:
             ("a.*", 1),
         ]
         assert not any(one in trie for one in nonsense)
-        trie.check()
 
     def test_type_parameters_and_versions(self) -> None:
         assert SubscriptionTrie[str](MQTT) == SubscriptionTrie(MQTT)

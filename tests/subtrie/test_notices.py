@@ -21,7 +21,7 @@ from ctrie._ctrie import COMPILED
 from subtrie import NATS, SubscriptionTrie
 from tests.own_code import is_own
 from tests.scripts import run_script
-from tests.subtrie.support import Subscriber
+from tests.subtrie.support import Subscriber, made
 
 
 def test_a_listener_may_change_the_trie() -> None:
@@ -32,11 +32,10 @@ def test_a_listener_may_change_the_trie() -> None:
         if filter == "a":
             (trie.subscribe if wanted else trie.unsubscribe)("b", "follower")
 
-    trie = SubscriptionTrie(on_interest=follow)
+    trie = made(on_interest=follow)
     trie.subscribe("a", 1)
     trie.unsubscribe("a", 1)
     assert notices == [("a", True), ("b", True), ("a", False), ("b", False)]
-    trie.check()
 
 
 @pytest.mark.parametrize("kind", ["on_interest", "on_group_interest"])
@@ -48,7 +47,7 @@ def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands(kind: s
         told.append(notice)
         raise ZeroDivisionError
 
-    trie = SubscriptionTrie(NATS, **{kind: sore})  # type: ignore[arg-type]
+    trie = made(NATS, **{kind: sore})  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         trie.subscribe("a", 1, queue="g")
     assert trie.subscribe("a", 1, queue="g") is False
@@ -57,12 +56,11 @@ def test_what_a_listener_raises_reaches_the_caller_and_the_change_stands(kind: s
         trie.unsubscribe("a", 1, queue="g")
     assert not trie
     assert [(notice[0], notice[-1]) for notice in told] == [("a", True), ("a", False)]
-    trie.check()
 
 
 def test_many_at_once_and_dead_members_are_told() -> None:
     told: list[tuple[Any, ...]] = []
-    trie = SubscriptionTrie(NATS, weak=True, on_group_interest=lambda *notice: told.append(notice))
+    trie = made(NATS, weak=True, on_group_interest=lambda *notice: told.append(notice))
     people = [Subscriber() for _ in range(3)]
     trie.subscribe_many([("a", each, {"queue": "g"}) for each in people] + [("a", people[0])])
     assert told == [("a", "g", True), ("a", None, True)]
@@ -83,18 +81,17 @@ def test_a_listener_that_is_interrupted_is_told_again_and_the_rest_later(raised:
             trie.subscribe_many([("b", 1), ("c", 1)])
             raise raised
 
-    trie = SubscriptionTrie(on_interest=listen)
+    trie = made(on_interest=listen)
     with contextlib.nullcontext() if raised is MemoryError else pytest.raises(raised):
         trie.subscribe("a", 1)  # without memory the change stands, and its notice waits
     assert told == [("a", True)]
     trie.subscribe("d", 1)
     assert told == [("a", True), ("a", True), ("b", True), ("c", True), ("d", True)]
-    trie.check()
 
 
 def test_what_could_not_be_looked_at_is_told_later() -> None:
     told: set[str] = set()
-    trie = SubscriptionTrie(on_interest=lambda filter, wanted: told.add(filter))
+    trie = made(on_interest=lambda filter, wanted: told.add(filter))
     returned: set[str] = set()
 
     def subscribe_at_the_end_of_the_stack(depth: int) -> None:
@@ -108,7 +105,6 @@ def test_what_could_not_be_looked_at_is_told_later() -> None:
     trie.subscribe("later", 1)
     assert told >= {"later", *returned}
     assert told <= set(trie.topics())
-    trie.check()
 
 
 def test_what_a_subscriber_raises_after_the_change_is_no_reason_to_tell_nobody() -> None:
@@ -191,7 +187,7 @@ def test_listeners_that_are_refused(kind: str) -> None:
 
 
 def test_nodes_are_counted() -> None:
-    trie = SubscriptionTrie()
+    trie = made()
     assert trie.stats()["nodes"] == 2  # the root's I-node and its main node
     trie.subscribe("a.b", 1)
     assert trie.stats()["nodes"] == 3  # and a branch
@@ -200,7 +196,6 @@ def test_nodes_are_counted() -> None:
     for filter, left in (("a.*", 3), ("a.b", 2)):
         trie.unsubscribe(filter, 1)
         assert trie.stats()["nodes"] == left
-    trie.check()
 
 
 class TestCtrlC:

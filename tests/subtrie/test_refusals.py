@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError, TopicStore
 from tests.odd_values import Number
-from tests.subtrie.support import LAX, OWN_DIALECTS, either_layout, every_dialect, is_valid
+from tests.subtrie.support import LAX, OWN_DIALECTS, either_layout, every_dialect, is_valid, made
 from tests.threads import LIMIT, finish, start
 
 
@@ -143,13 +143,12 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("dialect", "text"), ACCEPTED, ids=lambda value: repr(value)[:20])
 def test_what_looks_bad_and_is_not(dialect: Dialect, text: str) -> None:
-    trie = SubscriptionTrie(dialect)
+    trie = made(dialect)
     assert trie.subscribe(text, 1)
     assert trie.match(text) == (1,)
     assert trie.filters(1) == [text]
     assert trie.unsubscribe(text, 1)
     assert trie.stats()["branches"] == 0
-    trie.check()
 
 
 NEARLY = [
@@ -207,7 +206,7 @@ def test_any_text_is_refused_as_the_dialect_refuses_it(dialect: Dialect, exact: 
 @pytest.mark.parametrize("offence", ["\0", "\ud800", " ", "\n", ">", "*", ".."])
 def test_an_offence_is_found_wherever_it_lies(offence: str) -> None:
     """A text is read eight characters at a time."""
-    trie = SubscriptionTrie(NATS)
+    trie = made(NATS)
     for before in range(20):
         for after in (0, 1, 7, 9):
             text = "a" * before + offence + "b" * after
@@ -218,7 +217,6 @@ def test_an_offence_is_found_wherever_it_lies(offence: str) -> None:
                 refused = outcome(lambda: split(text))  # noqa: B023
                 assert outcome(lambda: ask(text)) == refused  # noqa: B023
                 assert refused is None or refused[:2] == (text, before + (offence == ".." and before > 0)), repr(text)
-    trie.check()
 
 
 @every_dialect
@@ -253,8 +251,7 @@ class Lying(str):
 
 @pytest.mark.parametrize("settings", [{}, {"index": True}, {"cache": 8}, {"exact": True}], ids=str)
 def test_a_str_of_another_class_is_the_text_that_it_is_whatever_its_methods_say(settings: dict[str, Any]) -> None:
-    trie = SubscriptionTrie(**settings)
-    trie.subscribe(Lying("a.b"), 1)
+    trie = made(rows=[(Lying("a.b"), 1)], **settings)
     assert [(type(found.filter), found.filter) for found in trie.subscriptions()] == [(str, "a.b")]
     for _ in range(3):
         for topic in ("a.b", Lying("a.b")):
@@ -262,7 +259,6 @@ def test_a_str_of_another_class_is_the_text_that_it_is_whatever_its_methods_say(
         assert trie.match(Lying("a.c")) == ()
     assert trie.filters(1) == ["a.b"]
     assert trie.unsubscribe("a.b", 1)
-    trie.check()
 
 
 def test_what_else_is_refused() -> None:
@@ -318,7 +314,7 @@ def test_what_else_is_refused() -> None:
 def test_options_that_the_dialect_cannot_mean_are_refused(
     dialect: Dialect, options: dict[str, Any], error: type[Exception], said: str
 ) -> None:
-    trie = SubscriptionTrie(dialect)
+    trie = made(dialect)
     with pytest.raises(error, match=said):
         trie.subscribe("a", 1, **options)
     with pytest.raises(error, match=said):
@@ -326,7 +322,6 @@ def test_options_that_the_dialect_cannot_mean_are_refused(
     assert len(trie) == 0
     trie.subscribe("a", 1, button="left", about=1, colour="red", priority=5)  # all other names are free
     assert dict(next(iter(trie)).options) == {"button": "left", "about": 1, "colour": "red", "priority": 5}
-    trie.check()
 
 
 # --------------------------------------------------------------------------------------------------------- subscribers
@@ -386,7 +381,7 @@ def test_a_subscriber_that_cannot_be_hashed_or_compared(ask: Ask) -> None:
 @pytest.mark.parametrize("breaks", [True, False])
 def test_a_comparison_amid_a_match(crowd: int, breaks: bool) -> None:
     """It takes place only for two different objects with one hash. Whatever it does, the trie stays sound."""
-    trie = SubscriptionTrie()
+    trie = made()
     written = []
 
     def come_back() -> None:
@@ -411,15 +406,13 @@ def test_a_comparison_amid_a_match(crowd: int, breaks: bool) -> None:
             assert sum(subscriber is who for subscriber in trie.match(topic)) == 1
     trie.unsubscribe("a.b", "later")
     assert len(trie) == size
-    trie.check()
 
 
 @pytest.mark.parametrize("name", ["subscribe", "unsubscribe", "deliveries_of"])
 @pytest.mark.parametrize("moment", ["on_hash", "on_eq"])
 def test_a_subscriber_that_comes_back_to_the_trie(name: str, moment: str) -> None:
     """Its writes take effect; then its own operation continues, after a restart if needed."""
-    trie = SubscriptionTrie()
-    trie.subscribe("a.b", 7)
+    trie = made(rows=[("a.b", 7)])
     guests: list[str] = []
 
     def come_back() -> None:
@@ -433,12 +426,10 @@ def test_a_subscriber_that_comes_back_to_the_trie(name: str, moment: str) -> Non
     assert guests
     setattr(visitor, moment, lambda: None)
     assert set(trie.match("a.b")) - {visitor} == {7, *guests}
-    trie.check()
 
 
 def test_a_subscriber_that_blocks_when_compared_holds_nobody_up() -> None:
-    trie = SubscriptionTrie()
-    trie.subscribe("a.b", 7)
+    trie = made(rows=[("a.b", 7)])
     entered, go_on = threading.Event(), threading.Event()
 
     def block() -> None:
@@ -456,12 +447,11 @@ def test_a_subscriber_that_blocks_when_compared_holds_nobody_up() -> None:
     go_on.set()
     assert finish(workers) == [True]
     assert set(trie.match("a.b")) == {7, slow}
-    trie.check()
 
 
 def test_matching_does_not_hash_subscribers() -> None:
     hashed = []
-    trie = SubscriptionTrie()
+    trie = made()
     one, other = (Unwilling(7, on_hash=lambda: hashed.append(1)) for _ in range(2))
     for filter in ("a.b", "a.*", "#"):
         trie.subscribe(filter, one)
@@ -470,15 +460,12 @@ def test_matching_does_not_hash_subscribers() -> None:
     assert len(trie.match("a.b")) == trie.count("a.b") == 2
     assert trie.has_match("a.b")
     assert not hashed
-    trie.check()
 
 
 @pytest.mark.parametrize("crowd", [0, 3, 7, 8, 40], ids=lambda crowd: f"among {crowd}")
 def test_subscribers_are_the_same_if_they_are_the_same_key_of_a_dict(crowd: int) -> None:
     """However many others are on the filter. The first object stays, and the last options count."""
-    trie = SubscriptionTrie()
-    for n in range(crowd):
-        trie.subscribe("a", f"{n}")
+    trie = made(rows=[("a", f"{n}") for n in range(crowd)])
     one, other = math.nan, float("nan")
     alike: list[list[Any]] = [[1, 1.0, True], [None], [one], [other], *([Unwilling(7)] for _ in range(5))]
     for first, *same in alike:
@@ -497,7 +484,6 @@ def test_subscribers_are_the_same_if_they_are_the_same_key_of_a_dict(crowd: int)
         assert not trie.unsubscribe("a", first)
         assert trie.unsubscribe_all(first) == 1
         assert len(trie) == crowd - 2 * left
-    trie.check()
 
 
 # ----------------------------------------------------------------------------------------------------------- snapshots
@@ -533,13 +519,12 @@ def test_a_difference_of_options_that_do_not_compare() -> None:
 
         __hash__ = None  # type: ignore[assignment]
 
-    trie = SubscriptionTrie()
+    trie = made()
     same = Unclear()
     trie.subscribe_many([("a", 1, {"q": Unclear()}), ("b", 1, {"q": same})])
     before = trie.snapshot()
     trie.subscribe_many([("a", 1, {"q": Unclear()}), ("b", 1, {"q": same})])
     assert [(change.kind, change.subscription.filter) for change in trie.diff(before)] == [("updated", "a")]
-    trie.check()
 
 
 @either_layout
@@ -554,7 +539,7 @@ def test_a_difference_of_options_that_are_equal_and_not_the_same(exact: bool) ->
         (Number.ONE, 1),
         ({}, {}),
     ]
-    trie = SubscriptionTrie(exact=exact)
+    trie = made(exact=exact)
     store = TopicStore(AMQP, {str(number): row[0] for number, row in enumerate(rows)})
     trie.subscribe_many((str(number), "s", {"q": row[0]}) for number, row in enumerate(rows))
     before, stored = trie.snapshot(), store.snapshot()

@@ -23,12 +23,9 @@ import subtrie
 from subtrie import MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie._trie import draws
 from tests.subtrie.lots import BAR, check_fair, unfairness
-from tests.subtrie.support import Ways, both_ways, reaches
+from tests.subtrie.support import Ways, both_ways, made
 from tests.threads import run_together
 from tests.tries.source_copy import Change, import_privately, interpreted_twin
-
-MESSAGES = 8_000
-SETTINGS: list[dict[str, Any]] = [{}, {"index": True}, {"cache": 64}, {"exact": True}, {"weak": True}, {"weak": True}]
 
 
 class Member:
@@ -41,126 +38,57 @@ class Member:
         return self.name
 
 
-class Traffic:
-    """A trie and forks and snapshots of it, members of its group "w", and what each member got and should have got."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        draws.seed(seed)
-        self.dialect = self.random.choice([MQTT, NATS])
-        settings = self.random.choice(SETTINGS)
-        words = self.dialect.separator.join
-        self.all = words(["jobs", self.dialect.one_word])
-        self.topics = [words(["jobs", word]) for word in "xyz"[: self.random.randint(1, 3)]]
-        self.filters = [self.all, self.all, words(["jobs", str(self.dialect.many_words)]), *self.topics]
-        self.tries = [SubscriptionTrie[Member](self.dialect, **settings)]
-        self.there: list[set[tuple[str, str]]] = [set()]  # (filter, name) in each trie
-        self.got: Counter[str] = Counter()
-        self.due: dict[str, float] = {}
-        self.variance: dict[str, float] = {}
-        self.served: list[str] = []
-        self.stay = [Member(f"stays {n}") for n in range(self.random.randint(1, 5))]
-        self.flap = [Member(f"flaps {n}") for n in range(self.random.randint(1, 12))]
-        self.on: dict[str, str] = {}  # those of them that are there, and their filters
-        for who in self.stay:
-            self.join(self.all, who)
-
-    def join(self, filter: str, who: Member) -> None:
-        assert Ways(self.dialect).subscribe(self.tries[0], filter, "w", who)
-        self.there[0].add((filter, who.name))
-
-    def leave(self, filter: str, who: Member) -> None:
-        assert Ways(self.dialect).unsubscribe(self.tries[0], filter, "w", who)
-        self.there[0].discard((filter, who.name))
-
-    # What may come and go.
-
-    def one_flaps(self) -> None:
-        self.toggle(self.random.choice(self.flap), self.random.choice(self.filters))
-
-    def toggle(self, who: Member, filter: str) -> None:
-        if who.name in self.on:
-            self.leave(self.on.pop(who.name), who)
-        else:
-            self.on[who.name] = filter
-            self.join(filter, who)
-
-    def who_was_served_flaps(self) -> None:
-        for who in self.flap:
-            if who.name in self.served:
-                self.toggle(who, self.all)
-
-    def somebody_flaps_when_one_that_stays_was_served(self) -> None:
-        if self.stay[0].name in self.served:
-            self.one_flaps()
-
-    def one_that_stays_comes_again(self) -> None:
-        who = self.random.choice(self.stay)
-        self.leave(self.all, who)
-        self.join(self.all, who)
-
-    def one_dies(self) -> None:
-        """One that is weakly held goes without a word. Another one takes its place."""
-        number = self.random.randrange(len(self.flap))
-        who = self.flap[number]
-        if not self.tries[0].weak:
-            return self.toggle(who, self.all)
-        self.flap[number] = Member(f"{who.name}'")
-        self.on.pop(who.name, None)
-        for there in self.there:
-            there.difference_update([one for one in there if one[1] == who.name])
-        return None
-
-    def a_fork_or_a_snapshot(self) -> None:
-        if len(self.tries) > 3:
-            number = self.random.randrange(1, len(self.tries))
-            del self.tries[number], self.there[number]
-        else:
-            self.tries.append(self.random.choice([self.tries[0].fork, self.tries[0].snapshot])())
-            self.there.append(set(self.there[0]))
-
-    def send(self, topic: str, number: int) -> None:
-        reached: dict[str, list[str]] = {}
-        for filter, who in self.there[number]:
-            if reaches(self.dialect, filter, topic):
-                reached.setdefault("" if self.dialect is NATS else filter, []).append(who)
-        for names in reached.values():
-            share = 1 / len(names)
-            for name in names:
-                self.due[name] = self.due.get(name, 0) + share
-                self.variance[name] = self.variance.get(name, 0) + share * (1 - share)
-        self.served = [one.name for one in self.tries[number].match(topic)]
-        self.got.update(self.served)
-
-    def run(self) -> None:
-        every: list[Callable[[], None]] = [
-            self.one_flaps,
-            self.who_was_served_flaps,
-            self.somebody_flaps_when_one_that_stays_was_served,
-            self.one_that_stays_comes_again,
-            self.one_dies,
-            self.a_fork_or_a_snapshot,
-        ]
-        ways = self.random.sample(every, self.random.randint(1, 4))
-        often = self.random.choice([0.02, 0.2, 0.7])
-        in_turn = self.random.random() < 0.5
-        for n in range(MESSAGES):
-            if self.random.random() < often:
-                self.random.choice(ways)()
-            topic, number = (n, n) if in_turn else (self.random.randrange(60), self.random.randrange(60))
-            self.send(self.topics[topic % len(self.topics)], number % len(self.tries))
+HISTORIES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "index": {"index": True},
+    "exact": {"exact": True},
+    "weak": {"weak": True},
+}
 
 
-@pytest.mark.slow("8,000 messages for each of twenty histories; the tests below draw from groups that stay")
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.once) for seed in range(2, 20))])
-def test_a_member_that_stays_gets_its_share(seed: int) -> None:
-    traffic = Traffic(seed)
-    traffic.run()
-    for who in (one.name for one in traffic.stay):
-        got, due = traffic.got[who], traffic.due[who]
-        assert abs(got - due) <= BAR * sqrt(traffic.variance[who]), f"{who} got {got} where {due:.0f} were due, {seed=}"
-    for trie in traffic.tries:
-        trie.check()
+@pytest.mark.parametrize("settings", HISTORIES.values(), ids=HISTORIES)
+@pytest.mark.parametrize("often", [0.05, 1.0])
+@both_ways
+def test_members_that_stay_get_their_shares_whoever_comes_and_goes(
+    dialect: Dialect, often: float, settings: dict[str, Any]
+) -> None:
+    """Who was served leaves, or comes back, or dies and has an heir; the same is asked of the trie and of its forks."""
+    chance, ways, trie = (
+        Random(str((dialect.name, often, settings))),
+        Ways(dialect),
+        SubscriptionTrie(dialect, **settings),
+    )
+    draws.seed(1)
+    stay, flap = ([Member(f"{kind} {n}") for n in range(5)] for kind in ("stays", "flaps"))
+    for who in stay:
+        ways.subscribe(trie, "a", "w", who)
+    on: dict[Member, None] = {}
+    got, due, variance = Counter[str](), Counter[str](), Counter[str]()
+    for n in range(4_000):
+        fork, there = trie.fork() if n % 3 == 0 else trie, [*stay, *on]
+        (served,) = fork.match("a")
+        got[served.name] += 1
+        for who in stay:
+            due[who.name] += 1 / len(there)  # type: ignore[assignment]
+            variance[who.name] += (1 - 1 / len(there)) / len(there)  # type: ignore[assignment]
+        del fork, there, who
+        if chance.random() < often:
+            number = flap.index(served) if served in flap else n % 5
+            del served
+            if flap[number] not in on:
+                on[flap[number]] = None
+                ways.subscribe(trie, "a", "w", flap[number])
+            elif n % 2 or not trie.weak:
+                del on[flap[number]]
+                ways.unsubscribe(trie, "a", "w", flap[number])
+            else:
+                del on[flap[number]]
+                flap[number] = Member(f"flaps {number}'")
+    for name in due:
+        assert abs(got[name] - due[name]) <= BAR * sqrt(variance[name]), (
+            f"{name} got {got[name]} where {due[name]:.0f} were due"
+        )
+    trie.check()
 
 
 # ---------------------------------------------------------------------------------------------------- groups that stay
@@ -212,22 +140,25 @@ def test_threads_draw_apart() -> None:
 @pytest.mark.parametrize("topic", ["a.b", "a." + ".".join("b" * 70)], ids=["short", "long"])
 def test_members_on_several_filters_are_as_likely(topic: str) -> None:
     """A group of NATS is one. A long topic has more words than the compiled matcher keeps in a machine word."""
-    trie = SubscriptionTrie(NATS)
-    for number, filter in enumerate(("a.*", "a.>", ">", topic)):
-        for member in range(number + 1):
-            trie.subscribe(filter, (filter, member), queue="g")
+    trie = made(
+        NATS,
+        rows=[
+            (filter, (filter, member), {"queue": "g"})
+            for number, filter in enumerate(("a.*", "a.>", ">", topic))
+            for member in range(number + 1)
+        ],
+    )
     reached = [one.subscriber for one in trie.entries(topic)]
     assert len(reached) >= 8
     for ask in (trie.match, lambda topic: tuple(trie.match_iter(topic)), lambda topic: trie.match_many([topic])[0]):
         draws.seed(1)
         check_fair(Counter(ask(topic)[0] for _ in range(60 * len(reached))), dict.fromkeys(reached, 1), 1)
-    trie.check()
 
 
 @pytest.mark.parametrize(("number", "greatest"), [(2, 3), (9, 1_000), (100, 3), (100, 1_000)])
 def test_by_weight(number: int, greatest: int) -> None:
     """Where one weighs 1,000 times as much as most others, draws are mostly in vain."""
-    trie = SubscriptionTrie(MQTT)
+    trie = made(MQTT)
     weights = {n: 2 if n % 2 else 1 for n in range(number)} | {0: greatest}
     for n, weight in weights.items():
         trie.subscribe("$share/g/a", n, weight=weight)
@@ -239,7 +170,7 @@ def test_by_weight(number: int, greatest: int) -> None:
 @pytest.mark.parametrize("weights", [False, True])
 def test_topics_that_leave_out_different_members_alternate(dialect: Dialect, weights: bool) -> None:
     ways, sep = Ways(dialect), dialect.separator
-    trie = SubscriptionTrie(dialect)
+    trie = made(dialect)
     for n in range(4):
         more = {"but": (f"a{sep}{n}",)} if n < 3 else {"weight": 2} if weights else {}
         ways.subscribe(trie, f"a{sep}{dialect.many_words}", "g", n, **more)
@@ -251,7 +182,6 @@ def test_topics_that_leave_out_different_members_alternate(dialect: Dialect, wei
             got[topic].update(trie.match(f"a{sep}{topic}"))
         for topic, drawn in got.items():
             check_fair(drawn, {n: 2 if weights and n == 3 else 1 for n in range(4) if n != topic}, 1)
-    trie.check()
 
 
 def test_of_dead_members_nobody_gets_what_they_got() -> None:
@@ -402,7 +332,7 @@ def drawn(trie: SubscriptionTrie[Any]) -> list[Any]:
 
 
 def test_draws_follow_from_a_seed_and_else_differ() -> None:
-    trie = SubscriptionTrie[int](MQTT)
+    trie = made(MQTT)
     trie.subscribe_many([("$share/w/a", n) for n in range(1_000)])
     draws.seed(1)
     first = drawn(trie)
@@ -414,7 +344,7 @@ def test_draws_follow_from_a_seed_and_else_differ() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_draws_otherwise() -> None:
-    trie = SubscriptionTrie[int](MQTT)
+    trie = made(MQTT)
     trie.subscribe_many([("$share/w/a", n) for n in range(1_000)])
     draws.seed(1)
     readable, writable = os.pipe()

@@ -22,7 +22,7 @@ import pytest
 from ctrie import drain
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie
 from tests.scripts import run_script
-from tests.subtrie.support import Equal, SameHash, Subscriber
+from tests.subtrie.support import Equal, SameHash, Subscriber, made
 from tests.threads import run_together
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -42,7 +42,7 @@ def crowd(trie: SubscriptionTrie, filter: str, size: int) -> list[Subscriber]:
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_topic_of_any_length(words: int, exact: bool) -> None:
     """The compiled twin matches long topics by other code."""
-    trie = SubscriptionTrie(dataclasses.replace(AMQP, max_bytes=1_000), weak=True, exact=exact)
+    trie = made(dataclasses.replace(AMQP, max_bytes=1_000), weak=True, exact=exact)
     one, other = Subscriber(), Subscriber()
     topic = ".".join(["a"] * words)
     for filter in (topic, "a.#", "#"):
@@ -66,7 +66,7 @@ def test_a_topic_of_any_length(words: int, exact: bool) -> None:
 class TestReferenceCounting:
     @every_crowd
     def test_who_goes_is_on_no_filter_at_once(self, size: int) -> None:
-        trie = SubscriptionTrie(weak=True)
+        trie = made(weak=True)
         others = crowd(trie, "a.b", size)
         subscriber = SameHash("gone")
         ref = weakref.ref(subscriber)
@@ -80,10 +80,9 @@ class TestReferenceCounting:
         assert not trie.unsubscribe("a.b", None), "nobody is taken for equal to None"
         counts = trie.stats()
         assert (counts["subscriptions"], counts["branches"]) == (size, size > 0)
-        trie.check()
 
     def test_nothing_but_an_answer_keeps_a_subscriber_alive(self) -> None:
-        trie = SubscriptionTrie(NATS, weak=True)
+        trie = made(NATS, weak=True)
         subscriber = Subscriber()
         ref = weakref.ref(subscriber)
         for options in ({}, {"qos": 1}, {"queue": "g"}):
@@ -100,7 +99,6 @@ class TestReferenceCounting:
         assert ref() is None
         assert [list(one) for one in kept[2:]] == [[]] * 5
         assert not any(kept[:2])
-        trie.check()
 
     def test_a_trie_that_was_dropped_goes_also_if_a_subscriber_holds_it(self) -> None:
         for holds in (False, True):
@@ -119,7 +117,7 @@ class TestReferenceCounting:
 
     def test_temporary_subscribers_of_many(self) -> None:
         """Each lives until all are subscribed, and no longer."""
-        trie = SubscriptionTrie(weak=True)
+        trie = made(weak=True)
         born: list[weakref.ref[Subscriber]] = []
 
         def temporary() -> Iterator[tuple[str, Subscriber, dict[str, Any]]]:
@@ -133,7 +131,6 @@ class TestReferenceCounting:
         drain()
         assert [ref() for ref in born] == [None] * 40  # including the options: no sweep was needed
         assert trie.stats()["branches"] == 0
-        trie.check()
 
 
 @pytest.mark.parametrize("company", [False, True])
@@ -171,7 +168,7 @@ def test_in_a_collection_all_are_dead_when_the_first_is_taken_off() -> None:
             assert [*trie.entries("#"), *trie.subscriptions(), *trie.match_iter("a.b"), *trie.overlapping("a.b")] == []
             assert trie.snapshot().stats()["subscriptions"] == 0
 
-    trie = SubscriptionTrie(on_interest=listener, weak=True)
+    trie = made(on_interest=listener, weak=True)
     subscribers = [SameHash() for _ in range(20)]
     for subscriber in subscribers:
         subscriber.holds = subscribers
@@ -181,7 +178,6 @@ def test_in_a_collection_all_are_dead_when_the_first_is_taken_off() -> None:
     gc.collect()
     assert len(trie) == 0
     assert sorted(told) == [("a.*", False), ("a.*", True), ("a.b", False), ("a.b", True)]
-    trie.check()
 
 
 def test_what_a_listener_raises_at_a_death_is_nobodys_and_the_death_stands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,18 +187,17 @@ def test_what_a_listener_raises_at_a_death_is_nobodys_and_the_death_stands(monke
     def sore(filter: str, wanted: bool) -> None:
         assert wanted
 
-    trie = SubscriptionTrie(on_interest=sore, weak=True)
+    trie = made(on_interest=sore, weak=True)
     trie.subscribe("a", subscriber := Subscriber())
     del subscriber
     assert unraisable == [AssertionError]
     assert not trie
-    trie.check()
 
 
 @pytest.mark.parametrize("inherited", [True, False])
 def test_a_fork_is_rid_of_the_dead_when_it_counts_and_of_its_own_at_once(inherited: bool) -> None:
     told: list[tuple[str, bool]] = []
-    trie = SubscriptionTrie(weak=True, on_interest=lambda *notice: told.append(notice))
+    trie = made(weak=True, on_interest=lambda *notice: told.append(notice))
     fork = trie.fork()
     subscribers = [SameHash() for _ in range(20)]
     for n, subscriber in enumerate(subscribers):
@@ -224,7 +219,7 @@ def test_a_fork_is_rid_of_the_dead_when_it_counts_and_of_its_own_at_once(inherit
 @every_crowd
 class TestEqualSubscribers:
     def test_the_first_one_counts(self, size: int) -> None:
-        trie = SubscriptionTrie(weak=True)
+        trie = made(weak=True)
         others = crowd(trie, "a", size)
         first, second = Equal("x"), Equal("x")
         assert trie.subscribe("a", first)
@@ -238,11 +233,10 @@ class TestEqualSubscribers:
         assert [one.filter for one in trie.entries("a", merge="one") if one.subscriber is second] == ["#"]
         assert trie.subscribe("a", second)
         assert trie.unsubscribe("a", Equal("x"))
-        trie.check()
 
     def test_a_newer_one_stays_when_an_older_one_goes(self, size: int) -> None:
         """It was subscribed when the older one was dead, but not yet removed."""
-        trie = SubscriptionTrie(weak=True)
+        trie = made(weak=True)
         others = crowd(trie, "a", size)
         first, second = Equal("x"), Equal("x")
         trie.subscribe("a", first)
@@ -271,7 +265,7 @@ class TestEqualSubscribers:
             def __eq__(self, other: object) -> bool:
                 return False
 
-        trie = SubscriptionTrie(weak=True)
+        trie = made(weak=True)
         others = crowd(trie, "a", size)
         one, other = Nan(), Nan()
         assert [trie.subscribe("a", one), trie.subscribe("a", one), trie.subscribe("#", one)] == [True, False, True]
@@ -282,7 +276,6 @@ class TestEqualSubscribers:
         assert [id(found) for found in trie.match("b")] == []
         del other
         assert set(trie.match("a")) == set(others)
-        trie.check()
 
 
 @pytest.mark.parametrize("cycle", [False, True])
@@ -295,7 +288,7 @@ def test_who_comes_back_when_it_is_finalised(cycle: bool) -> None:
         def __del__(self) -> None:
             saved.append(self)
 
-    trie = SubscriptionTrie(weak=True)
+    trie = made(weak=True)
     subscriber = Phoenix()
     subscriber.holds = subscriber if cycle else None
     trie.subscribe("a", subscriber)
@@ -323,7 +316,7 @@ def test_who_comes_back_when_it_is_finalised(cycle: bool) -> None:
 def test_threads(seed: int) -> None:
     """Each thread makes subscribers and drops them. All threads use the same filters and read all subscribers."""
     told: dict[str, bool] = {}
-    trie = SubscriptionTrie(NATS, weak=True, on_interest=told.__setitem__)
+    trie = made(NATS, weak=True, on_interest=told.__setitem__)
     filters = ["a", "a.b", "a.*", ">", "*.b"]
 
     def work(number: int) -> list[Any]:
@@ -361,7 +354,6 @@ def test_threads(seed: int) -> None:
     drain()
     assert trie.snapshot().stats()["branches"] == 0
     assert not any(told.values())
-    trie.check()
 
 
 # --------------------------------------------------------------------------------------------- who can be weakly held
@@ -378,7 +370,7 @@ CANNOT = [1, "ann", (), None, NoWeakReferences(), NoWeakReferences().receive]
 
 @pytest.mark.parametrize("subscriber", CANNOT, ids=lambda one: type(one).__name__)
 def test_who_cannot_be_weakly_held(subscriber: Any) -> None:
-    trie = SubscriptionTrie(NATS, weak=True)
+    trie = made(NATS, weak=True)
     trie.subscribe("a", stays := Subscriber())
     changes: list[Callable[[], object]] = [
         lambda: trie.subscribe("a", subscriber),
@@ -393,7 +385,6 @@ def test_who_cannot_be_weakly_held(subscriber: Any) -> None:
     assert not trie.unsubscribe("a", subscriber)
     assert trie.unsubscribe_many([("a", subscriber), ("a", stays)]) == 1
     assert trie.unsubscribe_all(subscriber) == 0
-    trie.check()
 
 
 def test_references_of_ones_own_are_subscribers_like_any_other() -> None:
@@ -430,7 +421,7 @@ class Inbox(deque[Any]):
 @pytest.mark.parametrize("name", ["receive", "append"])
 def test_a_bound_method_lives_as_long_as_its_object(name: str) -> None:
     """It is made anew each time, and dropped at once; only the object counts."""
-    trie = SubscriptionTrie(MQTT, weak=True)
+    trie = made(MQTT, weak=True)
     one, other = Inbox(), Inbox()
     for filter, new in (("a/+", True), ("a/+", False), ("#", True), ("$share/g/a/b", True)):
         assert trie.subscribe(filter, getattr(one, name)) is new
@@ -448,7 +439,6 @@ def test_a_bound_method_lives_as_long_as_its_object(name: str) -> None:
     assert trie.unsubscribe_all(getattr(other, name)) == 1
     assert trie.subscribe("a", Inbox.of_the_class)
     assert trie.match("a") == (Inbox.of_the_class,)
-    trie.check()
 
 
 AT_EXIT = """

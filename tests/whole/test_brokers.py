@@ -18,7 +18,7 @@ from tests.brokers import Broker, Refused, Session
 from tests.brokers.mosquitto import MOSQUITTO
 from tests.brokers.nats import NATS as NATS_SERVER
 from tests.brokers.rabbitmq import RABBITMQ
-from tests.subtrie.support import Ways, is_valid
+from tests.subtrie.support import is_valid
 
 pytestmark = pytest.mark.brokers
 
