@@ -39,11 +39,10 @@ def subscribe_at_random(
 ) -> None:
     trie: Any = kind(**settings)
     model: dict[tuple[str, Any], dict[str, Any]] = {}
-    steps, looked_at = rng.randrange(40), rng.randrange(40)
     older, before = trie.snapshot(), dict(model)
-    for step in range(steps):
+    for step in range(rng.randrange(40)):
         filter, subscriber = ".".join(rng.choices(words, k=rng.randint(1, 2))), rng.choice(subscribers)
-        if step == looked_at:
+        if step == 15:
             older, before = trie.snapshot(), dict(model)
         if rng.random() < 0.6:
             options = rng.choice([{}, {"qos": 1}])
@@ -52,25 +51,19 @@ def subscribe_at_random(
         else:
             assert trie.unsubscribe(filter, subscriber) == ((filter, subscriber) in model)
             model.pop((filter, subscriber), None)
-        assert set(trie.filters(subscriber)) == {f for f, s in model if s == subscriber}
     for topic in product([word for word in words if word != "*"], repeat=rng.randint(1, 2)):
         wanting = {s for f, s in model if trie.dialect.matches(trie.dialect.split_filter(f), topic)}
-        for _ in range(2):  # the second time from the cache
-            found = trie.match(".".join(topic))
+        for found in (trie.match(".".join(topic)), trie.match(".".join(topic))):  # the second time from the cache
             assert set(found) == wanting
             assert len(found) == len(wanting)
     changes = [(change.kind, *change.subscription[:2]) for change in trie.diff(older)]
     assert len(changes) == len(set(changes))
     assert set(changes) == changes_of(before, model)
-    built: Any = kind(**settings)
-    assert built.subscribe_many([(*key, options) for key, options in model.items()]) == len(model)
     leaver = rng.choice(subscribers)
-    for each in (trie, built):
-        assert told_of(one[:2] for one in each) == told_of(model)
-        assert each.unsubscribe_all(leaver) == sum(s == leaver for _, s in model)
-        left = {(one.filter, one.subscriber): dict(one.options) for one in each}
-        assert left == {key: options for key, options in model.items() if key[1] != leaver}
-        each.check()
+    assert trie.unsubscribe_all(leaver) == sum(s == leaver for _, s in model)
+    left = {(one.filter, one.subscriber): dict(one.options) for one in trie}
+    assert left == {key: options for key, options in model.items() if key[1] != leaver}
+    trie.check()
     older.check()
 
 

@@ -10,7 +10,6 @@ import copy
 import itertools
 import pickle
 import random
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -122,29 +121,18 @@ def test_what_changes_a_value_by_itself_is_done_as_often_as_asked() -> None:
 @pytest.mark.parametrize("kind", [Ctrie, CtrieSet])
 def test_what_is_put_in_is_popped_once(kind: Any) -> None:
     made, numbers = kind(), max(100, WORK)
-    popped: list[list[int]] = [[] for _ in range(THREADS // 2)]
-    done = threading.Event()
 
-    def put(thread: int) -> None:
-        for number in range(thread, numbers, THREADS // 2):
+    def put(thread: int) -> list[int]:
+        for number in range(thread, numbers, 4):
             made.add(number) if kind is CtrieSet else made.setdefault(number, number)
+        return []
 
-    def take(into: list[int]) -> None:
-        while True:
-            last = done.is_set()
-            try:
-                into.append(made.pop() if kind is CtrieSet else made.popitem()[0])
-            except KeyError:
-                if last:
-                    return
+    def take() -> list[int]:
+        popped = [outcome(made.pop if kind is CtrieSet else made.popitem) for _ in range(numbers)]
+        return [each if kind is CtrieSet else each[0] for each in popped if each is not KeyError]
 
-    def put_all() -> None:
-        run_together([partial(put, thread) for thread in range(THREADS // 2)])
-        done.set()
-
-    run_together([put_all, *(partial(take, into) for into in popped)])  # type: ignore[arg-type]
-    assert sorted(itertools.chain(*popped)) == list(range(numbers))
-    assert not made
+    taken: Any = run_together([*(partial(put, thread) for thread in range(4)), take, take, take, take])  # type: ignore[arg-type]
+    assert sorted([*itertools.chain(*taken), *made]) == list(range(numbers))
     made.check()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 from collections.abc import Callable
@@ -241,3 +242,11 @@ def test_a_line_of_the_table(line: str) -> None:
 def test_the_table_has_these_lines() -> None:
     table = MANUAL.read_text().partition("These are all differences")[2].partition("\n\n`")[0]
     assert re.findall(r"^\| ([^|]+?) +\|", table, re.MULTILINE) == list(LINES)
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize("page", ["topics.md", "fields.md"])
+def test_the_examples_of_the_manual_are_right(page: str) -> None:
+    failed, tried = doctest.testfile(str(MANUAL.with_name(page)), module_relative=False)
+    assert tried > 0
+    assert failed == 0

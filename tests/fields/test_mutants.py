@@ -1,115 +1,30 @@
-"""Faults put into the field engine, one at a time: each is noticed by `check()` or by a comparison with a plain model.
+"""Faults put into the field engine, one at a time: each is noticed by the random walks of test_stateful.py.
 
 The explorer's catalogue of mutants has the faults in state that several threads share.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 
-from tests.fields.test_matcher import meets
+from tests.fields.drawn import THEMES
+from tests.fields.test_stateful import walk
 from tests.twins import Fault, load_twin
 
-pytestmark = pytest.mark.once  # the same interpreted source, whatever twin the tests run
+pytestmark = [
+    pytest.mark.once,  # the same interpreted source, whatever twin the tests run
+    pytest.mark.slow("says of other tests that they notice faults, and nothing of the package itself"),
+]
 
 
-ROUNDS = 8  # a fault in what is decided by hashes shows in most rounds, and not in every one
-
-
-def models(fields: Any) -> None:
-    """Compare with a plain model, in rounds of different choices and names; AssertionError if an answer is wrong."""
-    for seed in range(ROUNDS):
-        model(fields, random.Random(seed), [f"{letter}{seed}" for letter in "fgh"])
-
-
-def model(fields: Any, rng: random.Random, names: list[str]) -> None:
-    """Subscribe and unsubscribe at random, and compare every answer."""
-    matcher = fields.FieldMatcher()
-    present: dict[tuple[Any, int], None] = {}
-    for number in range(160):  # in order, which is hard on a tree; enough of them for three levels
-        present[frozenset([fields.Within("r", number, number + 2)]), number] = None
-    for number in range(60):  # a crowd, most of which asks for something else, too
-        span = [fields.Within("r", number, number + 3)] if number % 4 else []
-        present[frozenset([fields.Equals("c", 1), *span]), number] = None
-    assert matcher.subscribe_many(present) == 220
-    matcher.check()
-    older = matcher.snapshot()
-    for step in range(400):
-        if step == 200:
-            matcher.hits({})
-        if present and rng.random() < (0.3 if step < 300 else 0.7):
-            criteria, subscriber = rng.choice(list(present))
-            assert matcher.unsubscribe(criteria, subscriber)
-            del present[criteria, subscriber]
-        else:
-            criteria = frozenset(some_criterion(fields, names, rng) for _ in range(rng.randint(1, 3)))
-            subscriber = rng.randrange(30)
-            assert matcher.subscribe(criteria, subscriber) == ((criteria, subscriber) not in present)
-            present[criteria, subscriber] = None
-        if step % 20 == 19:
-            matcher.check()
-            assert {(s.criteria, s.subscriber) for s in matcher} == set(present)
-            changed = {(c.kind, c.subscription.criteria, c.subscription.subscriber) for c in matcher.diff(older)}
-            before = {(s.criteria, s.subscriber) for s in older}
-            assert changed == {("added", *s) for s in set(present) - before} | {
-                ("removed", *s) for s in before - set(present)
-            }
-            older = matcher.snapshot()
-            for _ in range(10):
-                compare(matcher, present, some_message(names, rng), step > 200)
-                compare(
-                    matcher, present, some_message(names, rng) | values_of(rng.choice(list(present))[0]), step > 200
-                )
-    for criteria, subscriber in present:
-        assert matcher.unsubscribe(criteria, subscriber)
-        if rng.random() < 0.1:
-            matcher.check()
-    matcher.check()
-    assert not matcher
-
-
-def compare(matcher: Any, present: Any, message: dict[str, int], counted: bool) -> None:
-    counts = {(criteria, subscriber): sum(meets(c, message) for c in criteria) for criteria, subscriber in present}
-    complete = {subscriber for (criteria, subscriber), count in counts.items() if count == len(criteria)}
-    found = matcher.match_all(message)
-    assert sorted(found) == sorted(complete)
-    wanted = sum(count == len(criteria) for (criteria, _), count in counts.items())
-    delivered = [delivery.subscriber for delivery in matcher.deliveries(message)]
-    assert len(delivered) == wanted
-    assert set(delivered) == complete
-    if counted:
-        hits = {(s.criteria, s.subscriber): count for s, count in matcher.hits(message).items()}
-        assert hits == {subscription: count for subscription, count in counts.items() if count}
-        assert sorted(matcher.match_any(message)) == sorted({subscriber for _, subscriber in hits})
-
-
-def some_criterion(fields: Any, names: list[str], rng: random.Random) -> Any:
-    name, value = rng.choice(names), rng.randrange(-2, 5)  # -1 and -2 have the same hash
-    makers: list[Callable[[], Any]] = [
-        lambda: fields.Equals(name, value),
-        lambda: fields.OneOf(name, [value, value + 1]),
-        lambda: fields.Within(name, value, value + rng.randrange(1, 3), rng.random() < 0.5, rng.random() < 0.5),
-        lambda: fields.AtLeast(name, value),
-        lambda: fields.LessThan(name, value),
-        lambda: fields.NotIn(name, [value]),
-        lambda: fields.Present(name),
-        lambda: fields.Absent(name),
-    ]
-    return rng.choice(makers)()
-
-
-def some_message(names: list[str], rng: random.Random) -> dict[str, int]:
-    message = {name: rng.randrange(-3, 8) for name in (*names, "r") if rng.random() < 0.7}
-    return message | {"c": 1} if rng.random() < 0.3 else message
-
-
-def values_of(criteria: Any) -> dict[str, int]:
-    """Return the fields that meet the criteria which name a value."""
-    return {criterion.name: criterion.value for criterion in criteria if type(criterion).__name__ == "Equals"}
+def walks(fields: Any) -> None:
+    """A fault in what is decided by hashes shows in most walks, and not in every one."""
+    for seed, (name, theme) in enumerate(THEMES.items()):
+        for begin, steps in ((0, 25), (200, 8)):
+            walk(theme, Random(f"{seed} {name}"), begin, steps, fields)
 
 
 def fields_with(fault: Fault | None) -> Any:
@@ -117,7 +32,7 @@ def fields_with(fault: Fault | None) -> Any:
 
 
 def test_without_a_fault() -> None:
-    models(fields_with(None))
+    walks(fields_with(None))
 
 
 FAULTS = [
@@ -193,5 +108,5 @@ FAULTS = [
 @pytest.mark.parametrize(("module", "text", "replacement"), FAULTS, ids=[text[:50] for _, text, _ in FAULTS])
 def test_a_fault_is_noticed(module: str, text: str, replacement: str) -> None:
     fields = fields_with(Fault(text, f"subtrie.fields.{module}", text, replacement))
-    with pytest.raises((AssertionError, AttributeError, TypeError, KeyError)):
-        models(fields)
+    with pytest.raises((AssertionError, AttributeError, TypeError, LookupError)):
+        walks(fields)

@@ -5,114 +5,122 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
-import random
 import re
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import subtrie.fields
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from subtrie.baselines.locked import LockedTrie
 from subtrie.baselines.naive import NaiveMatcher
 from subtrie.errors import TopicError
-from subtrie.fields import Criterion, Equals, FieldMatcher, FieldSubscription, Present, RoutingMatcher, Within
+from subtrie.fields import Equals, GreaterThan, Present, RoutingMatcher
 from subtrie.fields.topics import Topic
-from subtrie.matcher import Matcher
-from tests.fields.test_matcher import criteria, every_topic_matcher, hits, in_threads, messages
+from tests.fields.drawn import THEMES
+from tests.fields.reading import is_wanted, values_of, ways_of
 from tests.subtrie.support import is_valid
 
-
-@every_topic_matcher
-class TestRouting:
-    def test_wants_the_topic_and_all_criteria(self, topics: Callable[[], Matcher]) -> None:
-        matcher = RoutingMatcher(topics())
-        cheap = [Within("price", high=1.1)]
-        assert matcher.subscribe("forex.*", cheap, "ann")
-        assert matcher.subscribe("forex.*", [*cheap, Equals("side", "buy")], "bob")
-        assert matcher.subscribe("forex.#", [], "cy")
-        assert not matcher.subscribe("forex.*", cheap, "ann")
-        assert set(matcher.match("forex.eur", {"price": 1.0, "side": "buy"})) == {"ann", "bob", "cy"}
-        assert set(matcher.match("forex.eur", {"price": 1.0})) == {"ann", "cy"}
-        assert set(matcher.match("forex.eur", {"price": 1.2})) == {"cy"}
-        assert set(matcher.match("forex", {"price": 1.0})) == {"cy"}
-        assert matcher.match("bonds", {"price": 1.0}) == ()
-        assert matcher.unsubscribe("forex.*", cheap, "ann")
-        assert not matcher.unsubscribe("forex.*", cheap, "ann")
-        assert len(matcher) == 2
-        assert set(matcher.match("forex.eur", {"price": 1.0})) == {"cy"}
-        matcher.check()
-
-    def test_a_subscriber_is_answered_once(self, topics: Callable[[], Matcher]) -> None:
-        matcher = RoutingMatcher(topics())
-        matcher.subscribe("a", [], "ann")
-        matcher.subscribe("*", [Present("f")], "ann")
-        assert matcher.match("a", {"f": 1}) == ("ann",)
-        matcher.check()
-
-    def test_bad_input_is_refused_and_changes_nothing(self, topics: Callable[[], Matcher]) -> None:
-        matcher = RoutingMatcher(topics())
-        with pytest.raises(TopicError, match="forbidden character"):
-            matcher.subscribe("a\0", [], "ann")
-        with pytest.raises(TypeError, match="a criterion must be"):
-            matcher.subscribe("a", ["urgent"], "ann")  # type: ignore[list-item]
-        with pytest.raises(TopicError, match="forbidden character"):
-            matcher.match("a\0", {"f": []})
-        assert len(matcher) == 0
-        matcher.check()
+every_dialect = pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+WORDS = ["a", "b", "$x", "seven77", "eight888", "nine99999", "é", "\u0101", "\U00010400", "ab", "ba"]
 
 
-class TestARoutingMatcherAsAnObject:
-    def test_it_is_initialised_once(self) -> None:
-        matcher = RoutingMatcher(MQTT)
-        with pytest.raises(TypeError, match="initialised once"):
-            matcher.__init__(AMQP)  # type: ignore[misc]
-        assert matcher.dialect is MQTT
-        matcher.check()
-
-    def test_one_that_is_not_initialised_is_empty_and_read_only(self) -> None:
-        unmade = RoutingMatcher.__new__(RoutingMatcher)
-        assert unmade.match("a", {}) == ()
-        assert list(unmade) == []
-        with pytest.raises(TypeError, match="is not initialised"):
-            unmade.subscribe("a", [], 1)
-        unmade.check()
-
-    @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda matcher: pickle.loads(pickle.dumps(matcher))])
-    def test_a_copy_is_one_of_its_own(self, copied: Callable[[RoutingMatcher], RoutingMatcher]) -> None:
-        matcher = RoutingMatcher(MQTT)
-        matcher.subscribe("a/+", [Present("f")], "ann", qos=1)
-        other = copied(matcher)
-        assert list(other) == list(matcher)
-        assert other.dialect == MQTT
-        other.subscribe("a/b", [], "bob")
-        assert matcher.match("a/b", {"f": 0}) == ("ann",)
-        assert set(other.match("a/b", {"f": 0})) == {"ann", "bob"}
-        matcher.check()
-        other.check()
-
-    def test_a_difference_is_to_another_one(self) -> None:
-        with pytest.raises(TypeError, match="older must be a RoutingMatcher, not FieldMatcher"):
-            RoutingMatcher().diff(FieldMatcher())  # type: ignore[arg-type]
-
-    def test_a_derived_dialect_splits_topics_in_its_own_way(self) -> None:
-        class Folded(Dialect):
-            def __init__(self) -> None:
-                super().__init__("folded", separator=".", one_word="*", many_words="#")
-
-            def split_topic(self, topic: str) -> tuple[str, ...]:
-                return super().split_topic(topic.lower())
-
-        matcher = RoutingMatcher(Folded())
-        matcher.subscribe("a.*", [], 1)
-        assert matcher.match("A.B", {}) == (1,)
-        matcher.check()
+def wild(dialect: Dialect) -> list[str]:
+    return [word for word in (dialect.one_word, dialect.many_words) if word]
 
 
-@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
+@every_dialect
+@given(seed=st.integers(0, 2**32), words=st.integers(2, len(WORDS)), steps=st.integers(1, 30))
+def test_any_routes_answer_as_topic_and_criteria_one_by_one(
+    dialect: Dialect, seed: int, words: int, steps: int
+) -> None:
+    rng, theme = Random(seed), THEMES["small"]
+    matcher: RoutingMatcher[int] = RoutingMatcher(dialect)
+    held: dict[tuple[str, frozenset[Any], int], Any] = {}
+    older, before = matcher.snapshot(), set(held)
+    for step in range(steps):
+        parts = rng.choices(WORDS[:words] + wild(dialect), k=rng.randint(1, 4))
+        criteria = theme.criteria(subtrie.fields, rng) if rng.random() < 0.7 else []
+        route = dialect.join(parts), frozenset(criteria), rng.randrange(3)
+        if held and rng.random() < 0.4:
+            route = rng.choice(list(held))
+        if not is_valid(dialect.split_filter, route[0]):
+            continue
+        if rng.random() < 0.7:
+            assert matcher.subscribe(*route) is (route not in held)
+            held[route] = ways_of(route[1])
+        else:
+            assert matcher.unsubscribe(*route) is (held.pop(route, None) is not None)
+        assert (route in matcher) is (route in held)
+        if step == steps // 2:
+            older, before = matcher.snapshot(), set(held)
+        topic, message = tuple(rng.choices(WORDS[:words], k=rng.randint(1, 4))), theme.message(rng)
+        if is_valid(dialect.split_topic, dialect.join(topic)):
+            there = list(values_of(message))
+            wanted = {
+                who
+                for (filter, _, who), ways in held.items()
+                if dialect.matches(dialect.split_filter(filter), topic) and is_wanted(ways, there)
+            }
+            found = matcher.match(dialect.join(topic), message)
+            assert set(found) == wanted
+            assert len(found) == len(wanted), "a subscriber twice"
+    changes = [(change.kind, tuple(change.subscription[:3])) for change in matcher.diff(older)]
+    assert len(changes) == len(set(changes))
+    kinds = {"added": held.keys() - before, "removed": before - held.keys()}
+    assert set(changes) == {(kind, route) for kind, routes in kinds.items() for route in routes}
+    matcher.check()
+
+
+@every_dialect
+@pytest.mark.parametrize("seed", range(2))
+def test_filters_of_any_words_answer_as_the_dialect_does(dialect: Dialect, seed: int) -> None:
+    """Words short and long, of characters of one, two and four bytes, as many as there are places and more; filters with
+    words in common, which are a crowd."""
+    rng, sizes = Random(seed), [1, 2, 3, 4, 62, 63, 64, 65, 66]
+    topics = [tuple(rng.choices(WORDS, k=rng.choice(sizes))) for _ in range(40)]
+    topics += [("a", "b", "q", str(i % 40), str(i)) for i in range(60)] + [
+        (str(i % 9), "x", str(i), "y") for i in range(60)
+    ]
+    filters: set[tuple[str, ...]] = {("+", "#"), ("*",) * 5, (">",)}
+    for topic in topics * 3:
+        asked = [rng.choice([word, word, word, rng.choice(WORDS + wild(dialect))]) for word in topic]
+        filters.add(tuple(asked[: rng.choice([len(asked), rng.randrange(1, len(asked) + 1)])]))
+    matcher: RoutingMatcher[int] = RoutingMatcher(dialect)
+    known = [filter for filter in sorted(filters) if is_valid(dialect.split_filter, dialect.join(filter))]
+    for number, filter in enumerate(known):
+        matcher.subscribe(dialect.join(filter), [] if number % 2 else [GreaterThan("v", 1)], number)
+    matcher.check()
+    for topic in topics:
+        if is_valid(dialect.split_topic, dialect.join(topic)):
+            wanted = [number for number, filter in enumerate(known) if dialect.matches(filter, topic)]
+            assert sorted(matcher.match(dialect.join(topic), {"v": 2})) == wanted
+            assert sorted(matcher.match(dialect.join(topic), {"v": 1})) == [n for n in wanted if n % 2]
+    for filter_, criteria, subscriber, _ in list(matcher):
+        assert matcher.unsubscribe(filter_, criteria, subscriber)
+    matcher.check()
+    assert not matcher
+
+
+@every_dialect
+def test_a_criterion_on_topics_says_what_the_dialect_says(dialect: Dialect) -> None:
+    """Every filter of up to three words against every topic of up to three words."""
+    filters = [words for n in range(4) for words in itertools.product(["a", "b", "$x", *wild(dialect)], repeat=n)]
+    topics = [words for n in range(4) for words in itertools.product(["a", "b", "$x"], repeat=n)]
+    for words in filters:
+        if is_valid(dialect.split_filter, dialect.join(words)):
+            criterion = Topic(dialect, dialect.join(words), words)
+            for topic in topics:
+                assert criterion.holds(topic) == dialect.matches(words, topic), (words, topic)
+
+
+@every_dialect
 def test_topics_are_refused_as_the_dialect_refuses_them(dialect: Dialect) -> None:
-    matcher = RoutingMatcher(dialect)
+    matcher: RoutingMatcher[int] = RoutingMatcher(dialect)
     matcher.subscribe(dialect.one_word, [], 1)
     for topic in ("", "a\0", "a b", dialect.one_word, f"a{dialect.separator}", "é", "\ud800", "x" * 70_000):
         try:
@@ -122,135 +130,51 @@ def test_topics_are_refused_as_the_dialect_refuses_them(dialect: Dialect) -> Non
                 matcher.match(topic, {})
         else:
             assert matcher.match(topic, {}) == ((1,) if dialect.matches((dialect.one_word,), words) else ())
-    with pytest.raises(TypeError, match="a topic must be a str, not int"):
-        matcher.match(5, {})  # type: ignore[arg-type]
     matcher.check()
 
 
-@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-def test_a_criterion_on_topics_says_what_the_dialect_says(dialect: Dialect) -> None:
-    """Every filter of up to three words against every topic of up to three words."""
-    wild = [word for word in (dialect.one_word, dialect.many_words) if word]
-    filters = [words for n in range(4) for words in itertools.product(["a", "b", "$x", *wild], repeat=n)]
-    topics = [words for n in range(4) for words in itertools.product(["a", "b", "$x"], repeat=n)]
-    valid = [words for words in filters if is_valid(dialect.split_filter, dialect.join(words))]
-    for words, topic in itertools.product(valid, topics):
-        criterion = Topic(dialect, dialect.join(words), words)
-        assert criterion.holds(topic) == dialect.matches(words, topic), (words, topic)
+class Folded(Dialect):
+    """A dialect that splits topics in its own way."""
+
+    def __init__(self) -> None:
+        super().__init__("folded", separator=".", one_word="*", many_words="#")
+
+    def split_topic(self, topic: str) -> tuple[str, ...]:
+        return super().split_topic(topic.lower())
 
 
-@pytest.mark.parametrize("topics", [SubscriptionTrie, NaiveMatcher])
-def test_a_shared_subscription_is_refused(topics: Callable[[Dialect], Matcher]) -> None:
-    """From a group, the matcher for topics could pick a member with criteria that the message does not meet."""
-    matcher = RoutingMatcher(topics(MQTT))
-    for change in (matcher.subscribe, matcher.unsubscribe):
-        with pytest.raises(TopicError, match="shared subscription"):
-            change("$share/workers/jobs", [Present("f")], "ann")
-    assert len(matcher) == 0
-    matcher.check()
-
-
-routes = st.tuples(
-    st.sampled_from(["a", "b", "a.b", "*", "#", "a.#", "*.b"]), st.lists(criteria, max_size=3), st.integers(0, 2)
-)
-
-
-@every_topic_matcher
-@given(
-    changes=st.lists(st.tuples(st.booleans(), routes), max_size=12),
-    asked=st.lists(st.tuples(st.sampled_from(["a", "b", "a.b", "b.b", ""]), messages), min_size=1, max_size=4),
-)
-def test_any_routes_answer_as_topic_and_criteria_one_by_one(
-    topics: Callable[[], Matcher],
-    changes: list[tuple[bool, tuple[str, list[Criterion], int]]],
-    asked: list[tuple[str, dict[str, Any]]],
-) -> None:
-    matcher = RoutingMatcher(topics())
-    present: set[tuple[str, FieldSubscription]] = set()
-    for subscribes, (filter, asked_for, subscriber) in changes:
-        route = filter, FieldSubscription(frozenset(asked_for), subscriber)
-        if subscribes:
-            assert matcher.subscribe(filter, asked_for, subscriber) == (route not in present)
-            present.add(route)
-        else:
-            assert matcher.unsubscribe(filter, asked_for, subscriber) == (route in present)
-            present.discard(route)
-        assert len(matcher) == len(present)
-    for topic, message in asked:
-        wanting = {
-            s.subscriber
-            for filter, s in present
-            if AMQP.matches(AMQP.split_filter(filter), AMQP.split_topic(topic))
-            and hits(s.criteria, message) == len(s.criteria)
-        }
-        found = matcher.match(topic, message)
-        assert set(found) == wanting
-        assert len(found) == len(wanting), "a subscriber twice"
-    matcher.check()
-
-
-@every_topic_matcher
-def test_a_routed_match_sees_one_instant(topics: Callable[[], Matcher]) -> None:
-    """Each writer moves one subscriber from one filter and criterion to another filter and criterion, and back."""
-    matcher = RoutingMatcher(topics())
-    writers = 2
-    places: list[tuple[str, list[Criterion]]] = [("a.b", [Present("f")]), ("*.b", [Within("f", 0, 1)])]
-    for writer in range(writers):
-        matcher.subscribe(*places[0], writer)
-
-    def work(thread: int) -> None:
-        if thread < writers:
-            here, there = places
-            for _ in range(300):
-                matcher.subscribe(*there, thread)
-                matcher.unsubscribe(*here, thread)
-                here, there = there, here
-        else:
-            for _ in range(600):
-                assert set(matcher.match("a.b", {"f": 1})) == set(range(writers))
-
-    in_threads(work, writers + 2)
-    matcher.check()
-    assert len(matcher) == writers
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda matcher: pickle.loads(pickle.dumps(matcher))])
+def test_a_routing_matcher_as_an_object(copied: Callable[[Any], Any]) -> None:
+    for topics in (MQTT, SubscriptionTrie(MQTT), NaiveMatcher(MQTT), LockedTrie(MQTT)):
+        matcher: RoutingMatcher[Any] = RoutingMatcher(topics)
+        matcher.subscribe("a/+", [Present("f")], "ann", qos=1)
+        other = copied(matcher)
+        assert (list(other), other.dialect) == (list(matcher), MQTT)
+        assert matcher == other == matcher.snapshot()
+        assert hash(matcher) != hash(other)
+        other.subscribe("a/b", [], "bob")
+        assert matcher.match("a/b", {"f": 0}) == ("ann",)
+        assert set(other.match("a/b", {"f": 0})) == {"ann", "bob"}
+        assert matcher != other
+        matcher.check()
+        other.check()
+    assert RoutingMatcher(AMQP) == RoutingMatcher() != RoutingMatcher(NATS)
+    unmade: RoutingMatcher[Any] = RoutingMatcher.__new__(RoutingMatcher)
+    assert (unmade.match("a", {}), list(unmade)) == ((), [])
+    unmade.check()
+    absent: list[Any] = ["x", ("a",), ("a", []), None, 1]
+    assert [each in RoutingMatcher() for each in absent] == [False] * 5
+    folded: RoutingMatcher[int] = RoutingMatcher(Folded())
+    folded.subscribe("a.*", [], 1)
+    assert folded.match("A.B", {}) == (1,)
+    assert RoutingMatcher(NATS).subscribe("a", [], 1, queue=None)
+    assert RoutingMatcher().subscribe("a", [], 1, queue="a word like any other in AMQP")
 
 
 def test_names_that_are_no_texts_say_nothing_of_a_topic() -> None:
-    routes: RoutingMatcher = RoutingMatcher()
-    routes.subscribe_many([("a.b", [], 1), ("a.*", [], 2), ("*.b.*", [], 3), ("a.b.*", [], 4)])
-    odd: Any = {0: ("a", "b"), ("word", 0): "a", ("words", 0): ("a", "b"), ("word", 1): "b"}
-    for topic in ("x.y", "x.y.z"):
-        assert routes.match(topic, odd) == ()
-    assert sorted(routes.match("a.b", odd)) == [1, 2]
-    assert sorted(routes.match("a.b.c", odd)) == [3, 4]
+    routes: RoutingMatcher[int] = RoutingMatcher()
+    routes.subscribe_many([("a.b", [], 1), ("a.*", [], 2), ("*.b.*", [], 3), ("a.b.*", [Equals("f", 1)], 4)])
+    odd: Any = {0: ("a", "b"), ("word", 0): "a", ("words", 0): ("a", "b"), ("word", 1): "b", "f": 1}
+    for topic, wanted in (("x.y", []), ("x.y.z", []), ("a.b", [1, 2]), ("a.b.c", [3, 4])):
+        assert sorted(routes.match(topic, odd)) == wanted
     routes.check()
-
-
-@pytest.mark.parametrize("other", ["x", ("a",), ("a", []), None, 1])
-def test_what_is_no_subscription_is_not_there(other: Any) -> None:
-    assert other not in RoutingMatcher()
-
-
-@pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("seed", range(4))
-def test_filters_of_any_words_answer_as_the_dialect_does(dialect: Dialect, seed: int) -> None:
-    """Words short and long, of characters of one, two and four bytes, as many as there are places and more."""
-    rng = random.Random(seed)
-    words = ["a", "b", "$x", "seven77", "eight888", "nine99999", "é", "\u0101", "\U00010400", "ab", "ba"]
-    wild = [word for word in (dialect.one_word, dialect.many_words) if word]
-    sizes = [1, 2, 3, 4, 62, 63, 64, 65, 66]
-    topics = [tuple(rng.choices(words, k=rng.choice(sizes))) for _ in range(40)]
-    filters: set[tuple[str, ...]] = set()
-    for topic in topics * 6:
-        asked = [rng.choice([word, word, word, rng.choice(words + wild)]) for word in topic]
-        filters.add(tuple(asked[: rng.choice([len(asked), rng.randrange(1, len(asked) + 1)])]))
-    matcher: RoutingMatcher[int] = RoutingMatcher(dialect)
-    known = [filter for filter in sorted(filters) if is_valid(dialect.split_filter, dialect.join(filter))]
-    for number, filter in enumerate(known):
-        matcher.subscribe(dialect.join(filter), [] if number % 2 else [Present("f")], number)
-    matcher.check()
-    valid = [topic for topic in topics if is_valid(dialect.split_topic, dialect.join(topic))]
-    assert len(valid) > 10
-    for topic in valid:
-        wanted = [number for number, filter in enumerate(known) if dialect.matches(filter, topic)]
-        assert sorted(matcher.match(dialect.join(topic), {"f": 1})) == wanted
-        assert sorted(matcher.match(dialect.join(topic), {})) == [number for number in wanted if number % 2]

@@ -16,92 +16,88 @@ N = 3_000
 
 
 class Value:
-    """Something whose end can be seen."""
+    """Something whose end can be seen, and may do something."""
 
-
-class Writer:
-    """Something that changes the same structure when it ends."""
-
-    def __init__(self, write: Callable[[], object]) -> None:
-        self.write = write
+    def __init__(self, at_end: Callable[[], object] = int) -> None:
+        self.at_end = at_end
 
     def __del__(self) -> None:
-        self.write()
+        self.at_end()
+
+
+def name(number: int) -> str:
+    """Filters and topics have several lengths."""
+    return f"a/{number % 97}/{number}"
+
+
+def put(structure: Any, place: str, value: Any) -> None:
+    structure.subscribe(place, value) if isinstance(structure, SubscriptionTrie) else structure.__setitem__(
+        place, value
+    )
 
 
 def filled(kind: str, values: list[Any]) -> Any:
-    """Return a structure with these values, and with filters and topics of several lengths."""
-    names = [f"a/{number % 97}/{number}" for number in range(len(values))]
-    if kind == "map":
-        return Ctrie(dict(zip(names, values, strict=True)))
-    if kind == "store":
-        return TopicStore(MQTT, dict(zip(names, values, strict=True)))
-    trie = SubscriptionTrie[Any](MQTT, index=kind == "indexed trie")
-    trie.subscribe_many(zip(names, values, strict=True))
-    trie.subscribe_many(("hot/+", value) for value in values)  # a large set of subscribers
-    trie.subscribe_many(("$share/g/hot/+", value) for value in values[:20])
-    return trie
+    makes: dict[str, Callable[[], Any]] = {
+        "map": Ctrie,
+        "store": lambda: TopicStore(MQTT),
+        "trie": lambda: SubscriptionTrie(MQTT),
+    }
+    structure = SubscriptionTrie[Any](MQTT, index=True) if "indexed" in kind else makes[kind]()
+    for number, value in enumerate(values):
+        put(structure, name(number), value)
+    if "trie" in kind:
+        structure.subscribe_many(("hot/+", value) for value in values)  # a large set of subscribers
+        structure.subscribe_many(("$share/g/hot/+", value) for value in values[:20])
+    return structure
 
 
-KINDS = ["map", "store", "trie", "indexed trie"]
+def listed(structure: Any) -> list[str]:
+    return sorted(map(repr, structure if isinstance(structure, SubscriptionTrie) else structure.items()))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_is_freed(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["map", "store", "trie", "indexed trie"])
+def test_all_is_freed_but_what_a_snapshot_holds(kind: str) -> None:
     values = [Value() for _ in range(N)]
     ends = [weakref.ref(value) for value in values]
     structure = filled(kind, values)
+    before = structure.snapshot()
+    wanted = listed(before)
+    for number in range(0, N, 7):  # afterwards they share some parts only
+        put(structure, name(number), 1)
     del values
     structure.clear()
     drain()
+    assert listed(before) == wanted
+    before.check()
+    structure.check()
+    del before
+    drain()
     gc.collect()
     assert [end() for end in ends if end() is not None] == []
-    structure.check()
     assert len(structure) == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_snapshot_holds_stays(kind: str) -> None:
-    structure = filled(kind, [Value() for _ in range(N)])
-    before = structure.snapshot()
-    listed = sorted(map(repr, before.items() if kind in ("map", "store") else before.subscriptions()))
-    for number in range(0, N, 7):  # afterwards they share some parts only
-        name = f"a/{number % 97}/{number}"
-        if kind in ("map", "store"):
-            structure[name] = 1
-        else:
-            structure.subscribe(name, 1)
-    structure.clear()
-    drain()
-    before.check()
-    assert sorted(map(repr, before.items() if kind in ("map", "store") else before.subscriptions())) == listed
-    structure.check()
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["map", "store", "trie", "indexed trie"])
 def test_finalizers_change_it_again(kind: str) -> None:
-    told: list[int] = []
+    ended: list[int] = []
     structure: Any = None
 
     def writing(number: int) -> Callable[[], object]:
         def write() -> None:
-            told.append(number)
-            if kind in ("map", "store"):
-                structure[f"again/{number}"] = number
-            else:
-                structure.subscribe(f"again/{number}", number)
+            ended.append(number)
+            put(structure, f"again/{number}", number)
             if number % 100 == 0:
                 structure.clear()  # within a clear
             assert number % 10, "users' finalizers may raise"
 
         return write
 
-    structure = filled(kind, [Writer(writing(number)) for number in range(N)])
+    structure = filled(kind, [Value(writing(number)) for number in range(N)])
     structure.clear()
     drain()
     gc.collect()
-    assert sorted(told) == list(range(N))
+    assert sorted(ended) == list(range(N))
     structure.check()
     structure.clear()
     drain()

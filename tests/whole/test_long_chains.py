@@ -100,7 +100,7 @@ dropping.join()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("makes a million objects, in rows of fifty thousand")
 def test_the_stack_does_not_grow_with_the_row() -> None:
     status, output, errors = run_script(ROW + DROPPED)
     assert (status, errors[-1000:]) == (0, ""), output.splitlines()[-1:]

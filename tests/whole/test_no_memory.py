@@ -26,7 +26,8 @@ import sysconfig
 import textwrap
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,9 @@ def compiled_hook(folder: Path) -> Path:
 
 
 def load_hook(library: str) -> Any:
-    spec = importlib.util.spec_from_file_location("failing_allocations", library)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    loader = ExtensionFileLoader("failing_allocations", library)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))  # type: ignore[arg-type]
+    loader.exec_module(module)
     return module
 
 
@@ -169,74 +168,56 @@ def main(library: str, names: list[str]) -> int:
     return len(wrong) > 0
 
 
-CASES = list(all_cases())
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled_hook(tmp_path_factory.mktemp("hook"))
 
 
-def compiled_sources() -> dict[Path, str]:
-    """The sources that are compiled, and their text."""
-    sources = [path for room in ("ctrie", "subtrie") for path in (ROOT / room).rglob("*.py")]
-    return {path: text for path in sources if "\nimport cython\n" in (text := path.read_text("utf-8"))}
-
-
-def test_nothing_compiled_has_a_with_statement() -> None:
+def with_statements(tree: ast.AST, known: set[str]) -> Iterator[str]:
     """Without memory an exception has no traceback, and Cython's code for the end of such a block reads it."""
-    sources = compiled_sources()
-    found = [
-        (path, node.lineno)
-        for path, text in sources.items()
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.With)
-    ]
-    assert found == []
+    yield from (f"{node.lineno}" for node in ast.walk(tree) if isinstance(node, ast.With))
 
 
-def returns_within_except(tree: ast.AST) -> Iterator[int]:
-    """The lines of these returns, without what only the interpreted twin runs."""
+def returns_within_except(tree: ast.AST, known: set[str]) -> Iterator[str]:
+    """Cython's code for such a return gives the missing traceback back. What only the interpreted twin runs is left out."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "not cython.compiled":
             continue
         if isinstance(node, ast.ExceptHandler):
-            yield from (each.lineno for each in ast.walk(node) if isinstance(each, ast.Return))
-        yield from returns_within_except(node)
+            yield from (f"{each.lineno}" for each in ast.walk(node) if isinstance(each, ast.Return))
+        yield from returns_within_except(node, known)
 
 
-def test_nothing_compiled_returns_from_within_an_except_clause() -> None:
-    """Without memory an exception has no traceback, and Cython's code for such a return gives one back."""
-    assert list(returns_within_except(ast.parse("try:\n    f()\nexcept E:\n    return"))) == [4]
-    sources = compiled_sources()
-    assert len(sources) > 20
-    found = [f"{path}:{line}" for path, text in sources.items() for line in returns_within_except(ast.parse(text))]
-    assert found == []
-
-
-def unions_asked(tree: ast.AST, known: set[str]) -> Iterator[tuple[int, str]]:
-    """The lines with `isinstance(x, A | B)`, and each of these classes that is none of C."""
+def unions_asked(tree: ast.AST, known: set[str]) -> Iterator[str]:
+    """`isinstance(x, A | B)`: Cython looks at the types of C itself. Of any other class it takes want of memory for yes."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
             and ast.unparse(node.func) == "isinstance"
             and isinstance(node.args[1], ast.BinOp)
         ):
-            names = ast.unparse(node.args[1]).split(" | ")
-            of_c = known | {"None", *dir(builtins)}
-            yield from ((node.lineno, name) for name in names if name not in of_c)
+            names = set(ast.unparse(node.args[1]).split(" | ")) - known - {"None", *dir(builtins)}
+            yield from (f"{node.lineno}: {name}" for name in names)
 
 
-def test_nothing_compiled_asks_for_one_of_several_classes_that_are_not_of_c() -> None:
-    """Cython looks at the types of C itself. Of any other class it takes want of memory for yes."""
-    tree = ast.parse("isinstance(x, list | Mapping), isinstance(x, Here | None), isinstance(x, int)")
-    assert list(unions_asked(tree, {"Here"})) == [(1, "Mapping")]
-    found = []
-    for path, text in compiled_sources().items():
+# What nothing compiled has, and an example in which it is found.
+WRONG_WITHOUT_MEMORY: list[tuple[Callable[[ast.AST, set[str]], Iterator[str]], str, list[str]]] = [
+    (with_statements, "with f():\n    pass", ["1"]),
+    (returns_within_except, "try:\n    f()\nexcept E:\n    return", ["4"]),
+    (unions_asked, "isinstance(x, list | Mapping), isinstance(x, Here | None), isinstance(x, int)", ["1: Mapping"]),
+]
+
+
+@pytest.mark.parametrize(("find", "example", "found"), WRONG_WITHOUT_MEMORY)
+def test_nothing_compiled_has_what_is_wrong_without_memory(find: Any, example: str, found: list[str]) -> None:
+    assert list(find(ast.parse(example), {"Here"})) == found
+    paths = [path for room in ("ctrie", "subtrie") for path in (ROOT / room).rglob("*.py")]
+    sources = {path: text for path in paths if "\nimport cython\n" in (text := path.read_text("utf-8"))}
+    assert len(sources) > 20
+    for path, text in sources.items():
         types = path.with_suffix(".pxd")
         declared = set(re.findall(r"\w+", types.read_text("utf-8"))) if types.exists() else set()
-        found += [f"{path}:{line}: {name}" for line, name in unions_asked(ast.parse(text), declared)]
-    assert found == []
+        assert list(find(ast.parse(text), declared)) == [], path
 
 
 def test_every_public_method_has_a_case() -> None:
@@ -264,23 +245,17 @@ def test_what_interpreters_get_wrong_never_fails(library: Path) -> None:
     assert status == 0, progress[-300:]
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("first", range(AT_ONCE))
+SLOW = pytest.mark.slow("fails thousands of allocations; some of the public calls are asked in each run")
+
+
+@pytest.mark.skipif(ctrie.twin == "interpreted" and not EVERY, reason="the interpreter allocates; STRESS_ALLOCATIONS=1")
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=SLOW) for first in range(1, AT_ONCE))])
 def test_every_allocation_of_every_public_call(first: int, library: Path) -> None:
-    names = CASES[first::AT_ONCE]
-    script = f"from tests.whole.test_no_memory import main; raise SystemExit(main({str(library)!r}, {names!r}))"
-    status, wrong, progress = run_script(script)
-    assert status == 0, f"{wrong}\nin the end: {progress[-300:]}"
-
-
-@pytest.mark.skipif(ctrie.twin == "compiled" or not EVERY, reason="for the interpreted twin; STRESS_ALLOCATIONS=1")
-@pytest.mark.parametrize("first", range(AT_ONCE))
-def test_a_refused_call_of_the_interpreted_twin_can_be_made_again(first: int, library: Path) -> None:
-    names = CASES[first::AT_ONCE]
+    names = list(all_cases())[first::AT_ONCE]
     script = f"from tests.whole.test_no_memory import main; raise SystemExit(main({str(library)!r}, {names!r}))"
     status, wrong, progress = run_script(script)
     assert status == 0, f"{wrong}\nin the end: {progress[-300:]}"
 
 
 if __name__ == "__main__":
-    sys.exit(main(str(compiled_hook(Path(sys.argv[1]))), sys.argv[2:] or CASES))
+    sys.exit(main(str(compiled_hook(Path(sys.argv[1]))), sys.argv[2:] or list(all_cases())))
