@@ -40,7 +40,7 @@ from tests.tries.mutants.brute_force import KINDS, UNIQUE, histories, linearizab
 
 pytestmark = pytest.mark.once  # the checker alone, which is the same everywhere
 
-EACH = 600  # histories of each kind: 10,000 in all
+EACH = 400  # histories of each kind: 6,400 in all
 GLANCED = UNIQUE[:3]
 HISTORIES = Path(__file__).parents[1] / "data" / "histories"
 SPECS = {"jepsen": "register", "kv": "kv"}
@@ -78,7 +78,7 @@ def test_verdicts_are_those_of_all_orders(kind: str) -> None:
         assert is_explained or is_refuted or kind not in GLANCED or not is_plain(history), history
         explained, refuted = explained + is_explained, refuted + is_refuted
     assert 0.02 * EACH < verdicts.count(False) < 0.9 * EACH  # both verdicts occur
-    assert kind not in GLANCED or min(explained, refuted) > 20
+    assert kind not in GLANCED or min(explained, refuted) > 15
 
 
 def is_plain(history: list[Operation]) -> bool:

@@ -207,7 +207,7 @@ def test_a_right_object_is_not_accused(factory: Any, spec: Any, operations: Any,
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_structures_of_this_distribution_are_right(name: str) -> None:
     """`python -m tests.tries run` does the same for longer."""
-    outcome = run_workloads(TARGETS[name](), Settings(seed=11, duration=None, threads=3, rounds=60))
+    outcome = run_workloads(TARGETS[name](), Settings(seed=11, duration=None, threads=3, rounds=30))
     assert outcome, outcome.report()
     assert outcome.overlap > 0.02
 
@@ -564,7 +564,7 @@ class Lucky(LockedCounter):
 @pytest.mark.parametrize(("factory", "op"), [(Clock, "now"), (Identity, "get"), (Numbering, "number")])
 def test_other_answers_to_the_same_calls_are_no_verdict(factory: Any, op: str, processes: int) -> None:
     with pytest.raises(SpecError, match=rf"{op}\(\) answers .* the first time and .* the second"):
-        stress.run(factory, None, [(op,)], processes=processes, duration=1, seed=1)
+        stress.run(factory, None, [(op,)], processes=processes, duration=60, seed=1)
 
 
 @once
@@ -631,6 +631,7 @@ class TestWaiting:
         with pytest.raises(SpecError, match=r"get\(\) waits for other threads so often"):
             worn.step((), "get", ())
 
+    @pytest.mark.slow("each call is made again and again, and sleeps")
     def test_a_call_that_sleeps_does_not_wait_for_others(self) -> None:
         outcome = stress.run(Dozing, None, INCREMENT, threads=2, length=2, rounds=2, duration=60, seed=1)
         assert outcome.verdict is RIGHT, outcome.summary

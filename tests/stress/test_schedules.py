@@ -145,6 +145,7 @@ def test_nor_is_it_in_scenarios_drawn_at_random(twin: TrieCopy, target: str) -> 
         assert seen(twin, each, lambda it: bounded(it, 1)) == seen(twin, each, lambda it: every(it, 1)), str(each)
 
 
+@pytest.mark.slow("tries each of these mutants once more; test_mutants.py tries all by other strategies")
 @pytest.mark.parametrize("mutant", SHOWN_BY_A_PAIR, ids=lambda mutant: mutant.name)
 def test_what_is_wrong_is_found_all_the_same(mutant: Mutant) -> None:
     experiment = TrieExperiment(load_copy(mutant.changes), Scenario(mutant.of, *mutant.shown_by))
