@@ -187,7 +187,8 @@ BY_HAND: dict[str, tuple[Spec, list[tuple[Any, ...]], bool]] = {
     "popitem of something raises": (Map({"a": 1}), [(1, 2, "popitem", (), Raised("KeyError"))], False),
     "what an unseen popitem took is found out later": (
         Map({"a": 1, "b": 2}),
-        [(5, 6, "popitem", (), UNSEEN), (7, 8, "items", (), frozenset({("b", 2)})), (9, 10, "get", ("b",), None)], False,
+        [(5, 6, "popitem", (), UNSEEN), (7, 8, "items", (), frozenset({("b", 2)})), (9, 10, "get", ("b",), None)],
+         False,
     ),
     "an exception is an answer": (Map(), [(1, 2, "delitem", ("a",), Raised("KeyError", "'a'"))], True),
     "an exception that no state explains": (Map({"a": 1}), [(1, 2, "delitem", ("a",), Raised("KeyError"))], False),

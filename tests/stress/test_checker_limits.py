@@ -101,8 +101,10 @@ ONE_AFTER_THE_OTHER = [
 ]
 """As soon as the first value is in the queue, it is never empty."""
 LARGE: dict[str, tuple[Spec, list[Row], Verdict, set[Any] | None]] = {
-    "a queue with values at the start": (Queue(["first", "second"]), PUTS + after("dequeue", "first", "second"), RIGHT, None),
-    "a queue with a put that never returned": (Queue(), [*PUTS, (0, None, "enqueue", (7,), 0), *after("dequeue", 7)], RIGHT, None),
+    "a queue with values at the start": (Queue(["first", "second"]), PUTS + after("dequeue", "first", "second"),
+    RIGHT, None),
+    "a queue with a put that never returned": (Queue(), [*PUTS, (0, None, "enqueue", (7,), 0), *after("dequeue", 7)],
+    RIGHT, None),
     "a queue, last in first out": (
         Queue(), [*PUTS, (5_000, 5_001, "enqueue", ("a",), None), (5_002, 5_003, "enqueue", ("b",), None),
                   *after("dequeue", 1_000, "b", "a")], WRONG, {1_001, "b"},
@@ -112,7 +114,8 @@ LARGE: dict[str, tuple[Spec, list[Row], Verdict, set[Any] | None]] = {
     "a queue that may have lost values to a get that nobody saw": (
         Queue(), [*PUTS, (4_000, None, "dequeue", (), None), *after("dequeue", 1_150)], OPEN, None,
     ),
-    "a queue whose first value was overtaken": (Queue(["first"]), PUTS + after("dequeue", 1_000), WRONG, {"first", 1_000}),
+    "a queue whose first value was overtaken": (Queue(["first"]), PUTS + after("dequeue", 1_000), WRONG, {"first",
+    1_000}),
     "a queue that was found empty": (Queue(), PUTS + after("dequeue", None), WRONG, {1_000}),
     "a queue that was found empty, with one value after the other in it": (
         Queue(),
@@ -128,7 +131,8 @@ LARGE: dict[str, tuple[Spec, list[Row], Verdict, set[Any] | None]] = {
         Stack(), [*PUSHES, *after("pop", 1_000, at=3_000), (3_002, 3_003, "push", (1,), None)], WRONG, {1_000, 1_012},
     ),
     "a stack that was found empty": (Stack(), PUSHES + after("pop", None), WRONG, {1_000}),
-    "a register that shows an earlier value again": (Register(), WRITES + after("read", 1_190, 1_191), WRONG, {1_190, 1_191}),
+    "a register that shows an earlier value again": (Register(), WRITES + after("read", 1_190, 1_191), WRONG, {1_190,
+    1_191}),
     "a register that shows what nobody wrote": (Register(), [*WRITES, (901, 907, "read", (), 7_777)], WRONG, None),
     "a register that shows what was written later": (Register(), [*WRITES, (901, 907, "read", (), 1_150)], WRONG, None),
     "many additions that were seen or not": (

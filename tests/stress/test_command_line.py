@@ -174,10 +174,13 @@ CASES: list[tuple[str, int, str, str]] = [
     # run
     (f"run objects:locked {ONCE}", 0, "^objects:locked: linearizable; .*20 rounds.*seed 9", ""),
     ("run objects:LockedCounter --spec objects:Spec --rounds 200", 0, "linearizable", ""),
-    ("run objects:segfault --duration 20 --processes 1", 1, r"a process was ended by SIGSEGV \(a segmentation fault\).*in increment\(\).*objects.py.*in die", ""),
+    ("run objects:segfault --duration 20 --processes 1", 1,
+     r"a process was ended by SIGSEGV \(a segmentation fault\).*in increment\(\).*objects.py.*in die", ""),
     ("run objects:killed --duration 20 --processes 2", 1, r"a process was ended by SIGKILL.*in increment\(\)", ""),
-    ("run objects:aborted --duration 20 --processes 1", 1, r"a process was ended by SIGABRT \(it aborted\).*in increment\(\).*in die", ""),
-    ("run objects:left --duration 20 --processes 2", 1, r"a process was ended by itself with exit status 3.*in increment\(\)", ""),
+    ("run objects:aborted --duration 20 --processes 1", 1,
+     r"a process was ended by SIGABRT \(it aborted\).*in increment\(\).*in die", ""),
+    ("run objects:left --duration 20 --processes 2", 1,
+     r"a process was ended by itself with exit status 3.*in increment\(\)", ""),
     ("run objects:exits --rounds 20 --seed 1", 1, "NOT linearizable", ""),
     ("run objects:mortal --seed 1 --processes 1 --duration 20", 1, "NOT linearizable", ""),
     ("run objects:lossy --duration 20 --save /dev/full --report /dev/full", 1, "NOT linearizable",
@@ -186,7 +189,8 @@ CASES: list[tuple[str, int, str, str]] = [
     ("run objects:locked --spec objects:made", 2, "", "is no specification"),
     ("run nothing", 2, "", "nothing is called 'nothing': there is module:attribute for your own"),
     ("run no_such_module:x", 2, "", "no_such_module:x: No module named 'no_such_module'"),
-    ("run objects:__file__", 2, "", "is no Workload, nor a list of them, nor something that makes an object, but a str"),
+    ("run objects:__file__", 2, "",
+     "is no Workload, nor a list of them, nor something that makes an object, but a str"),
     ("run script.py:it", 2, "", "script.py:it: SystemExit: 0"),
     # run and explore
     *((f"{command} objects:{target}", status, "", told) for command in ("run", "explore") for target, status, told in (
@@ -203,7 +207,8 @@ CASES: list[tuple[str, int, str, str]] = [
       for number in (0, -1)
       for command, option in (
           *(("run", each) for each in ("--duration", "--rounds", "--threads", "--processes")),
-          *(("explore", each) for each in ("--duration", "--patience")), ("check x", "--budget"), ("replay x", "--budget"))),
+          *(("explore", each) for each in ("--duration", "--patience")), ("check x", "--budget"), ("replay x",
+             "--budget"))),
     *((f"explore --duration {number}", 2, "", "error: argument --duration: ") for number in ("nan", "long")),
 ]  # fmt: skip
 """A command, its exit status, and what is found in its output and among its remarks."""
@@ -301,7 +306,8 @@ def command(line: str, **settings: Any) -> list[Any]:
         *(("full", line, "No space left on device") for line in (
             "run objects:locked --rounds 20", "explore objects:locked --duration 0.2", "check good.jsonl",
             "replay bad.jsonl", "mutants --list")),
-        *(("gone", line, "") for line in ("run objects:locked --rounds 20", "check good.jsonl bad.jsonl", "replay good.jsonl")),
+        *(("gone", line, "") for line in ("run objects:locked --rounds 20", "check good.jsonl bad.jsonl",
+           "replay good.jsonl")),
         *(("closed", line, "it is closed") for line in ("check good.jsonl", "check bad.jsonl")),
     ],
 )  # fmt: skip
@@ -395,7 +401,7 @@ print(stress.check([stress.Operation(0, 0, 1, 2, "increment", (), 1)], stress.Co
     assert all(getattr(stress, name) is not None for name in stress.__all__ if name != "EVERYTHING")
 
 
-# ------------------------------------------------------------------------------------------------------ in runs of pytest
+# ---------------------------------------------------------------------------------------------------- in runs of pytest
 
 PYTEST: dict[str, tuple[str, str, int, list[str]]] = {
     "a right object, a wrong one and an undecided one": (

@@ -38,7 +38,7 @@ def lines(*rows: str, spec: str = "register") -> str:
     return "\n".join([f'{{"stress": 1, "spec": "{spec}"}}', *rows, ""])
 
 
-# ---------------------------------------------------------------------------------------------------------------- values
+# --------------------------------------------------------------------------------------------------------------- values
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_histories_survive_json(tmp_path: Path) -> None:
     assert (again.header["initial"], again.header["seed"]) == (frozenset({("a", 1)}), 7)
 
 
-# ------------------------------------------------------------------------------------------------- what is read from texts
+# ---------------------------------------------------------------------------------------------- what is read from texts
 
 WRITTEN = (
     "{:process 0, :type :invoke, :f :write, :value 3, :index 0, :time 17}\n"
@@ -149,12 +149,15 @@ ACCEPTED: list[tuple[str, str, list[str] | None, bool]] = [
     ("register", "INFO  jepsen.core - Worker 0 starting\n" + log(
         "0\t:invoke\t:write\t3", "1\t:invoke\t:read\tnil", ":nemesis\t:info\t:start\tnil", "1\t:ok\t:read\tnil",
         "0\t:ok\t:write\t3"), ["write(3) -> None", "read() -> None"], True),
-    *(("register", log(*FIRST_WRITE, "0 :invoke :cas [1 2]", f"0 :fail :cas {value}", "0 :invoke :read nil", "0 :ok :read 1"),
+    *(("register", log(*FIRST_WRITE, "0 :invoke :cas [1 2]", f"0 :fail :cas {value}", "0 :invoke :read nil",
+       "0 :ok :read 1"),
        ["write(1) -> None", "cas(1, 2) -> False", "read() -> 1"], False)  # it failed, whatever else its completion says
       for value in ("[1 2]", "", "nil", ":timed-out", '"101: Compare failed"', "[1 2] :hint 7", "[1 2]\tnil")),
-    *(("register", log("0 :invoke :cas [nil 1]", f"0 :fail :cas [nil 1] {error}", "0 :invoke :read nil", "0 :ok :read nil"),
+    *(("register", log("0 :invoke :cas [nil 1]", f"0 :fail :cas [nil 1] {error}", "0 :invoke :read nil",
+       "0 :ok :read nil"),
        READ, True) for error in (":no-conns", ':conn-lost "n1"', '"refused"', "[:no-leader 3]")),  # it did not happen
-    ("register", log("0 :invoke :read nil", "0 :fail :read :timed-out", "0 :invoke :read nil", "0 :ok :read nil"), READ, True),
+    ("register", log("0 :invoke :read nil", "0 :fail :read :timed-out", "0 :invoke :read nil", "0 :ok :read nil"),
+     READ, True),
     *(("register", log("0 :invoke :write 4", line, "1 :invoke :read nil", "1 :ok :read nil"), told, True)
       for line, told in (
           ("0 :info :write #<Timeout java.util.concurrent.TimeoutException: {>", ["write(4) never returned", *READ]),
@@ -164,7 +167,8 @@ ACCEPTED: list[tuple[str, str, list[str] | None, bool]] = [
           (":nemesis :invoke :start 1x", ["write(4) never returned", *READ]))),
     ("register", log("0 :invoke :write 3", "0 :ok :write 3", "0 :invoke :read nil", "0 :ok :read nil"),
      ["write(3) -> None", "read() -> None"], False),  # in a log nil is a value
-    ("register", log("0 :invoke :write [1 3]", "0 :info :write [1 3] :timeout", "1 :invoke :read [2 nil]", "1 :ok :read [2 nil]"),
+    ("register", log("0 :invoke :write [1 3]", "0 :info :write [1 3] :timeout", "1 :invoke :read [2 nil]",
+     "1 :ok :read [2 nil]"),
      ["write(1, 3) never returned", "read(2) -> None"], True),
     ("register",  # a log without a logger
      (':nemesis\t:info\t:start\tnil\n0\t:invoke\t:write\t1\n:nemesis\t:info\t:start\t[:isolated {"n1" #{"n2"}}]\n'
@@ -176,18 +180,22 @@ ACCEPTED: list[tuple[str, str, list[str] | None, bool]] = [
     *(("register", before + events, READ, True)  # wherever its events begin
       for before in (
           "INFO  jepsen.core - setting up node n1\n" * 200, "[main] INFO  jepsen.core - setting up node n1\n" * 200,
-          "{:concurrency 5,\n :nodes [:n1]}\n" * 200, '{"nodes": ["n1"]}\n' * 300, "INFO  jepsen.util - setting up\n" * 200)
+          "{:concurrency 5,\n :nodes [:n1]}\n" * 200, '{"nodes": ["n1"]}\n' * 300,
+          "INFO  jepsen.util - setting up\n" * 200)
       for events in (LOGGED, LOGGED.replace("INFO ", "2026-11-21 10:00:00,123{GMT}\tINFO\t[worker 0] "))),
     # Events
     *(("register", form.replace("{}", WRITTEN), WRITES_AND_READS, True)
       for form in ("{}", "[{}]", "({})", "; a history\n\n[{}]", "#_ old {}", "; a comment\n" * 1_000 + "{}")),
     *(("register", WRITTEN.replace(":index 0", f"{note.format(LOGGED.splitlines()[0])}\n"), WRITES_AND_READS, True)
       for note in ("; {}", ':note "{}"', ":error [jepsen.util/timeout :type :invoke :f :write]")),
-    *(("register", WRITTEN.replace(":process", name("process")).replace(":type", name("type")).replace(":f ", name("f") + " "),
+    *(("register", WRITTEN.replace(":process", name("process")).replace(":type", name("type")).replace(":f ",
+       name("f") + " "),
        WRITES_AND_READS, True) for name in ('"{}"'.format, "{}".format)),
-    ("register", "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :fail :f :cas :value [1 2]}" + WRITTEN,
+    ("register",
+     "{:process 0 :type :invoke :f :cas :value [1 2]} {:process 0 :type :fail :f :cas :value [1 2]}" + WRITTEN,
      WRITES_AND_READS, True),  # here, unlike in a log, :fail says nothing about the value that was there
-    ("register", "{:process 5 :type :invoke :f :cas :value [3 2]} {:process 5 :type :info :f :cas :value [3 2]}" + WRITTEN,
+    ("register",
+     "{:process 5 :type :invoke :f :cas :value [3 2]} {:process 5 :type :info :f :cas :value [3 2]}" + WRITTEN,
      ["cas(3, 2) never returned", *WRITES_AND_READS], True),
     *(("register", other + WRITTEN, WRITES_AND_READS, True)
       for other in (
@@ -200,38 +208,46 @@ ACCEPTED: list[tuple[str, str, list[str] | None, bool]] = [
     ("multi-register", done(0, "txn", "[[:w 0 1]]", "[[:w 0 1]]") + done(0, "start", "1", "2").replace("0", ":nemesis"),
      ["txn(('write', 0, 1)) -> ()"], True),
     ("register", done(0, "read", "nil", "nil").replace(":process 0", ":process :worker"), ["read() -> ?"], True),
-    *(("register", done(0, "write", "3", "3") + done(0, "cas", "[1 2]", answer), ["write(3) -> None", f"cas(1, 2) -> {told}"],
+    *(("register", done(0, "write", "3", "3") + done(0, "cas", "[1 2]", answer), ["write(3) -> None",
+       f"cas(1, 2) -> {told}"],
        not told) for answer, told in (("true", True), ("false", False), ("[1 2]", True))),
     # What nil says
-    ("kv", done(0, "put", '[:x "3"]', '[:x "3"]') + done(0, "get", ":x", "nil"), ["put('x', '3') -> None", "get('x') -> ?"], True),
+    ("kv", done(0, "put", '[:x "3"]', '[:x "3"]') + done(0, "get", ":x", "nil"), ["put('x', '3') -> None",
+     "get('x') -> ?"], True),
     ("counter", done(0, "add", "3", "3") + done(0, "read", "nil", "nil"), ["add(3) -> ?", "read() -> ?"], True),
     ("set", done(0, "add", "3", "3") + done(0, "read", "nil", "nil"), ["add(3) -> ?", "read() -> ?"], True),
     ("multi-register", done(0, "txn", "[[:w :x 3]]", "[[:w :x 3]]") + done(0, "txn", "[[:r :x nil]]", "[[:r :x nil]]"),
      ["txn(('write', 'x', 3)) -> ()", "txn(('read', 'x')) -> (?,)"], True),
     ("multi-register", done(0, "write", "[:x 3]", "[:x 3]") + done(0, "read", "[:x nil]", "[:x nil]"),
      ["txn(('write', 'x', 3)) -> ()", "txn(('read', 'x')) -> (?,)"], True),
-    ("map", done(0, "put", "[1 2]", "nil") + done(0, "get", "1", "nil"), ["put(1, 2) -> None", "get(1) -> None"], False),
+    ("map", done(0, "put", "[1 2]", "nil") + done(0, "get", "1", "nil"), ["put(1, 2) -> None", "get(1) -> None"],
+     False),
     ("register", WRITTEN.replace(":f :read, :value 3", ":f :read"), ["write(3) -> None", "read() -> ?"], True),
     # Keys
-    *(("register", done(0, "write", f"{tag}[1 3]", f"{tag}[1 3]") + done(0, "cas", f"{tag}[2 [nil 4]]", f"{tag}[2 [nil 4]]")
+    *(("register", done(0, "write", f"{tag}[1 3]", f"{tag}[1 3]") + done(0, "cas", f"{tag}[2 [nil 4]]",
+       f"{tag}[2 [nil 4]]")
        + done(1, "read", f"{tag}[1 nil]", f"{tag}[1 {found}]"), [*KEYED, f"read(1) -> {found}"], found == 3)
       for tag in (TAG, TAG.strip(), "") for found in (3, 4)),
     ("kv", done(0, "put", f'{TAG}["k" "v"]', f'{TAG}["k" "v"]') + done(0, "get", f'{TAG}["k" nil]', f'{TAG}["k" "v"]'),
      PUT_AND_GET, True),  # a key is an argument where operations take one
     ("kv", done(0, "put", '"v"', '"v"', '"k"') + done(1, "get", "nil", '"v"', '"k"'), PUT_AND_GET, True),
     ("kv", done(0, "put", '["k" "v"]', '["k" "v"]') + done(1, "get", '["k" nil]', '["k" "v"]'), PUT_AND_GET, True),
-    ("map", done(0, "put", "nil", "nil", ":k") + done(0, "get", "nil", "nil", ":k") + done(0, "replace_if", "[nil 2]", "true", ":k")
+    ("map", done(0, "put", "nil", "nil", ":k") + done(0, "get", "nil", "nil", ":k") + done(0, "replace_if", "[nil 2]",
+     "true", ":k")
      + done(0, "pop", "nil", "2", ":k"), ["put('k', None) -> None", *OF_A_MAP], True),
     ("map", done(0, "put", "[:k nil]", "[:k nil]") + done(0, "get", "[:k nil]", "[:k nil]")
      + done(0, "replace_if", "[:k nil 2]", "true") + done(0, "pop", ":k", "2"), ["put('k', None) -> ?", *OF_A_MAP], True),
     ("map", done(0, "put", "[1 2]", "[1 2]", ":k") + done(0, "get", "nil", "[1 2]", ":k"),
      ["put('k', (1, 2)) -> ?", "get('k') -> (1, 2)"], True),
-    ("register", done(0, "write", "[1 3]", "[1 3]") + done(1, "read", "nil", "[1 3]"), ["write((1, 3)) -> None", "read() -> (1, 3)"], True),
+    ("register", done(0, "write", "[1 3]", "[1 3]") + done(1, "read", "nil", "[1 3]"), ["write((1, 3)) -> None",
+     "read() -> (1, 3)"], True),
     ("register", done(0, "write", "[1 3]", "[1 3]") + done(0, "cas", "[[1 3] 5]", "[[1 3] 5]"),
      ["write((1, 3)) -> None", "cas((1, 3), 5) -> True"], True),
     ("register", done(0, "write", "3", "3") + done(1, "read", "[1 nil]", "3"), WRITES_AND_READS, True),
     # Transactions, and what stands in answers
-    *(("multi-register", f"{{:process 0 :type :invoke :f :txn :value {steps}}} {{:process 0 :type :ok :f :txn :value {told}}}", A_TXN, True)
+    *(("multi-register",
+       f"{{:process 0 :type :invoke :f :txn :value {steps}}} {{:process 0 :type :ok :f :txn :value {told}}}", A_TXN,
+       True)
       for steps, told in (
           ("[[:r 0 nil] [:w 1 2]]", "[[:r 0 nil] [:w 1 2]]"), ("([r 0] [w 1 2])", "([r 0 nil] [w 1 2])"),
           ("[[:read 0 nil] [:write 1 2]]", "[[:read 0 nil] [:write 1 2]]"))),
@@ -239,8 +255,11 @@ ACCEPTED: list[tuple[str, str, list[str] | None, bool]] = [
        ["txn(('write', 'x', 1)) -> ()", f"txn(('read', 'x')) -> ({x},)"], x == 1) for x in (1, 3)),
     ("mutex", done(0, "acquire", "nil", "nil") + done(1, "acquire", "nil", "nil"), ["acquire() -> None"] * 2, False),
     *(("subscriptions", done(0, "subscribe", '["a.*" 1]', '["a.*" 1]') + done(0, "match", '"a.b"', found),
-       ["subscribe('a.*', 1) -> ?", f"match('a.b') -> {told}"], told == "{1}") for found, told in (("[1]", "{1}"), ("[1 1]", "(1, 1)"))),
-    *((spec, done(0, op, text, text), [f"{op}({value!r}) -> {'None' if 'nil' in (text, spec) or op == 'write' else '?'}"], True)  # the only argument is what it is
+       ["subscribe('a.*', 1) -> ?", f"match('a.b') -> {told}"], told == "{1}") for found, told in (("[1]", "{1}"),
+        ("[1 1]", "(1, 1)"))),
+    *((spec, done(0, op, text, text),
+       [f"{op}({value!r}) -> {'None' if 'nil' in (text, spec) or op == 'write' else '?'}"],
+        True)  # the only argument is what it is
       for text, value in (("1", 1), ("nil", None), ('"a"', "a"), ("[]", ()), ("[1]", (1,)), ("[1 2]", (1, 2)))
       for spec, op in (("set", "add"), ("queue", "enqueue"), ("register", "write"))),
     *((spec, "".join(done(0, *event) for event in events), None, right) for spec, events, right in (
@@ -280,7 +299,7 @@ def test_a_history_is_read(tmp_path: Path, spec: str, text: str, told: list[str]
     assert check(history, model).verdict is (Verdict.LINEARIZABLE if right else Verdict.ILLEGAL)
 
 
-# -------------------------------------------------------------------------------------------------------- what is refused
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 DEEP = "[" * 700 + "]" * 700
 ROW = '[0, 0, 1, 2, "read", [], null]'
@@ -298,31 +317,40 @@ REFUSED: list[tuple[str, str, int, str]] = [
     ("", '{"stress": 1, "spec": "os:system"}\n[0,0,1,2,"increment",[],1]\n', 0, "say --spec os:system"),
     ("", '{"stress": 1, "spec": ["x"], "code": [["/dev/zero", "1"]]}\n', 0, "names no specification"),
     ("", '{"stress": 1, "spec": "counter", "trouble": [1]}\n[0,0,1,2,"increment",[],1]\n', 0, "must be a string"),
-    ("", '{"stress": 1, "spec": "counter", "initial": "x"}\n[0,0,1,2,"increment",[],1]\n', 0, "counter cannot start from"),
+    ("", '{"stress": 1, "spec": "counter", "initial": "x"}\n[0,0,1,2,"increment",[],1]\n', 0,
+     "counter cannot start from"),
     ("register", lines("", "[0, 0, 1, 2]"), 3, "it must be an array"),
     ("register", lines('["0", 0, 1, 2, "read", [], null]'), 2, "the id must be an integer, not '0'"),
     ("register", lines('[0, null, 1, 2, "read", [], null]'), 2, "the thread must be an integer or a string"),
     ("register", lines('[0, 0, "x", 2, "read", [], null]'), 2, "call and return must be numbers"),
     ("register", lines('[0, 0, 3, 2, "read", [], null]'), 2, "it returns at 2, before it is called at 3"),
     ("register", lines("[0, 0, 1, 2, 3, [], null]"), 2, "op must be a string"),
-    ("register", lines('[0, 0, 1, 2, "read", [], {"what": 1}]'), 0, "an object of one of the keys list, dict, set, raised"),
+    ("register", lines('[0, 0, 1, 2, "read", [], {"what": 1}]'), 0,
+     "an object of one of the keys list, dict, set, raised"),
     ("register", lines(f'[1, 0, 1, 2, "write", [{DEEP}], null]'), 0, "nested more than 100 levels deep"),
     ("register", lines('[0, 0, NaN, 2, "read", [], null]'), 2, "call and return must be finite"),
     ("register", lines('[0, 0, 1, Infinity, "read", [], null]'), 2, "call and return must be finite"),
     ("register", lines("[0, 0, 1"), 2, "not JSON"),
     ("register", lines(ROW, ROW), 3, "a second operation of id 0"),
-    ("counter", lines('[0,0,0,10,"increment",[],2]', '[1,0,1,9,"add",[],1]', spec="counter"), 0, "thread 0 is in two calls at once"),
-    ("kv", lines('[0, 7, 1, 2, "get", [], null]', spec="kv"), 0, "get of thread 7, called at 1: the call is get(key), not get()"),
-    ("register", lines('[0, 7, 1, 2, "pop", [], null]'), 0, "called at 1: register has no operation pop: it has cas, read, write"),
+    ("counter", lines('[0,0,0,10,"increment",[],2]', '[1,0,1,9,"add",[],1]', spec="counter"), 0,
+     "thread 0 is in two calls at once"),
+    ("kv", lines('[0, 7, 1, 2, "get", [], null]', spec="kv"), 0,
+     "get of thread 7, called at 1: the call is get(key), not get()"),
+    ("register", lines('[0, 7, 1, 2, "pop", [], null]'), 0,
+     "called at 1: register has no operation pop: it has cas, read, write"),
     ("register", lines('[0, 7, 1, 2, "cas", [1], true]'), 0, "called at 1: the call is cas(old, new), not cas(1)"),
-    ("subscriptions", lines('[0, 7, 1, 2, "subscribe", ["a"], null]', spec="subscriptions"), 0, "the call is subscribe(filter, subscriber)"),
+    ("subscriptions", lines('[0, 7, 1, 2, "subscribe", ["a"], null]', spec="subscriptions"), 0,
+     "the call is subscribe(filter, subscriber)"),
     # Logs and events
-    *(("register", log("0 :invoke :read nil", f"0 :ok :read {value}"), 2, "") for value in ("#<Timeout>", "1x", "[1 2")),
+    *(("register", log("0 :invoke :read nil", f"0 :ok :read {value}"), 2, "") for value in ("#<Timeout>", "1x",
+       "[1 2")),
     *(("register", WRITTEN.replace(":f :read, :value 3", f":f :read, :value {value}"), 4, "")
       for value in ("#<Timeout>", "[1 #<Timeout>]", "1x", "[" * 2_000 + "]" * 2_000)),
     ("register", "{:process 0, :process 1, :type :invoke, :f :read}\n", 1, "a map has a key twice"),
-    ("register", done(0, "raed", "nil", "nil").replace(":process 0", ':process "worker"'), 0, "register has no operation raed"),
-    ("register", done(0, "write", "1", "1", key=":x") + done(0, "read", "nil", "nil"), 0, "some events carry a :key and others do not"),
+    ("register", done(0, "raed", "nil", "nil").replace(":process 0", ':process "worker"'), 0,
+     "register has no operation raed"),
+    ("register", done(0, "write", "1", "1", key=":x") + done(0, "read", "nil", "nil"), 0,
+     "some events carry a :key and others do not"),
     ("register", done(0, "read", "[1 nil]", "[2 nil]"), 2, "process 0 completes read of key 2, not 1"),
     ("register", "{:process 0 :type :ok :f :read :value 1}", 1, "process 0 completes read, but has invoked nothing"),
     ("register", "{:process 0 :type :invoke :f :read}\n\n{:process 0 :type :invoke :f :read}",

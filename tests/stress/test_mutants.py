@@ -99,7 +99,7 @@ def test_a_text_that_no_longer_occurs_is_an_error() -> None:
     assert "no such text" in try_mutant(stale, SEED, 1).stale
 
 
-# ------------------------------------------------------------------------------------------------------ the command line
+# ----------------------------------------------------------------------------------------------------- the command line
 
 NO_PASS = "a match has no second pass"
 
@@ -114,11 +114,13 @@ def of_checker(name: str, text: str, instead: str) -> tuple[Mutant]:
         (["an L-node loses another key", "a blind write"], MUTANTS, 0,
          ["model     map: an L-node loses another key (", "verdicts  checker: a blind write is taken at once (",
           "2 of 2 mutants caught (1 by model, 1 by verdicts); unmutated code accused 0 times"]),
-        (["harmless"], of_checker("harmless", "_TRAIL: Final = 64", "_TRAIL: Final = 65"), 1, ["SURVIVED  checker: harmless"]),
+        (["harmless"], of_checker("harmless", "_TRAIL: Final = 64", "_TRAIL: Final = 65"), 1,
+         ["SURVIVED  checker: harmless"]),
         (["stale"], of_checker("stale", "no such text", ""), 2, ["STALE     checker: stale"]),
         (["--list"], MUTANTS, 0, [f"{mutant.of}: {mutant.name}" for mutant in (*CONTROLS, *MUTANTS)]),
         (["--list", NO_PASS], MUTANTS, 0, [f"subscriptions: {NO_PASS}"]),
-        (["L-node", "no such mutant"], MUTANTS, 2, ["no mutant has 'no such mutant' in its name; --list tells which there are"]),
+        (["L-node", "no such mutant"], MUTANTS, 2,
+         ["no mutant has 'no such mutant' in its name; --list tells which there are"]),
     ],
 )  # fmt: skip
 def test_the_command_tells_the_layer_of_each(
@@ -215,7 +217,7 @@ def test_a_schedule_that_does_not_come_again_accuses_no_trie(monkeypatch: pytest
         explore_matrix(Plan(("shares",), parts=("stops",)))
 
 
-# ------------------------------------------------------------------------------------------------------------ the matrix
+# ----------------------------------------------------------------------------------------------------------- the matrix
 
 
 def test_every_pair_of_operations_meets_on_every_start() -> None:

@@ -95,7 +95,7 @@ def test_every_specification_is_in_the_table_and_the_pictures_are_there() -> Non
         assert (folder / picture).stat().st_size < 200_000
 
 
-# ------------------------------------------------------------------------------- objects that are not ours, with some glue
+# ---------------------------------------------------------------------------- objects that are not ours, with some glue
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def test_a_few_elements_are_named(elements: Sequence[int], told: str) -> None:
     assert report_text.enumerated(elements) == told
 
 
-# ------------------------------------------------------------------------------------------------------------ the window
+# ----------------------------------------------------------------------------------------------------------- the window
 
 
 def window_of(spec: Spec, *rows: tuple[Any, ...]) -> Any:
@@ -182,7 +182,7 @@ def test_a_wrong_element_is_shown_alone() -> None:
     assert "thread 1's items() -> " in report(Map(), *rows).sentence
 
 
-# -------------------------------------------------------------------------------------------------------------- the text
+# ------------------------------------------------------------------------------------------------------------- the text
 
 
 def test_all_of_it() -> None:
@@ -238,7 +238,7 @@ def test_what_is_undecided_is_not_said_to_be_right() -> None:
     assert "that says nothing, good or bad" in undecided.sentence
 
 
-# -------------------------------------------------------------------------------------------------------------- the page
+# ------------------------------------------------------------------------------------------------------------- the page
 
 
 def embedded(page: str) -> Any:

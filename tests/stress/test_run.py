@@ -150,7 +150,8 @@ BROKEN: list[tuple[Any, Spec | None, list[Any], set[str], dict[str, Any]]] = [
     (TornMatcher, Subscriptions(), MATCHING, {"torn match", "stale read", "lost update", "impossible answer"}, {}),
     # Chance decides what a history shows. For some, the report can only say that an answer is impossible.
     (CachedMap, Map(), MAPPING, {"stale read", "resurrected key", "lost update", "impossible answer"}, {}),
-    (SharingMap, Map(), [*MAPPING, ("snapshot",)], {"snapshot changed", "stale read", "torn read", "impossible answer"}, {}),
+    (SharingMap, Map(), [*MAPPING, ("snapshot",)], {"snapshot changed", "stale read", "torn read",
+     "impossible answer"}, {}),
     (CountingAside, Counter(), INCREMENT, LOST_INCREMENTS, {"rounds": 400}),
     (Pooling, Counter(), INCREMENT, LOST_INCREMENTS, {"rounds": 400}),
 ]  # fmt: skip
@@ -292,7 +293,8 @@ ENDS: list[tuple[Any, dict[str, Any], Verdict, list[str], list[str]]] = [
     (LockedCounter, {"check": few, "rounds": 4_000}, WRONG, ["an invariant is broken", "is too many"], []),
     (LockedCounter, {"check": lambda it: False, "rounds": 20}, WRONG,
      ["an invariant is broken after the batch: the check answered False"], []),
-    (Hanging, {"rounds": 9, "patience": 1}, WRONG, ["nothing has moved for 1 s", "value() never returned", "release.wait()"], []),
+    (Hanging, {"rounds": 9, "patience": 1}, WRONG, ["nothing has moved for 1 s", "value() never returned",
+     "release.wait()"], []),
     (HalfHanging, {"operations": INCREMENT, "rounds": 3, "patience": 0.5}, WRONG, ["thread 0 in increment()"],
      ["thread 1 in increment()"]),
     (Aborting, {"duration": 20, "processes": 2}, WRONG, ["SIGABRT", "increment"], []),
@@ -464,7 +466,8 @@ class Unmakeable:
 @pytest.mark.parametrize(
     ("error", "told", "factory", "operations", "settings"),
     [
-        *((ValueError, "at least 1", LockedCounter, COUNTING, {name: 0}) for name in ("threads", "rounds", "length", "processes")),
+        *((ValueError, "at least 1", LockedCounter, COUNTING, {name: 0}) for name in ("threads", "rounds", "length",
+           "processes")),
         (ValueError, "no clock", LockedCounter, COUNTING, {"clock": "sundial"}),
         (ValueError, "needs an end", LockedCounter, COUNTING, {"duration": None}),
         (ValueError, "a workload needs at least one operation", dict, [], {"rounds": 1}),

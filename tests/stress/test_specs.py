@@ -128,7 +128,8 @@ STEPS: list[tuple[Spec, Any, tuple[str, tuple[Any, ...]], Any, Any]] = [
     (SEVERAL, SEVERAL.initial, ("entries", ("a.b",)), set(SEVERAL.initial), SEVERAL.initial),
     (Subscriptions(dialect="mqtt"), frozenset({("a/+", 1), ("#", 2)}), ("match", ("a/b",)), {1, 2}, None),
     (Topics(dialect="mqtt"), FrozenMap({"$SYS/load": 1, "a/b": 2}), ("matching", ("#",)), {("a/b", 2)}, None),
-    (Topics(dialect="mqtt"), FrozenMap({"$SYS/load": 1, "a/b": 2}), ("matching", ("$SYS/#",)), {("$SYS/load", 1)}, None),
+    (Topics(dialect="mqtt"), FrozenMap({"$SYS/load": 1, "a/b": 2}), ("matching", ("$SYS/#",)), {("$SYS/load", 1)},
+     None),
     (Fields(), frozenset({("f=1 & g", "ann"), ("f=2", "bob"), ("!h", "cat")}), ("hits", ("f=1",)),
      {("f=1 & g", "ann", 1), ("!h", "cat", 1)}, None),
     (Fields(), frozenset({("f=1 & g", "ann"), ("!h", "cat")}), ("match_any", ("f=1 h=1",)), {"ann"}, None),
@@ -277,10 +278,13 @@ REFUSED: list[tuple[Any, list[Any], str]] = [
     (lie(Recent, **READS_KEYS), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* is declared to touch nothing that"),
     (lie(Set, restrict=lambda *_: frozenset()), ADDS, r"Lie contradicts itself: .* does not do the same in state"),
     (lie(Set, **OTHER_PROJECTION), ADDS, r"Lie contradicts itself: .* its projection on 1, contains\(1\) -> True, is"),
-    (lie(Set, project=lambda *_: None), ADDS, r"Lie contradicts itself: .* has the projection nothing on 1, but another"),
+    (lie(Set, project=lambda *_: None), ADDS,
+     r"Lie contradicts itself: .* has the projection nothing on 1, but another"),
     (lie(Set, brings=lambda *_: ()), ADDS, r"Lie contradicts itself: .* brings 1 in state {}, but does not declare it"),
-    (lie(Spec, initial=Box(), step=changing), VALUE, r"Lie contradicts itself: value\(\) -> 0 changes the state that it is g"),
-    (lie(Spec, initial=Box(), step=lambda *_: (Box(), 1)), VALUE, "must be equal if they hold the same, as those of a dataclass"),
+    (lie(Spec, initial=Box(), step=changing), VALUE,
+     r"Lie contradicts itself: value\(\) -> 0 changes the state that it is g"),
+    (lie(Spec, initial=Box(), step=lambda *_: (Box(), 1)), VALUE,
+     "must be equal if they hold the same, as those of a dataclass"),
     *((lie(Spec, initial=0, step=lambda *_, found=found: found), VALUE,
        r"^what Lie.step\(0, 'value', \(\)\) returns is a state and an answer, n") for found in (None, 3, (1, 2, 3), ())),
     (lie(Spec, initial=(), step=lambda _, state, *__: state[0]), VALUE,
@@ -338,7 +342,8 @@ def test_answers_may_be_lists_and_calls_may_wait(history: list[Operation], right
         (lambda: Subscriptions(dialect="smtp"), "no dialect 'smtp': there are amqp, mqtt, nats"),
         (lambda: Topics(dialect="kafka"), "no dialect 'kafka'"),
         (lambda: as_tests("!f=1"), "no criterion: '!f=1'"),
-        (lambda: stress.run(object, Counter, [("increment",)]), "Counter is the class of a specification"),  # type: ignore[arg-type]
+        (lambda: stress.run(object, Counter, [("increment",)]), "Counter is the class of a specification"),
+        # type: ignore[arg-type]
         (lambda: stress.explore(object, Counter, [[("increment",)]]), "Counter is the class"),  # type: ignore[arg-type]
     ],
 )
