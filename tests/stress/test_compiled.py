@@ -20,6 +20,7 @@ import pytest
 from stress.explorer.scenario import Scenario
 from tests.tries.mutants.catalogue import MUTANTS
 from tests.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
+from tests.tries.mutants.rebuilt import explored as explored_anew
 from tests.tries.token import Token, decode, encode
 
 pytestmark = pytest.mark.once
@@ -99,7 +100,7 @@ class TestBuilt:
     def test_a_mutant_is_caught_and_the_code_as_it_is_is_not_accused(self, mutant: Rebuilt) -> None:
         executions, trouble = trouble_of(mutant)
         assert trouble, f"survived {executions} executions"
-        executions, trouble = trouble_of(None, Scenario(*mutant.shown_by), mutant.ideal)  # the code as it is
+        executions, trouble = explored_anew(Scenario(*mutant.shown_by), mutant.ideal)  # the code as it is
         assert not trouble
         assert executions > 10
 
@@ -127,11 +128,11 @@ class TestBuilt:
 
     def test_under_the_ideal_reclaimer_it_is_the_present_listener_that_is_looked_at(self) -> None:
         scenario = Scenario("subscriptions", "listened to, empty", ((("subscribe", ("a.b", "x")),),) * 2)
-        assert not trouble_of(None, scenario, ideal=True)[1]
+        assert not explored_anew(scenario, ideal=True)[1]
 
     def test_many_changes_by_one_call_are_of_the_same_subscribers(self) -> None:
         many = ("unsubscribe_many", tuple((filter, "x") for filter in ("y2", "a.b", "a.c", "a.y1", "a.y2")))
-        executions, trouble = trouble_of(None, Scenario("subscriptions", "words about to part", ((many,), (many,))))
+        executions, trouble = explored_anew(Scenario("subscriptions", "words about to part", ((many,), (many,))))
         assert not trouble
         assert executions > 2
 

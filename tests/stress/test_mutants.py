@@ -38,11 +38,11 @@ from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.mutants.suite import CONTROLS, try_mutant
-from tests.tries.report import report_on_trie
 from tests.tries.scenarios import CORE, OPERATIONS, STARTS, VARIANTS, pairs, random_scenario, snapshots
 from tests.tries.source_copy import StaleChange
 from tests.tries.token import Token, decode, encode
 from tests.tries.trie_copy import TrieCopy, load_copy
+from tests.tries.twins import report_on_trie
 
 pytestmark = pytest.mark.once  # mutants are of the interpreted twin and the C text, whatever twin the tests run
 slow = pytest.mark.slow("tries all mutants, or searches at random; `make stress` does the same for longer")
@@ -151,7 +151,7 @@ def die(*_: object) -> None:
 @pytest.mark.parametrize(
     ("works", "line", "told"),
     [
-        ("campaign._Worker.run", "explore map", "ended by SIGKILL"),
+        ("campaign._attempts", "explore map", "ended by SIGKILL"),
         ("mutants.suite.try_mutant", "mutants unmutated",
          "DIED      map: unmutated: the process that tried it was ended by SIGKILL"),
     ],

@@ -49,8 +49,6 @@ _COUNTS: Final = (*MATRIX, *(f"{part} executions" for part in MATRIX))
 _SAMPLES: Final = 60
 """Executions drawn at random, under an ideal reclaimer."""
 _PREEMPTIONS: Final = 2
-_BATCH: Final = 64
-"""Executions between two checks of the time."""
 _ORDER: Final = 1 << 16
 """Bytes for the schedule of an execution, in case a process dies of it."""
 
@@ -143,69 +141,25 @@ def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: i
     yield from islice(sampled(experiment, random), samples)
 
 
-class _Worker:
-    """One process's share of a campaign."""
+def _agenda(plan: Plan, taken: Any) -> Iterator[tuple[str, Scenario]]:
+    """What one process takes of the matrix, which has an order drawn from the seed if time may not suffice."""
+    agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
+    if plan.duration is not None:
+        Random(plan.seed).shuffle(agenda)
+    while True:  # the next that no process has taken: some take a thousand times as long as others
+        with taken:
+            number = taken.value
+            taken.value += 1
+        if number >= len(agenda):
+            return
+        yield agenda[number]
 
-    def __init__(
-        self, plan: Plan, worker: Worker, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any
-    ) -> None:
-        self._plan, self._number, self._worker, self._tally, self._taken = plan, worker.number, worker, tally, taken
-        self._twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
-        self._until = until
 
-    def run(self) -> Finding | None:
-        """Explore until all is done, time is up, or a fault is found."""
-        for part, scenario in self._agenda():
-            told = f" {encode(Token(scenario, (), compiled=True))}" if self._plan.compiled else ""
-            self._worker.note(f"{part}: {scenario}{told}")
-            finding = self._explore(part, scenario)
-            if finding is not None:
-                return finding
-            if self._is_over():
-                return None
-            self._tally.add(self._number, part)
-        return None
-
-    def _agenda(self) -> Iterator[tuple[str, Scenario]]:
-        """What this process takes of the matrix, which has an order drawn from the seed if time may not suffice."""
-        plan = self._plan
-        agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
-        if plan.duration is not None:
-            Random(plan.seed).shuffle(agenda)
-        while True:  # the next that no process has taken: some take a thousand times as long as others
-            with self._taken:
-                number = self._taken.value
-                self._taken.value += 1
-            if number >= len(agenda):
-                return
-            yield agenda[number]
-
-    def _explore(self, part: str, scenario: Scenario) -> Finding | None:
-        count = 0
-        try:
-            for finding in self._attempts(part, experiment_on(self._twin, scenario)):
-                count += 1
-                if finding is not None:
-                    return finding
-                if count == _BATCH:
-                    self._tally.add(self._number, f"{part} executions", count)
-                    count = 0
-                    if self._is_over():
-                        return None
-        except Drift as drift:  # ours, and no fault of the tries
-            raise RuntimeError(f"{scenario}: {drift}") from None
-        finally:
-            self._tally.add(self._number, f"{part} executions", count)
-        return None
-
-    def _attempts(self, part: str, experiment: TrieExperiment) -> Attempts:
-        if self._plan.ideal:
-            drawn = Random(f"{self._plan.seed}/{experiment.scenario}")  # the same in whichever process
-            return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
-        return stopped_for_ever(experiment) if part == "stops" else bounded(experiment, _PREEMPTIONS)
-
-    def _is_over(self) -> bool:
-        return self._until is not None and time.monotonic() > self._until
+def _attempts(plan: Plan, part: str, experiment: TrieExperiment) -> Attempts:
+    if plan.ideal:
+        drawn = Random(f"{plan.seed}/{experiment.scenario}")  # the same in whichever process
+        return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
+    return stopped_for_ever(experiment) if part == "stops" else bounded(experiment, _PREEMPTIONS)
 
 
 Watch = Callable[[Tally, float], None]
@@ -252,8 +206,20 @@ def _crash(died: Died, order: Any) -> str:
 
 
 def _work(worker: Worker, plan: Plan, tally: Tally, until: float | None, orders: Sequence[Any], taken: Any) -> None:
-    """The work of one process of the campaign."""
+    """The work of one process: it explores until all is done, time is up, or a fault is found."""
     gc.freeze()
-    finding = _Worker(plan, worker, tally, until, orders, taken).run()
-    if finding is not None:
-        worker.send(finding)
+    twin = load_twin(plan.compiled, plan.ideal, orders[worker.number] if orders else None)
+    for part, scenario in _agenda(plan, taken):
+        told = f" {encode(Token(scenario, (), compiled=True))}" if plan.compiled else ""
+        worker.note(f"{part}: {scenario}{told}")
+        try:
+            for finding in _attempts(plan, part, experiment_on(twin, scenario)):
+                tally.add(worker.number, f"{part} executions")
+                if finding is not None:
+                    worker.send(finding)
+                    return
+                if until is not None and time.monotonic() > until:
+                    return
+        except Drift as drift:  # ours, and no fault of the tries
+            raise RuntimeError(f"{scenario}: {drift}") from None
+        tally.add(worker.number, part)

@@ -32,9 +32,9 @@ from stress.explorer.machine import BoundCall, Execution, Strategy
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import LOAD
 from stress.recorder.record import Deferred
-from tests.tries.compiled_names import CompiledNames
 from tests.tries.experiment import TrieExperiment
 from tests.tries.hashes import HASHES, SUBSCRIBER_HASHES, W, unmix
+from tests.tries.names import CompiledNames
 from tests.tries.scenarios import Start
 from tests.tries.targets import SubscriptionsUnderTest
 from tests.tries.trie_copy import LEVELS, TrieCopy, explore_waits
@@ -237,20 +237,13 @@ class _Subscriber(str):
         return raw - (1 << 64) if raw >> 63 else raw
 
 
-_SUBSCRIBERS: Final[dict[str, _Subscriber]] = {}
-
-
-def _named(subscriber: str) -> Any:
-    known = _SUBSCRIBERS.get(subscriber)
-    if known is None and subscriber in SUBSCRIBER_HASHES:
-        known = _SUBSCRIBERS[subscriber] = _Subscriber(subscriber)
-    return subscriber if known is None else known
+_SUBSCRIBERS: Final = {name: _Subscriber(name) for name in SUBSCRIBER_HASHES}
 
 
 def _as_known(argument: Any) -> Any:
     """An argument with each subscriber on the path of its name."""
     if isinstance(argument, str):
-        return _named(argument)
+        return _SUBSCRIBERS.get(argument, argument)
     return tuple(map(_as_known, argument)) if isinstance(argument, tuple) else argument
 
 

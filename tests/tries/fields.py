@@ -29,18 +29,14 @@ from stress.specs.wildcards import matches
 _TEST: Final = re.compile(r"(?P<absent>!?)(?P<name>\w+)(?:(?P<relation><=|>=|!=|\^=|\$=|\*=|~=|=|<|>)(?P<value>.*))?")
 _RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "^=": str.startswith, "$=": str.endswith, "*=": fnmatchcase, "~=": lambda found, text: found.lower() == text.lower(),
+    "@": lambda topic, filter: matches("amqp", filter, topic), "there": lambda found, value: True,
 }  # fmt: skip
-_TEXT_RELATIONS: Final[Mapping[str, Callable[[str, str], bool]]] = {
-    "^=": str.startswith,
-    "$=": str.endswith,
-    "*=": fnmatchcase,
-    "~=": lambda found, text: found.lower() == text.lower(),
-}
 _TOPIC: Final = "@"
 
 
 class Asked(NamedTuple):
-    """What is asked of one field: `relation` is one of _RELATIONS or _TEXT_RELATIONS, "there", "absent", or "@" for the
+    """What is asked of one field: `relation` is one of _RELATIONS, or "absent"; "@" is for the
     filter of a topic."""
 
     name: str
@@ -52,14 +48,8 @@ class Asked(NamedTuple):
         if self.relation == "absent" or self.name not in message:
             return self.relation == "absent" and self.name not in message
         found = message[self.name]
-        if self.relation == _TOPIC:
-            return matches("amqp", self.value, found)
-        if self.relation == "there":
-            return True
-        if self.relation in _TEXT_RELATIONS:
-            return isinstance(found, str) and _TEXT_RELATIONS[self.relation](found, self.value)
-        is_ordered = self.relation in {"=", "!="} or isinstance(found, str) == isinstance(self.value, str)
-        return is_ordered and _RELATIONS[self.relation](found, self.value)
+        is_comparable = self.relation in {"=", "!=", "there"} or isinstance(found, str) == isinstance(self.value, str)
+        return is_comparable and _RELATIONS[self.relation](found, self.value)
 
 
 @lru_cache(maxsize=65536)

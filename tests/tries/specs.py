@@ -18,12 +18,21 @@ KNOWN_AS: Final = {
 """Operations, by their names in the specifications."""
 
 
-def _in_any_order(result: Any) -> Hashable:
-    """An answer whose order says nothing; an exception is itself."""
-    return frozenset(map(freeze, result)) if isinstance(result, Iterable) else freeze(result)
+class _Pairs(Spec):
+    """A specification whose state is a set. The order of answers to `unordered` operations says nothing; an exception is
+    itself."""
+
+    unordered: frozenset[str]
+
+    def __init__(self, initial: Any = frozenset()) -> None:
+        self.initial = initial
+
+    def normalise(self, op: str, result: Any) -> Hashable:
+        is_set = op in self.unordered and isinstance(result, Iterable)
+        return frozenset(map(freeze, result)) if is_set else freeze(result)
 
 
-class Shares(Spec):
+class Shares(_Pairs):
     """One queue group: its members. A match names any of them, if there is one.
 
     >>> spec = Shares()
@@ -33,10 +42,7 @@ class Shares(Spec):
     """
 
     name = "shares"
-    initial: Any = frozenset()
-
-    def __init__(self, initial: Any = frozenset()) -> None:
-        self.initial = initial
+    unordered = frozenset({"subscriptions", "members"})
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         match op:
@@ -61,11 +67,8 @@ class Shares(Spec):
             return super().successors(state, op, args, result)
         return [state] if result in [(who,) for _, who in state] else []
 
-    def normalise(self, op: str, result: Any) -> Hashable:
-        return _in_any_order(result) if op in {"subscriptions", "members"} else freeze(result)
 
-
-class Exclusions(Spec):
+class Exclusions(_Pairs):
     """Subscriptions to one filter, each with the topic that it does without ("": none).
 
     >>> spec = Exclusions()
@@ -75,10 +78,7 @@ class Exclusions(Spec):
     """
 
     name = "exclusions"
-    initial: Any = frozenset()
-
-    def __init__(self, initial: Any = frozenset()) -> None:
-        self.initial = initial
+    unordered = frozenset({"subscriptions", "snapshot", "match"})
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         others = frozenset(each for each in state if each[:2] != args[:2])
@@ -96,6 +96,3 @@ class Exclusions(Spec):
             case "subscriptions" | "snapshot":
                 return state, state
         return super().step(state, op, args)
-
-    def normalise(self, op: str, result: Any) -> Hashable:
-        return _in_any_order(result) if op in {"subscriptions", "snapshot", "match"} else freeze(result)

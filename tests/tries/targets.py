@@ -90,13 +90,11 @@ class SubscriptionsUnderTest(UnderTest):
 
     def subscribe_many(self, *pairs: tuple[str, Any]) -> int:
         """Subscribe to several filters by one call."""
-        new: int = self.trie.subscribe_many(pairs)
-        return new
+        return int(self.trie.subscribe_many(pairs))
 
     def unsubscribe_many(self, *pairs: tuple[str, Any]) -> int:
         """Unsubscribe from several filters by one call."""
-        gone: int = self.trie.unsubscribe_many(pairs)
-        return gone
+        return int(self.trie.unsubscribe_many(pairs))
 
     def subscriptions(self) -> list[tuple[str, Any]]:
         """Filter and subscriber of every entry."""
@@ -129,8 +127,7 @@ class ExclusionsUnderTest(SubscriptionsUnderTest):
 
     def subscribe(self, filter: str, subscriber: Any, without: str = "") -> bool:
         """Subscribe to the filter without a topic, or without none."""
-        new: bool = self.trie.subscribe(filter, subscriber, but=(without,) if without else ())
-        return new
+        return bool(self.trie.subscribe(filter, subscriber, but=(without,) if without else ()))
 
     def subscriptions(self) -> list[tuple[str, Any, str]]:  # type: ignore[override]
         """Filter, subscriber and topic left out, of every entry."""

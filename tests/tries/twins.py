@@ -1,14 +1,18 @@
-"""Either twin to explore: an interpreted copy, or the compiled modules of this process."""
+"""Either twin to explore, an interpreted copy or the compiled modules of this process, and reports on findings in it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from stress.explorer.experiment import Finding
+from stress.explorer.report import report_on_finding
 from stress.explorer.scenario import Scenario
+from stress.reports.report import Report
 from tests.tries.compiled import CompiledCopy, CompiledExperiment, load_compiled
 from tests.tries.experiment import TrieExperiment
 from tests.tries.source_copy import Change
+from tests.tries.token import Token
 from tests.tries.trie_copy import TrieCopy, load_copy
 
 
@@ -36,3 +40,11 @@ def experiment_on(twin: TrieCopy, scenario: Scenario) -> TrieExperiment:
     if isinstance(twin, CompiledCopy):
         return CompiledExperiment(twin, scenario)
     return TrieExperiment(twin, scenario)
+
+
+def report_on_trie(twin: TrieCopy, finding: Finding, mutant: str = "") -> Report:
+    """The report on a finding, which is executed once more for it."""
+    compiled = isinstance(twin, CompiledCopy)
+    facts = {"mutant": mutant} if mutant else {"twin": "compiled"} if compiled else {}
+    token = Token(finding.scenario, finding.order, mutant, compiled)
+    return report_on_finding(experiment_on(twin, finding.scenario), finding, token.command, facts)

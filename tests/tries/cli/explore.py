@@ -19,9 +19,8 @@ from stress.reports.report import Report
 from stress.verdicts import EXIT_STATUS
 from tests.tries.campaign import MATRIX, Exploration, Plan, explore_matrix
 from tests.tries.compiled import NotBuilt, load_compiled
-from tests.tries.report import report_on_trie
 from tests.tries.scenarios import STARTS
-from tests.tries.twins import experiment_on, load_twin
+from tests.tries.twins import experiment_on, load_twin, report_on_trie
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

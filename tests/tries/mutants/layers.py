@@ -9,11 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from stress.explorer.access_limit import Endless
 from stress.explorer.bounded import bounded
@@ -24,7 +23,8 @@ from stress.explorer.suspension import stopped_for_ever
 from tests.tries.experiment import BrokenStart, TrieExperiment
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.scenarios import random_scenario
-from tests.tries.trie_copy import TrieCopy
+from tests.tries.token import Token
+from tests.tries.trie_copy import TrieCopy, load_copy
 
 _SEQUENCES: Final = 120
 _LENGTHS: Final = ((6,), (12,))
@@ -35,18 +35,10 @@ _PAIR: Final = ((1, 1),)
 _BESIDE_A_MOVE: Final = ((1, 1), (1, 2))
 
 
-@dataclass(frozen=True)
-class Catch:
-    """The layer that noticed a fault (none: ""), the number of executions, and the finding or another observation."""
-
-    layer: str
-    executions: int
-    finding: Finding | None = None
-    seen: str = ""
-
-
-def catch(twin: TrieCopy, mutant: Mutant, seed: int, most: int) -> Catch:
-    """Run the layers on a twin with `mutant` in it, for at most so many executions."""
+def catch(mutant: Mutant, seed: int, most: int) -> dict[str, Any]:
+    """Run the layers on a twin with `mutant` in it, for at most so many executions. What a trial tells of that: the layer
+    that noticed a fault, if any, the number of executions, what was seen, and how to see it again."""
+    twin = load_copy(mutant.changes)
     random = Random(f"{seed}/{mutant.of}")
     draw = partial(random_scenario, mutant.of, random, mutant.starts)
     executions = 0
@@ -58,13 +50,14 @@ def catch(twin: TrieCopy, mutant: Mutant, seed: int, most: int) -> Catch:
             for finding in attempts:
                 executions += 1
                 if finding is not None:
-                    return Catch(layer, executions, finding)
+                    token = Token(finding.scenario, finding.order, mutant.name if mutant.edits else "")
+                    seen = f"{finding.trouble}, in {finding.scenario}"
+                    return {"layer": layer, "attempts": executions, "seen": seen, "replay": token.command}
                 if executions >= most:
-                    return Catch("", executions)
-        except BrokenStart as broken:
-            return Catch(layer, executions, seen=str(broken))
-        except Endless:
-            return Catch(layer, executions, seen="a call never returns")
+                    return {"attempts": executions}
+        except (BrokenStart, Endless) as broken:
+            seen = str(broken) if isinstance(broken, BrokenStart) else "a call never returns"
+            return {"layer": layer, "attempts": executions, "seen": seen}
     raise AssertionError("schedules end")
 
 

@@ -182,16 +182,13 @@ def can_be_built() -> bool:
     return (_root() / "setup.py").exists() and (_root() / "build/explored/built").exists()
 
 
-def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: bool = False) -> tuple[int, str]:
-    """What exploring the mutant shows, empty if nothing, and the number of executions. None: the code as it is.
+def trouble_of(mutant: Rebuilt) -> tuple[int, str]:
+    """What exploring the mutant shows, empty if nothing, and the number of executions.
 
     Raises:
         StaleChange: its text does not occur in the source exactly once.
         RuntimeError: it does not compile.
     """
-    if mutant is None:
-        assert scenario is not None
-        return _explored(_root() / "build/explored/lib", scenario, ideal)
     with tempfile.TemporaryDirectory(dir=_root() / "build", prefix="mutant.") as folder:
         copy = Path(folder)
         generated = f"build/explored-c/{sysconfig.get_config_var('SOABI')}"
@@ -208,13 +205,14 @@ def trouble_of(mutant: Rebuilt | None, scenario: Scenario | None = None, ideal: 
         )  # fmt: skip
         if built.returncode:
             raise RuntimeError(f"{mutant.name} does not compile: {built.stderr[-2000:]}")
-        return _explored(copy / "build/explored/lib", Scenario(*mutant.shown_by), mutant.ideal)
+        return explored(Scenario(*mutant.shown_by), mutant.ideal, copy)
 
 
-def _explored(modules: Path, scenario: Scenario, ideal: bool) -> tuple[int, str]:
+def explored(scenario: Scenario, ideal: bool = False, folder: Path | None = None) -> tuple[int, str]:
+    """The same of the code as it is, or as it is in a folder."""
+    modules = (folder or _root()) / "build/explored/lib"
     settings = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(modules)}
-    if ideal:
-        settings["PYTHONMALLOC"] = "debug"
+    settings |= {"PYTHONMALLOC": "debug"} if ideal else {}
     ran = subprocess.run(
         [sys.executable, "-m", "tests.tries.mutants.rebuilt", encode(Token(scenario, ())), *["ideal"] * ideal],
         cwd=modules, env={**os.environ, **settings}, capture_output=True, text=True, timeout=_SECONDS, check=False,

@@ -19,8 +19,6 @@ from tests.tries.mutants.layers import catch
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.mutants.reclaimed import compiler, processors, trouble_of
 from tests.tries.source_copy import StaleChange
-from tests.tries.token import Token
-from tests.tries.trie_copy import load_copy
 
 _MOST_SECONDS_IN_LOCK: Final = 5.0
 _RUNS: Final = 40
@@ -70,22 +68,10 @@ def try_mutant(mutant: Mutant, seed: int, most: int) -> Trial:
     began = time.monotonic()
     told: dict[str, Any] = {}
     try:
-        told = _OTHERS.get(mutant.of, _try_trie)(mutant, seed, most if mutant.edits else max(1, most // _OF_CONTROLS))
+        told = _OTHERS.get(mutant.of, catch)(mutant, seed, most if mutant.edits else max(1, most // _OF_CONTROLS))
     except StaleChange as error:
         told = {"stale": str(error)}
     return Trial(mutant.name, mutant.of, time.monotonic() - began, **told)
-
-
-def _try_trie(mutant: Mutant, seed: int, most: int) -> dict[str, Any]:
-    caught = catch(load_copy(mutant.changes), mutant, seed, most)
-    finding = caught.finding
-    if finding is None:
-        return {"layer": caught.layer, "seen": caught.seen, "attempts": caught.executions}
-    name = mutant.name if mutant.edits else ""
-    return {
-        "layer": caught.layer, "seen": f"{finding.trouble}, in {finding.scenario}", "attempts": caught.executions,
-        "replay": Token(finding.scenario, finding.order, name).command,
-    }  # fmt: skip
 
 
 def _try_checker(mutant: Mutant, seed: int, most: int) -> dict[str, Any]:
