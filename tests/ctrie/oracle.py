@@ -346,6 +346,8 @@ class Pair:
             assert told_of(made) == wanted
             assert (len(made), bool(made)) == (len(wanted), bool(wanted))
         assert told_of(self.map.values()) == told_of(value for _, value in self.held.values())
+        for value in (None, 0, "v", "unknown"):
+            assert (value in self.map.values()) is any(same(value, held) for _, held in self.held.values())
         assert self.map.approximate_len() == self.members.approximate_len() == len(pairs)
         assert told_of(pair for part in self.map.split(parts) for pair in part) == pairs
         assert told_of(key for part in self.members.split(parts) for key in part) == keys

@@ -6,6 +6,7 @@ after changes that raise.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import pickle
 import sys
@@ -159,3 +160,29 @@ def test_is_right_wherever_a_change_is_interrupted(name: str) -> None:
         trie.subscribe("a/b", 0)
         store["a"] = 1
     assert m.approximate_len() == counted(m)
+
+
+# The module whose `end_change` counts: what is changed, and changes of it.
+COUNTED_LATE: dict[str, tuple[Callable[[], Any], list[Callable[[Any], object]]]] = {
+    "ctrie._ctrie": (lambda: Ctrie({1: 2, 3: 4}), [lambda m: m.pop(1), lambda m: m.__delitem__(3)]),
+    "ctrie._descent": (Ctrie, [lambda m: m.__setitem__(1, 2), lambda m: m.put_if_absent(3, 4)]),
+    "subtrie._trie.changeable": (SubscriptionTrie, [lambda t: t.subscribe("a", 1), lambda t: t.unsubscribe("a", 1)]),
+    "subtrie._trie.topic_edits": (TopicStore, [lambda s: s.__setitem__("a", 1), lambda s: s.pop("a")]),
+}
+
+
+@pytest.mark.skipif(twin == "compiled", reason="in the compiled twin the two are one body")
+@pytest.mark.parametrize("module", COUNTED_LATE)
+def test_len_counts_what_is_committed_but_not_counted_yet(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    end, seen = importlib.import_module(module).end_change, []
+    make, calls = COUNTED_LATE[module]
+    what = make()
+
+    def look(*arguments: Any) -> None:
+        seen.append((len(what) == counted(what), what.approximate_len() == counted(what)))
+        end(*arguments)
+
+    monkeypatch.setattr(f"{module}.end_change", look)
+    for call in calls:
+        call(what)
+    assert seen == [(True, False)] * len(calls)
