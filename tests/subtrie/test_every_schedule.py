@@ -17,13 +17,13 @@ pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread
 
 @pytest.mark.parametrize("start", STARTS["subscriptions"])
 def test_operations_on_subscriptions(start: str) -> None:
-    running, stopping = scenarios_of("subscriptions", start, 4)
+    running, stopping = scenarios_of("subscriptions", start, 3)
     assert explored(running, stopping) > len(running) + len(stopping)
 
 
 @pytest.mark.parametrize("start", STARTS["topics"])
 def test_operations_on_topics(start: str) -> None:
-    running, stopping = scenarios_of("topics", start, 4)
+    running, stopping = scenarios_of("topics", start, 3)
     assert explored(running, stopping) > len(running) + len(stopping)
 
 
@@ -44,9 +44,11 @@ def moved_around(start: str, topic: str, old: str, new: str, question: str) -> I
         yield Scenario("subscriptions", start, (((question, (topic,)),), changes))
 
 
-@pytest.mark.parametrize("question", ["match", "has_match", "entries", "deliveries", "match_many", "count"])
-@pytest.mark.parametrize(("start", "topic", "old", "new"), MOVES)
-def test_two_changes_around_a_question_are_explained_by_one_instant(
-    start: str, topic: str, old: str, new: str, question: str
-) -> None:
-    assert explored(list(moved_around(start, topic, old, new, question))) > 4
+QUESTIONS = ["match", "has_match", "entries", "deliveries", "match_many", "count"]
+
+
+@pytest.mark.parametrize("number", range(len(QUESTIONS)))
+def test_two_changes_around_a_question_are_explained_by_one_instant(number: int) -> None:
+    """Half of the moves for each question."""
+    for move in (MOVES + MOVES)[number : number + len(MOVES) : 2]:
+        assert explored(list(moved_around(*move, QUESTIONS[number]))) > 4
