@@ -1,6 +1,6 @@
 """An S3 server of this machine, behind a proxy that answers wrongly, late or not at all, and repeats and delays requests.
 
-`python -m tests.snapshot.faulty_server [ADDRESS]` prints the port of the server and that of the proxy; then each line of standard
+`python -m tests.snapshot.faulty_server` prints the port of the server and that of the proxy; then each line of standard
 input sets the faults: a number, which seeds them, how likely they are, and which there are, if not all. The answer says
 how many faults and requests there were. It runs in a process of its own, since those that are killed meanwhile are
 forked.
@@ -189,9 +189,9 @@ class Server:
 
 
 @contextmanager
-def serving(*address: str) -> Iterator[Server]:
+def serving() -> Iterator[Server]:
     """Run the server."""
-    command, root = [INTERPRETER, "-m", "tests.snapshot.faulty_server", *address], Path(__file__).parents[2]
+    command, root = [INTERPRETER, "-m", "tests.snapshot.faulty_server"], Path(__file__).parents[2]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as program:
         try:
             yield Server(program)
@@ -209,7 +209,7 @@ def main() -> None:
     connection = http.client.HTTPConnection("127.0.0.1", Proxy.server_port)
     connection.request("PUT", f"/{BUCKET}", b"", {"Authorization": AUTHORIZATION})
     assert connection.getresponse().status == 200
-    proxy = Proxies((sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1", 0), Proxy)
+    proxy = Proxies(("127.0.0.1", 0), Proxy)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     print(Proxy.server_port, proxy.server_address[1], flush=True)
     for line in sys.stdin:

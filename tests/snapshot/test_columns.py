@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import gc
 import itertools
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie import columns as plain
 from subtrie.fields import Equals, FieldMatcher, Prefix, Within, from_pattern
 from tests.snapshot.support import filled, trie_of
+from tests.threads import run_together
 
 Row = tuple[str, Any, dict[str, Any]]
 WORDS = st.sampled_from(["", "a", "b", "bb", "é", "日本", "😀", "a-b", "a!", "longer than seven", "x" * 40])
@@ -262,25 +263,16 @@ class TestExport:
 
     @pytest.mark.freethreaded
     def test_is_filled_by_one_thread_at_a_time(self) -> None:
-        rows = plain.walk(trie_of(*((f"a.{number}", "s") for number in range(20_000))))
-        barrier, filled = threading.Barrier(4), []
+        rows, taken = plain.walk(trie_of(*((f"a.{number}", "s") for number in range(20_000)))), list[int]()
 
         def fill() -> None:
-            barrier.wait()
             for _ in range(200):
-                try:
+                with contextlib.suppress(RuntimeError):
                     rows.fill(20_000, 1 << 30)
-                    columns = rows.taken()
-                except RuntimeError:
-                    continue
-                filled.append(columns.rows)
+                    taken.append(rows.taken().rows)
 
-        threads = [threading.Thread(target=fill) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sum(filled) == 20_000
+        run_together([fill] * 4)
+        assert sum(taken) == 20_000
 
 
 LONG = ("f" * 100, "s" * 100, "x" * 100)

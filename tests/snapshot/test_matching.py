@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from snapshot import catalyst, held_sets, matching, messages, option_numbers, sets, signatures
-from snapshot.signatures import Signature
+from snapshot import held_sets, matching, messages, option_numbers, sets, signatures
 from snapshot.worker import place_of
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from tests.snapshot.support import trie_of
@@ -65,6 +64,11 @@ def topics_of(dialect: Dialect, chance: random.Random, count: int) -> list[str]:
     return [dialect.join(chance.choices(words, k=chance.randrange(7))) for _ in range(count)]
 
 
+def long_ones(dialect: Dialect) -> list[str]:
+    join, separator = dialect.join, dialect.separator
+    return ["é" * 200, "x" * 5000, "é" * 40_000, separator * 300, join("a" * 1100), "q" * 70 + "\0", ""]
+
+
 def error_of(dialect: Dialect, topic: str) -> str | None:
     try:
         dialect.split_topic(topic)
@@ -98,7 +102,7 @@ def wanted_of(trie: SubscriptionTrie, rows: Sequence[tuple[int, str | None]], ch
         for held in trie.entries(topic) if topic is not None and error is None else ():
             shared = held.filter if held.filter.startswith("$share/") else None
             group = held.options.get("queue") if trie.dialect.queue_groups else shared
-            options = {name: value and str(value) for name, value in held.options.items()}
+            options = {name: None if value is None else str(value) for name, value in held.options.items()}
             row = (number, topic, held.filter, held.subscriber, sorted(options.items()), None)
             if chosen and group is not None and (shared is None or trie.dialect.share_prefix is not None):
                 groups.setdefault(group, []).append(row)
@@ -131,14 +135,15 @@ class TestPlans:
             monkeypatch.setattr(sets, "MOST_IN_DRIVER", 0)  # so that keys are made as for a large set
         chance = random.Random(f"{dialect.name} {chosen}")
         trie = filled(dialect, chance)
-        rows = list(enumerate([*topics_of(dialect, chance, 120), None]))
+        rows = list(enumerate([*topics_of(dialect, chance, 120), *long_ones(dialect), None]))
         frame = spark.createDataFrame(rows, "id int, topic string").repartition(3)
         groups: Any = F.col("id") if chosen else "all"
         wanted = wanted_of(trie, rows, chosen)
-        for plan in PLANS:
-            joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)
+        for plan, written_out in (("trie", None), ("join", 30), ("join", 0)):
+            monkeypatch.setattr(signatures, "MOST_WRITTEN_OUT", written_out)
+            joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)  # type: ignore[arg-type]
             assert joined.columns == ["id", "topic", *held_sets.JOINED, messages.TOPIC_ERROR]
-            assert Counter(map(text_of, joined.collect())) == wanted, plan
+            assert Counter(map(text_of, joined.collect())) == wanted, (plan, written_out)
 
     def test_of_a_published_version_have_one_answer(self, spark: SparkSession, tmp_path: Path) -> None:
         chance, wanted = random.Random(5), {}
@@ -316,22 +321,8 @@ class TestMessages:
 
 
 @pytest.mark.once
-class TestCatalyst:
-    @pytest.mark.parametrize("dialect", DIALECTS, ids=name)
-    def test_says_what_is_wrong_with_a_topic_as_the_dialect_does(self, spark: SparkSession, dialect: Dialect) -> None:
-        long_ones = [
-            "é" * 200,
-            "x" * 5000,
-            "é" * 40_000,
-            dialect.separator * 300,
-            dialect.join("a" * 1100),
-            "q" * 70 + "\0",
-        ]
-        topics = [*topics_of(dialect, random.Random(1), 250), *long_ones, ""]
-        frame = spark.createDataFrame([(topic,) for topic in topics], "topic string")
-        found = frame.selectExpr("topic", f"{catalyst.topic_error('topic', dialect)} as error").collect()
-        assert [row.error for row in found] == [error_of(dialect, row.topic) for row in found]
-        assert 20 < sum(row.error is not None for row in found) < 300
+class TestTopicMatches:
+    """The function in SQL."""
 
     @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=name)
     def test_matches_as_the_dialect_does(self, spark: SparkSession, dialect: Dialect) -> None:
@@ -356,36 +347,17 @@ class TestCatalyst:
 
 
 @pytest.mark.once
-class TestSignatures:
-    def test_of_filters(self, spark: SparkSession) -> None:
-        wanted = {
-            "": ("e", "e", False),
-            "a.*.b": ("ex*x", "ex*x.a.b", False),
-            "a.#": ("m1:x#", "m1:x#.a", False),
-            "#.*.#": ("m1:#", "m1:#", False),
-            "a.#.*.b": ("m3:x#*x", "m3:x#*x.a.b", False),
-            "#.a.b.#.c.#": ("w3:2", "w3:2.a.b", True),
-            "*.#.a.#": ("w2:1", "w2:1.a", True),
-            "a.b.#.c.#.d": ("m4:xx#x", "m4:xx#x.a.b.d", True),
-            "a.#.b.c.#": ("c3:2", "c3:2.b.c", True),
-        }
-        rows = signatures.keyed(spark.createDataFrame([(text,) for text in wanted], "filter string"), AMQP).collect()
-        assert {row["filter"]: (row["signature"], row["key"], row["pattern"] is not None) for row in rows} == wanted
-
-    @pytest.mark.parametrize("written_out", [True, False], ids=["written out", "looped"])
-    @pytest.mark.parametrize("dialect", DIALECTS, ids=name)
-    def test_join_as_the_dialect_matches(
-        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, written_out: bool
-    ) -> None:
-        chance = random.Random(f"{dialect.name} {written_out}")
-        monkeypatch.setattr(signatures, "MOST_WRITTEN_OUT", 30 if written_out else 0)
-        filters = list(dict.fromkeys(valid_filters(dialect, chance, 30 if written_out else 100)))
-        topics = [topic for topic in topics_of(dialect, chance, 200) if error_of(dialect, topic) is None]
-        frame = spark.createDataFrame([(n, topic, None) for n, topic in enumerate(topics)], "n int, t string, e string")
-        keyed = signatures.keyed(spark.createDataFrame([(text,) for text in filters], "filter string"), dialect)
-        present = [Signature.parse(row[0]) for row in keyed.select("signature").distinct().collect()]
-        joined = signatures.joined(frame, "t", "e", keyed, present, dialect, small=True).select("n", "filter")
-        wanted = Counter(
-            (n, text) for n, topic in enumerate(topics) for text in filters if reference(dialect, text, topic)
-        )
-        assert Counter((row.n, row.filter) for row in joined.collect()) == wanted
+def test_signatures_of_filters(spark: SparkSession) -> None:
+    wanted = {
+        "": ("e", "e", False),
+        "a.*.b": ("ex*x", "ex*x.a.b", False),
+        "a.#": ("m1:x#", "m1:x#.a", False),
+        "#.*.#": ("m1:#", "m1:#", False),
+        "a.#.*.b": ("m3:x#*x", "m3:x#*x.a.b", False),
+        "#.a.b.#.c.#": ("w3:2", "w3:2.a.b", True),
+        "*.#.a.#": ("w2:1", "w2:1.a", True),
+        "a.b.#.c.#.d": ("m4:xx#x", "m4:xx#x.a.b.d", True),
+        "a.#.b.c.#": ("c3:2", "c3:2.b.c", True),
+    }
+    rows = signatures.keyed(spark.createDataFrame([(text,) for text in wanted], "filter string"), AMQP).collect()
+    assert {row["filter"]: (row["signature"], row["key"], row["pattern"] is not None) for row in rows} == wanted

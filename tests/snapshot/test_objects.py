@@ -6,7 +6,6 @@ What is published is the same as in a directory: test_published_machine and test
 from __future__ import annotations
 
 import contextlib
-import http.client
 import itertools
 import os
 import random
@@ -21,7 +20,7 @@ import snapshot
 from snapshot.published import claim, open_directory
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie
-from tests.snapshot.faulty_server import AUTHORIZATION, BUCKET, Server
+from tests.snapshot.faulty_server import BUCKET, Server
 from tests.snapshot.support import held_by, published, trie_of
 from tests.threads import run_together
 
@@ -67,7 +66,7 @@ def test_few_requests_are_made(server: Server, there: str) -> None:
 
 
 def test_another_directory_in_its_place_is_noticed(server: Server, there: str) -> None:
-    """Its manifest may have the same number, or it may be empty."""
+    """Though its manifest has the same number, and had been listed."""
     _, publisher = published(there, 1, storage=server.good)
     published(f"{there}x", 1, storage=server.good)
     follower = snapshot.follow(there, storage=server.good)
@@ -78,11 +77,6 @@ def test_another_directory_in_its_place_is_noticed(server: Server, there: str) -
     for call in (follower.poll, publisher.publish):
         with pytest.raises(snapshot.HistoryError):
             call()
-    for folder in ("_versions", "full"):
-        for name in store.names(folder):
-            store.remove(f"{folder}/{name}")
-    with pytest.raises(snapshot.HistoryError, match="nothing is published there"):
-        follower.poll()
     assert follower.trie.match("a.0") == ("s0",)
 
 
@@ -205,19 +199,6 @@ class TestTakeOver:
 
 
 class TestFaults:
-    def test_what_is_late_is_the_request_that_came(self, server: Server, there: str) -> None:
-        """Also if its connection has gone on to another request."""
-        place = http.client.HTTPConnection("127.0.0.1", int(server.ports[1]))
-        names = [f"{there.removeprefix(f's3://{BUCKET}')}/{number}" for number in range(40)]
-        server.fail(1, 1, "late")
-        with contextlib.closing(place) as connection:
-            for name in names:
-                connection.request("PUT", f"/{BUCKET}{name}", name.encode() * 20, {"Authorization": AUTHORIZATION})
-                assert connection.getresponse().read() == b""
-        server.fail(0, 0)
-        store = ObjectStore(there, server.good)
-        assert [store.read(name.rpartition("/")[2]) for name in names] == [name.encode() * 20 for name in names]
-
     @pytest.mark.parametrize("seed", range(3))
     def test_of_two_at_once_one_creates(self, server: Server, there: str, seed: int) -> None:
         won: list[int] = []
@@ -278,16 +259,13 @@ class TestArrowsUris:
             assert len(snapshot.load(uri(f"published/{full.path}").replace("s3://", f"{scheme}://"))) == 1
 
     def test_in_spark(self, spark: SparkSession, uri: Callable[[str], str]) -> None:
-        trie, publisher = published(uri("x"))
-        trie.unsubscribe("a.0", "s0")
-        publisher.publish()
+        published(uri("x"), 2)
         snapshot.register(spark)
-        rows = spark.read.format("subscriptions").load(uri("x")).select("filter", "subscriber").collect()
-        assert {tuple(row) for row in rows} == set(held_by(trie))
-        messages = spark.createDataFrame([("a.0",), ("a.1",)], "topic string")
+        assert spark.read.format("subscriptions").load(uri("x")).count() == 2
+        messages = spark.createDataFrame([("a.9",), ("a.1",)], "topic string")
         for plan in ("trie", "join"):
-            matched = snapshot.match_spark(messages, uri("x"), plan=plan).select("topic", "filter").collect()
-            assert [tuple(row) for row in matched] == [("a.1", "a.1")], plan
-        assert [row.added for row in snapshot.growth(uri("x"), spark).collect()] == [0, 1, 1, 0]
+            matched = snapshot.match_spark(messages, uri("x"), plan=plan)  # type: ignore[arg-type]
+            assert [row.topic for row in matched.collect()] == ["a.1"], plan
+        assert [row.added for row in snapshot.growth(uri("x"), spark).collect()] == [0, 1]
         with pytest.raises(ValueError, match="say with record="):
             snapshot.match_stream(messages, uri("x"))

@@ -1,11 +1,9 @@
 """Publishers that take over from each other and are killed: nothing that was acknowledged is lost, in a directory and in
-an object store with faults. And the how-to of two hosts, followed: network namespaces are the hosts, if this process may
-make them. `make stress` makes thousands of kills: ``STRESS_PUBLISHING=1`` asks for all of them.
+an object store with faults. And the how-to of two hosts, followed. `make stress` makes thousands of kills: ``STRESS_PUBLISHING=1`` asks for all of them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import re
@@ -14,9 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -101,54 +98,18 @@ PAGE = (ROOT / "docs" / "keeping.md").read_text().partition("## Two hosts and an
 PUBLISHER, FOLLOWER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-class Host(NamedTuple):
-    """What a program is started with there, and the server's address."""
-
-    command: list[str]
-    server: str
-
-
-@pytest.fixture
-def hosts() -> Iterator[list[Host]]:
-    """Two namespaces, each with a link of its own to the server; otherwise twice this machine."""
-    names, made = [f"subtrie{os.getpid()}{letter}" for letter in "ab"], list[Host]()
-    try:
-        for number, name in enumerate(names):
-            link, here, there = f"st{os.getpid() % 10**6}{number}", f"10.71.{number}.1", f"10.71.{number}.2"
-            for command in (
-                f"netns add {name}",
-                f"link add {link} type veth peer name eth0 netns {name}",
-                f"addr add {here}/24 dev {link}",
-                f"link set {link} up",
-                f"-n {name} addr add {there}/24 dev eth0",
-                f"-n {name} link set eth0 up",
-            ):
-                subprocess.run(["ip", *command.split()], check=True, capture_output=True)
-            made.append(Host(["ip", "netns", "exec", name], here))
-    except (OSError, subprocess.CalledProcessError) as error:
-        print("no namespaces, so both hosts are this one:", getattr(error, "stderr", error))
-        made = [Host([], "127.0.0.1")] * 2
-    try:
-        yield made
-    finally:
-        for name in names:
-            with contextlib.suppress(OSError):
-                subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
-
-
 class Program:
     """A program of the page, and what it has printed."""
 
-    def __init__(self, text: str, host: Host, port: str, log: Path) -> None:
+    def __init__(self, text: str, port: str, log: Path) -> None:
         environment = {
             "AWS_ACCESS_KEY_ID": "key",
             "AWS_SECRET_ACCESS_KEY": "secret",
             "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://{host.server}:{port}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ALLOW_HTTP": "true",
         }
-        self.log = log
-        command = [*host.command, sys.executable, "-c", text, f"s3://{BUCKET}/{log.parent.name}"]
+        command, self.log = [sys.executable, "-c", text, f"s3://{BUCKET}/{log.parent.name}"], log
         with log.open("w") as out:
             self.process = subprocess.Popen(
                 command, env=os.environ | environment, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT
@@ -164,14 +125,14 @@ class Program:
 
 
 @pytest.mark.slow("starts programs that load Arrow, and waits while the server is stopped")
-def test_of_two_hosts(hosts: list[Host], tmp_path: Path) -> None:
+def test_of_two_hosts(tmp_path: Path) -> None:
     """The programs of the page: a publisher, a follower, and a publisher on the other host, which takes over."""
     for name in ("moto", "obstore"):
         pytest.importorskip(name, reason="needs the extra `s3-server`")
     programs: list[Program] = []
 
-    def start(text: str, host: int, name: str) -> Program:
-        programs.append(Program(text, hosts[host], service.ports[1], tmp_path / name))
+    def start(text: str, name: str) -> Program:
+        programs.append(Program(text, service.ports[1], tmp_path / name))
         return programs[-1]
 
     def until(condition: Callable[[], bool]) -> None:
@@ -180,13 +141,13 @@ def test_of_two_hosts(hosts: list[Host], tmp_path: Path) -> None:
             assert time.monotonic() < deadline, [program.log.read_text()[-500:] for program in programs]
             time.sleep(0.01)
 
-    with serving("0.0.0.0") as service:  # noqa: S104
+    with serving() as service:
         try:
-            first = start(PUBLISHER, 0, "first")
+            first = start(PUBLISHER, "first")
             until(lambda: first.beat() > 0)
-            follower = start(FOLLOWER, 1, "follower")
+            follower = start(FOLLOWER, "follower")
             until(lambda: follower.beat() > 5)
-            second = start(PUBLISHER, 1, "second")
+            second = start(PUBLISHER, "second")
             until(lambda: second.beat() > 0 and first.process.poll() is not None)
             assert second.beat() > first.beat()
             assert "another publisher has taken over" in first.log.read_text()

@@ -189,6 +189,8 @@ class Publishing(RuleBasedStateMachine):
     @rule()
     def look_back(self) -> None:
         kept = snapshot.versions(self.where)
+        assert max(len(each.json_options + each.string_options) for each in kept) <= storing.MOST_NAMES
+        assert len({each.integers for each in kept if each.subscriptions and self.dialect}) <= 2
         for each in kept:
             for at in (each.version, each.time):
                 assert content(snapshot.restore(self.where, at, known=kept[0].mark)) == self.published[each.version]

@@ -6,7 +6,6 @@ Its readers are asked here as Spark asks them, mostly without a session.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import itertools
 import json
 import random
@@ -22,7 +21,7 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot.sql import PUSHDOWN
-from subtrie import NATS, SubscriptionTrie
+from subtrie import NATS
 from tests.snapshot.support import filled, go_back, published, trie_of
 
 pytest.importorskip("pyspark.sql.datasource", reason="Spark 3.5 has no Python data sources")
@@ -74,28 +73,6 @@ def reader(spark: SparkSession, instants: dict[int, Rows]) -> DataFrameReader:
 
 
 class TestInSpark:
-    def test_an_instant_is_that_of_the_version_or_time(
-        self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
-    ) -> None:
-        """In all columns of the set, and with one name and time in all rows."""
-        versions, held = snapshot.versions(where), reader.load(str(where))
-        assert held.schema.simpleString() == snapshot.to_spark(SubscriptionTrie(), spark).schema.simpleString()
-        assert found_in(held) == instants[4]
-        newest = versions[-1]
-        assert newest.full is None, "the rows come from several versions"
-        (row,) = held.select("snapshot_id", "taken_at").distinct().collect()
-        assert (row.snapshot_id, row.taken_at.astimezone(datetime.UTC)) == (newest.snapshot_id, newest.time)
-        assert found_in(reader.option("timestampAsOf", versions[2].time.isoformat()).load(str(where))) == instants[3]
-
-    def test_sql_reads_a_version(
-        self, spark: SparkSession, reader: DataFrameReader, where: Path, instants: Any
-    ) -> None:
-        spark.sql(f"create or replace temporary view held using subscriptions options (path '{where}', versionAsOf 2)")
-        rows = spark.sql("select filter from held where topic_matches(filter, 'new.0', 'NATS')").collect()
-        matching = [row for row in instants[2] if NATS.matches(NATS.split_filter(row[0]), ("new", "0"))]
-        assert len(rows) == len(matching) > 0
-        spark.catalog.dropTempView("held")
-
     @pytest.mark.once
     def test_rows_are_filtered_where_they_are_read_if_the_session_allows(
         self, spark: SparkSession, where: Path, instants: dict[int, Rows]
@@ -113,23 +90,6 @@ class TestInSpark:
             spark.conf.unset(PUSHDOWN)
             snapshot.register(spark)
 
-    def test_many_rows_are_read_in_parts_each_once(self, reader: DataFrameReader, tmp_path: Path) -> None:
-        snapshot.Publisher(trie_of(*((f"a.{n}", "s") for n in range(70_000))), tmp_path).publish()
-        frame = reader.load(str(tmp_path))
-        assert frame.count() == frame.select("filter").distinct().count() == 70_000
-
-    def test_changes_lead_from_one_version_to_another(
-        self, reader: DataFrameReader, where: Path, instants: dict[int, Rows]
-    ) -> None:
-        rows = reader.options(readChangeFeed="true", startingVersion="1", endingVersion="3").load(str(where)).collect()
-        assert Counter(row._commit_version for row in rows)[1] == len(instants[1])
-        state = Counter[str]()
-        for version in (1, 2, 3):
-            for row in (row for row in rows if row._commit_version == version):
-                sign = -1 if row._change_type in ("delete", "update_preimage") else 1
-                state[repr((row.filter, row.subscriber, sorted(row.options.items())))] += sign
-            assert sorted(state.elements()) == sorted(map(repr, instants[version])), version
-
     def test_errors_reach_the_user_and_stores_are_read(
         self, spark: SparkSession, reader: DataFrameReader, tmp_path: Path
     ) -> None:
@@ -142,13 +102,42 @@ class TestInSpark:
             snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), str(tmp_path))
 
 
-def read(where: Path, **options: str) -> list[dict[str, object]]:
-    """What tasks read, in no order: without the driver, without its JVM."""
+def row_of(row: dict[str, Any]) -> tuple[str, str, list[tuple[str, str]]]:
+    return row["filter"], row["subscriber"], sorted(row["options"])
+
+
+def read(where: Path, **options: str) -> list[dict[str, Any]]:
+    """What tasks read, in order of filters: without the driver, without its JVM."""
     make: Any = Subscriptions
     source = make({"path": str(where), **options})
     reader = source.reader(source.schema())
     rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
-    return sorted(rows, key=repr)
+    return sorted(rows, key=lambda row: (*row_of(row), repr(row)))
+
+
+def test_an_instant_is_that_of_the_version_or_time(where: Path, instants: dict[int, Rows]) -> None:
+    """With one name and time in all rows."""
+    versions = snapshot.versions(where)
+    assert versions[-1].full is None, "the rows come from several versions"
+    assert list(map(row_of, read(where))) == instants[4]
+    ((name, time),) = {(row["snapshot_id"], row["taken_at"]) for row in read(where)}
+    assert (name, time) == (versions[-1].snapshot_id, versions[-1].time)
+    assert list(map(row_of, read(where, versionAsOf="2"))) == instants[2]
+    assert list(map(row_of, read(where, timestampAsOf=versions[2].time.isoformat()))) == instants[3]
+
+
+def test_changes_lead_from_one_version_to_another(where: Path, instants: dict[int, Rows]) -> None:
+    rows, state = read(where, readChangeFeed="true", startingVersion="1", endingVersion="3"), Counter[str]()
+    assert Counter(row["_commit_version"] for row in rows)[1] == len(instants[1])
+    for version in (1, 2, 3):
+        for row in (row for row in rows if row["_commit_version"] == version):
+            state[repr(row_of(row))] += -1 if row["_change_type"] in ("delete", "update_preimage") else 1
+        assert sorted(state.elements()) == sorted(map(repr, instants[version])), version
+
+
+def test_many_rows_are_read_in_parts_each_once(tmp_path: Path) -> None:
+    snapshot.Publisher(trie_of(*((f"a.{n}", "s") for n in range(70_000))), tmp_path).publish()
+    assert sorted(row["filter"] for row in read(tmp_path)) == sorted(f"a.{n}" for n in range(70_000))
 
 
 @pytest.mark.once  # what lies in files is the same on every build

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import random
 import sys
 from collections.abc import Iterator
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from ctrie import Ctrie
 from snapshot import columns, environment, matching, questions, sets
-from subtrie import MQTT, SubscriptionTrie, TopicError
+from subtrie import MQTT, SubscriptionTrie
 from tests.snapshot.support import trie_of
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ SCHEMA = (
     "struct<filter:string,words:array<string>,depth:int,wildcards:int,subscriber:string,"
     "options:map<string,string>,dialect:string,group:string,snapshot_id:string,taken_at:timestamp>"
 )
-VOLATILE = ["snapshot_id", "taken_at"]
 
 
 @pytest.fixture
@@ -43,10 +40,6 @@ def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in frame.collect()]
 
 
-def dicts(frame: DataFrame) -> list[dict[str, Any]]:
-    return sorted((row.asDict() for row in frame.collect()), key=lambda row: (row["filter"], row["subscriber"]))
-
-
 def as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str, str | None]]]]:
     """The content of a trie, where every value that is not a string is the text that exports have for it."""
     table = snapshot.to_arrow(trie, key=str).select(["filter", "subscriber", "options"])
@@ -54,95 +47,48 @@ def as_texts(trie: SubscriptionTrie) -> set[tuple[str, str, frozenset[tuple[str,
 
 
 class TestFrames:
-    def test_have_the_columns_and_rows_of_the_arrow_table_and_of_a_file(
+    """What `to_arrow` and `from_arrow` do with columns is asked without Spark."""
+
+    def test_show_the_instant_of_the_call_as_a_file_does(
         self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path
     ) -> None:
-        before = datetime.datetime.now(datetime.UTC)
-        frame = snapshot.to_spark(trie, spark)
-        after = datetime.datetime.now(datetime.UTC)
-        wanted = snapshot.to_arrow(trie).drop_columns(VOLATILE).to_pylist(maps_as_pydicts="strict")
+        """And files that Spark has written are loaded."""
+        frame, wanted = snapshot.to_spark(trie, spark), as_texts(trie)
         snapshot.write(trie, tmp_path / "set.parquet")
-        trie.clear()  # both go on showing the instant
+        trie.clear()
         assert frame.schema.simpleString() == SCHEMA
-        for shown in (frame, spark.read.parquet(str(tmp_path / "set.parquet"))):
-            assert shown.schema == frame.schema
-            assert dicts(shown.drop(*VOLATILE)) == sorted(wanted, key=lambda row: (row["filter"], row["subscriber"]))
-        (time,) = {row[0] for row in frame.selectExpr("unix_micros(taken_at)").collect()}
-        assert before.timestamp() * 1e6 - 1 <= time <= after.timestamp() * 1e6 + 1
-        empty = snapshot.to_spark(trie, spark)
-        assert (empty.schema, empty.count()) == (frame.schema, 0)
-        assert dicts(snapshot.to_spark(trie_of(("a", (1, 2))), spark, key=str))[0]["subscriber"] == "(1, 2)"
-
-    def test_become_a_trie_again(self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path) -> None:
-        frame = snapshot.to_spark(trie, spark)
-        built = snapshot.from_spark(frame.repartition(3))
-        fewer = snapshot.from_spark(frame.where("filter != 'x.y'").select("subscriber", "filter"), trie.dialect)
-        assert as_texts(built) == as_texts(trie)
-        assert {one.filter for one in fewer.subscriptions()} == {"a.*", "#", "b"}
-        wrong: list[tuple[DataFrame, Any, str]] = [
-            (frame.select("filter"), trie.dialect, "there is no column 'subscriber'"),
-            (frame.select("filter", "subscriber"), None, "no column names the dialect: give dialect="),
-            (frame.unionByName(frame), None, r"row \d+: subscriber .* is on .* already"),
-        ]
-        for bad, dialect, says in wrong:
-            with pytest.raises(ValueError, match=says):
-                snapshot.from_spark(bad, dialect)
+        shown = spark.read.parquet(str(tmp_path / "set.parquet"))
+        assert shown.schema == frame.schema == snapshot.to_spark(trie, spark).schema
         frame.repartition(2).write.parquet(str(tmp_path / "spark"))
-        assert as_texts(snapshot.load(tmp_path / "spark")) == as_texts(trie)
-        forbidden = frame.selectExpr("concat(filter, '.', char(0)) as filter", "subscriber", "dialect")
-        forbidden.write.parquet(str(tmp_path / "bad"))
-        with pytest.raises(TopicError, match="row 0: forbidden character"):
-            snapshot.load(tmp_path / "bad")
-        built.check()
+        for built in (snapshot.from_spark(shown), snapshot.load(tmp_path / "spark")):
+            assert as_texts(built) == wanted
+        assert snapshot.to_spark(trie_of(("a", (1, 2))), spark, key=str).collect()[0]["subscriber"] == "(1, 2)"
 
-    @pytest.mark.parametrize("text", [columns.BATCH_TEXT, 3])
-    def test_tell_what_changed_since_an_instant_or_a_file(
-        self, spark: SparkSession, trie: SubscriptionTrie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: int
+    def test_of_changes_name_each_where_long_texts_make_batches_short(
+        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Also where long texts make batches short."""
-        monkeypatch.setattr(columns, "BATCH_TEXT", text)
-        snapshot.write(trie, tmp_path / "set.parquet")
-        older = trie.snapshot()
-        assert snapshot.diff_to_spark(trie, older, spark).count() == 0
-        trie.subscribe("new.*", "carol", qos=2)
-        trie.unsubscribe("#", "alice")
-        trie.unsubscribe("b", "bob")
-        trie.subscribe("b", "bob")
-        trie.subscribe("a.*", "alice", qos=0)
-        for before in (older, snapshot.load(tmp_path / "set.parquet")):
-            frame = snapshot.diff_to_spark(trie, before, spark)
-            assert frame.columns == [*snapshot.to_spark(trie, spark).columns, "old_options", "new_options", "change"]
-            assert [(row["filter"], row["subscriber"], row["options"], row["change"]) for row in dicts(frame)] == [
-                ("#", "alice", {}, "removed"),
-                ("a.*", "alice", {"qos": "0"}, "updated"),
-                ("new.*", "carol", {"qos": "2"}, "added"),
-            ]
-
-    def test_refuse_what_has_none(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
-        nothing: Any = None
-        sources: list[Any] = [{}, None, Ctrie()]
-        for wrong in sources:
-            wanted = f"the source must be a SubscriptionTrie or a snapshot of one, not {type(wrong).__name__}"
-            with pytest.raises(TypeError, match=wanted):
-                snapshot.to_spark(wrong, spark)
-            with pytest.raises(TypeError, match=wanted):
-                snapshot.diff_to_spark(trie, wrong, spark)
+        monkeypatch.setattr(columns, "BATCH_TEXT", 3)
+        older = trie_of(("a", "s"), ("b", "s"), ("d", "s"))
+        newer = trie_of(("a", "s", {"n": 1}), ("c", "s"), ("d", "s"), ("e", "s"))
+        changes = snapshot.diff_to_spark(newer, older, spark).orderBy("filter").collect()
+        wanted = [("a", "updated"), ("b", "removed"), ("c", "added"), ("e", "added")]
+        assert [(row["filter"], row["change"]) for row in changes] == wanted
         with pytest.raises(ValueError, match="both have the key '7'"):  # of one that came and one that went
             snapshot.diff_to_spark(trie_of(("a", "7")), trie_of(("a", 7)), spark)
+
+    def test_need_a_set_and_a_session(self, spark: SparkSession, trie: SubscriptionTrie) -> None:
+        nothing: Any = None
+        for export in (snapshot.to_spark, lambda wrong, on: snapshot.diff_to_spark(trie, wrong, on)):
+            with pytest.raises(
+                TypeError, match="the source must be a SubscriptionTrie or a snapshot of one, not NoneType"
+            ):
+                export(nothing, spark)
         for ask in (lambda: snapshot.to_spark(trie, nothing), lambda: snapshot.register(nothing)):
             with pytest.raises(TypeError, match=r"spark must be a SparkSession, not NoneType; SparkSession.builder"):
                 ask()
 
 
 class TestQuestions:
-    def test_about_filters_and_subscribers(self, messages: DataFrame, trie: SubscriptionTrie) -> None:
-        busiest, topics = snapshot.busiest_filters(messages, trie), snapshot.topics_per_subscriber(messages, trie)
-        assert busiest.columns == ["filter", "messages", "subscriptions", "deliveries"]
-        assert rows(busiest) == [("#", 4, 1, 4), ("a.*", 3, 2, 6), ("b", 1, 1, 1)]
-        assert topics.columns == ["subscriber", "topics", "messages"]
-        assert rows(topics) == [("alice", 3, 4), ("bob", 3, 4)]
-        assert rows(snapshot.dead_filters(messages, trie)) == [("x.y", 1)]
-
     @pytest.mark.parametrize("is_published", [False, True])
     def test_dead_filters_of_a_set_that_changes_meanwhile(
         self, messages: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_published: bool

@@ -20,7 +20,7 @@ import pytest
 import snapshot
 from snapshot.published import composer, open_directory
 from snapshot.published import store as store_module
-from subtrie import NATS, TopicStore
+from subtrie import NATS, SubscriptionTrie, TopicStore
 
 Content = dict[tuple[Any, ...], str]
 
@@ -146,8 +146,13 @@ class World:
             self.attempted.clear()
 
     def take_over(self, keep: int | None = 3) -> Party:
-        """Continue the directory."""
-        self.parties.append(Party(*snapshot.take_over(self.where, NATS, keep=keep)))
+        """Continue the directory. A trie that was to be filled is empty after an error."""
+        into = SubscriptionTrie(NATS)
+        try:
+            self.parties.append(Party(*snapshot.take_over(self.where, NATS, into=into, keep=keep)))
+        except BaseException:
+            assert not len(into)
+            raise
         return self.parties[-1]
 
     def give_to_another(self) -> None:
