@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from examples import demo, mqtt_deliveries, small_broker, websocket_service
+from examples import demo, mqtt_deliveries, websocket_service
 from subtrie import MQTT, SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -60,14 +60,6 @@ def test_each_shared_subscription_of_a_client_is_delivered_by_itself() -> None:
     found = mqtt_deliveries.sends(routes, "t1", 2)
     assert sorted((one.qos, one.identifiers) for one in found) == [(0, ()), (1, (1,)), (2, (2,))]
     routes.check()
-
-
-def test_a_member_of_a_group_of_the_small_broker_gets_its_own_copy_too() -> None:
-    broker = small_broker.Broker()
-    with broker.connected("ann") as ann:
-        broker.subscribe(ann, "t")
-        broker.subscribe(ann, "$share/g/t")
-        assert broker.publish("t", b"x") == len(ann.messages()) == 2
 
 
 RULES = [("ann", "sub", "plant/#", True), ("ann", "sub", "plant/+/secret/#", False)]
