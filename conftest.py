@@ -111,6 +111,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("spark")
         if "threads" in asked and starts_threads(getattr(item, "function", None)):
             item.add_marker("threads")
+        if any(not mark.args for mark in item.iter_markers("slow")):
+            raise pytest.UsageError(f"{item.nodeid}: its mark `slow` does not say why")
     elsewhere = [item for item in items if not belongs_here(item, asked)]
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)

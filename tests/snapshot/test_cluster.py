@@ -15,7 +15,12 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.once, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.slow("each starts a cluster"),
+    pytest.mark.once,
+    pytest.mark.timeout(600),
+]
 
 ROOT = Path(__file__).parents[2]
 CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
