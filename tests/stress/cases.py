@@ -30,6 +30,7 @@ parts of a text that has `;;` in it are in the place of `EACH1`, `EACH2` and so 
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import re
 import sys
@@ -178,6 +179,9 @@ class Case:
             yield one_at_a_time(factory, *self.locked) if self.locked else factory
         finally:
             del sys.modules["case"]
+            for each in vars(module).values():
+                if isinstance(each, io.IOBase):  # which the text has opened for all its objects
+                    each.close()
 
     def asked(self, factory: Any) -> tuple[stress.Spec | None, list[Any], dict[str, Any]]:
         """The specification, the calls of each thread, and other arguments of `explore`."""
