@@ -95,6 +95,8 @@ class Publishing(RuleBasedStateMachine):
                 trie.pop(topic, None) if goes else trie.put(topic, options.get("x"), time)
                 continue
             filter, own = data.draw(SETS[self.dialect])
+            if self.key:  # with exclusions, a full instant has the subscribers themselves and not their keys
+                own = {name: own[name] for name in own if name != "but"}
             if goes:
                 trie.unsubscribe(filter, subscriber, **{name: own[name] for name in own if name == "queue"})
             else:
