@@ -24,6 +24,9 @@ from pathlib import Path
 # that has loaded Spark, Arrow and all tests.
 CORE = "tests/ctrie tests/subtrie tests/fields ctrie subtrie"
 STRESS = "tests/stress stress"
+# The longest file has a process of its own where it has most to do.
+CLASSES = "tests/stress/test_classes.py"
+BESIDE = f"{STRESS} --ignore={CLASSES}"
 OUTSIDE = "tests/snapshot tests/whole snapshot README.md"
 
 QUICK = "not slow and not docs and not spark"
@@ -91,7 +94,8 @@ def tests(name: str, twin: str, folders: str, selection: str, *options: str) -> 
 def quick(python: str) -> list[Part]:
     """The quick checks, the longest first."""
     gil = [
-        tests("gil-stress", "compiled", STRESS, QUICK),
+        tests("gil-classes", "compiled", CLASSES, QUICK),
+        tests("gil-stress", "compiled", BESIDE, QUICK),
         tests("gil-outside", "compiled", OUTSIDE, QUICK),
         tests("gil-interpreted", "interpreted", CORE, f"{QUICK} and {MORE}"),
         tests("gil-core", "compiled", CORE, QUICK),
@@ -112,7 +116,8 @@ def rest(python: str) -> list[Part]:
     """What the quick checks leave out, the longest first."""
     more = "--hypothesis-profile=all"
     gil = [
-        tests("gil-slow-stress", "compiled", STRESS, SLOW),
+        tests("gil-slow-classes", "compiled", CLASSES, SLOW),
+        tests("gil-slow-stress", "compiled", BESIDE, SLOW),
         tests("gil-slow-outside", "compiled", OUTSIDE, SLOW),
         tests("gil-slow-core", "compiled", CORE, f"{SLOW} or {EXAMPLES}", more),
         tests("gil-outside-interpreted", "interpreted", f"{OUTSIDE} {NO_PUBLISHING}", f"{QUICK} and {MORE}"),
