@@ -51,8 +51,8 @@ NO_FREE_THREADED = (
 NOTHING_TO_RUN = 5
 """What pytest answers where no test is selected, as of a folder whose slow tests say the same everywhere."""
 LAST_LINES = 100
-MINUTES = {"quick": (8, 12), "rest": (12, 20)}
-"""What the checks take on two cores: on one interpreter, and with a free-threaded one."""
+MINUTES = {"quick": (10, 16), "rest": (20, 30)}
+"""About what the checks take on two cores: on one interpreter, and with a free-threaded one."""
 LEFT_OUT = "== Left out: slow tests, more examples, Spark, and the pages. `make test-all` runs these."
 NEVER_HERE = (
     "== Left out: tests that start clusters (`make stress`) or brokers (`make test-brokers`), other releases of Spark "
