@@ -90,7 +90,7 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Skip a file that needs a library of an extra which is not installed, as in an environment with `test` alone."""
     report = yield
-    missing = re.search(r"No module named '(\w+)", str(report.longrepr)) if report.failed else None
+    missing = re.search(r"No module named '(\w+)'", str(report.longrepr)) if report.failed else None
     if missing and missing[1] in libraries_of_extras():
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"needs {missing[1]}")
     return report
@@ -98,7 +98,7 @@ def pytest_make_collect_report(
 
 @cache
 def libraries_of_extras() -> set[str]:
-    """What the extras install, by the names of distributions, which are those of modules; numpy comes with pandas."""
+    """What the extras install, by the names of distributions, which most modules have, too; numpy comes with pandas."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     return {"numpy", *(match[0] for needed in extras.values() for each in needed if (match := re.match(r"\w+", each)))}
 

@@ -1,5 +1,5 @@
-"""Two explorers of schedules on the same objects: `stress.explore` and the package `frontrun` (PyPI). Prints a table
-for docs/stress/explorer.md.
+"""Two explorers of schedules on the same objects: `stress.explore` and the package `frontrun` (PyPI). Prints a table;
+docs/stress/explorer.md has its totals.
 
     pip install frontrun greenlet && python -m benchmarks.explorers
 

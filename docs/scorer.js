@@ -3,7 +3,6 @@ var Scorer = {
   score: ([docname, , , , score]) => {
     if (docname === "reference/subtrie") return score + 3;
     if (docname.startsWith("benchmarks/")) return score - 20;
-    if (docname === "changelog") return score - 10;
     return score;
   },
 

@@ -1,7 +1,7 @@
 """The broker that the tutorial ends with: topics with wildcards, options, groups,
 retained messages, threads.
 
-python examples/small_broker.py
+    python examples/small_broker.py
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ snippets that need an extra: Spark, Arrow, `stress`.
     ```python    is executed
     ```pycon     is a session: it is executed, and its output compared
 
-A block between `<!-- not run: why -->` and the next fence is skipped. Other fenced blocks are not snippets.
+A block that comes right after `<!-- not run: why -->` is skipped. Other fenced blocks are not snippets.
 """
 
 from __future__ import annotations

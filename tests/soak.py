@@ -75,8 +75,9 @@ class Worker:
         )
 
     def expect(self, what: str, found: Any, wanted: Any) -> None:
-        told = f"worker {self.number}, operation {self.shared.done[self.number]}: {what}: {found!r}, not {wanted!r}"
-        assert found == wanted, told
+        assert found == wanted, (
+            f"worker {self.number}, operation {self.shared.done[self.number]}: {what}: {found!r}, not {wanted!r}"
+        )
         self.shared.done[self.number] += 1
 
     def go(self, operations: int) -> None:

@@ -129,8 +129,3 @@ class Together(Experiment):
                 raise answer
         self._is_right(self._object, *answers)
         return None
-
-    def is_in_one_piece(self, thread: int) -> bool:
-        """Whether no other thread has made a step between the first and the last one of this thread."""
-        steps = [at for at, made in enumerate(self.execution.order) if made == thread]
-        return not steps or steps[-1] - steps[0] == len(steps) - 1

@@ -122,7 +122,7 @@ def rest(python: str) -> list[Part]:
         tests("gil-slow-core", "compiled", CORE, f"{SLOW} or {EXAMPLES}", more),
         tests("gil-outside-interpreted", "interpreted", f"{OUTSIDE} {NO_PUBLISHING}", f"{QUICK} and {MORE}"),
         tests("gil-examples-interpreted", "interpreted", CORE, f"{EXAMPLES} and {MORE}", more),
-        tests("gil-examples-outside", "compiled", "tests/snapshot tests/stress", f"{EXAMPLES} and {MORE}", more),
+        tests("gil-examples-outside", "compiled", "tests/snapshot tests/stress", f"{EXAMPLES} and not slow", more),
     ]
     if not python:
         return gil

@@ -7,6 +7,7 @@ object, reads what stands there: if it is what was to be written, the request wa
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -195,12 +196,14 @@ class ObjectStore:
             OSError: it cannot be written, read, listed or removed.
         """
         try:
-            with self._named(name):
-                self._obs.put(self._store, name, b"trial", mode="create")
-            self.read(name)
+            try:
+                with self._named(name):
+                    self._obs.put(self._store, name, b"trial", mode="create")
+            except FileNotFoundError as error:
+                raise OSError(errno.ENOENT, "there is no such bucket, or no right to see it", self.place) from error
+            with contextlib.suppress(FileNotFoundError):  # another publisher has removed it, with what others left
+                self.read(name)
             self.names(name.rpartition("/")[0])
-        except FileNotFoundError as error:
-            raise OSError(errno.ENOENT, "there is no such bucket, or no right to see it", self.place) from error
         finally:
             self.remove(name)
 

@@ -280,17 +280,20 @@ class Pair:
         made.held = dict(self.held)
         if "pickle" in way:  # its keys are others, and one that is unequal to itself is found by identity
             assert told_of(made.map.items()) == told_of(self.held.values())
+            assert told_of(made.members) == told_of(key for key, _ in self.held.values())
+            if made.readonly:
+                with pytest.raises(TypeError, match=READ_ONLY):
+                    made.members.clear()
             made.held = {self.universe.norm(key): (key, value) for key, value in made.map.items()}
             made.members = self.types[1](made.map, **self.universe.options)
             if made.readonly:
                 made.members = made.members.readonly_snapshot()
         return made
 
-    def union(self, other: Pair, reflected: bool) -> Pair:
+    def union(self, other: Pair, with_map: bool) -> Pair:
         """Of the maps: the right one's values, the left one's keys."""
         made = Pair(self.universe, [*self.held.values(), *other.held.values()], self.types)
-        plain = dict(other.map.items()) if not reflected else other.map
-        made.map = self.map | plain
+        made.map = self.map | (other.map if with_map else dict(other.map.items()))
         return made
 
     def combined(self, name: str, other: Pair, kind: str) -> Pair:

@@ -119,8 +119,8 @@ def seconds_to_set_and_get(make: Callable[[], MutableMapping[int, int]], keys: l
 
 @pytest.mark.compiled
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer slows a Ctrie, and no dict")
-def test_integers_of_one_hash_cost_no_more_than_the_page_on_limits_says() -> None:
-    """Time as a multiple of a dict's, of which the page gives 13 to 17 and 1. A machine with other work is allowed half
+def test_integers_of_one_hash_cost_no_more_than_the_page_on_production_says() -> None:
+    """Time as a multiple of a dict's, of which docs/operating.md gives 13 to 17 and 1. A machine with other work is allowed half
     as much again."""
     keys = [number * (2**61 - 1) for number in range(1, 2_001)]
     assert len({hash(key) for key in keys}) == 1

@@ -176,7 +176,9 @@ def test_it_takes_what_dict_takes(name: str) -> None:
     updated: Any = Ctrie({"a": 0, "c": 1})
     updated.update(SOURCES[name](), d=2)
     assert updated == {**CONTENT, "c": 1, "d": 2}
+    updated["a"] = 0
     updated |= SOURCES[name]()
+    assert updated == {**CONTENT, "c": 1, "d": 2}
     made["a"] = "changed"
     assert not isinstance(source, Ctrie) or source == CONTENT
     for each in (made, updated):

@@ -71,9 +71,9 @@ class MapAndSet(RuleBasedStateMachine):
     def copy(self, source: Pair, way: str) -> Pair:
         return self.kept(source.copied(way))
 
-    @rule(target=pairs, one=pairs, other=pairs, reflected=st.booleans())
-    def union(self, one: Pair, other: Pair, reflected: bool) -> Pair:
-        return self.kept(one.union(other, reflected))
+    @rule(target=pairs, one=pairs, other=pairs, with_map=st.booleans())
+    def union(self, one: Pair, other: Pair, with_map: bool) -> Pair:
+        return self.kept(one.union(other, with_map))
 
     @rule(target=pairs, name=st.sampled_from(sorted(ALGEBRA)), one=pairs, other=pairs, kind=kinds)
     def combine(self, name: str, one: Pair, other: Pair, kind: str) -> Pair:
@@ -150,7 +150,7 @@ def walk(universe: Universe, seed: int, steps: int, types: tuple[Any, Any] = (Ct
         if random.random() < 0.3:
             one.compare(other)
         if random.random() < 0.2:
-            everything += [one.combined(random.choice(sorted(ALGEBRA)), other, "it"), one.union(other, reflected=False)]
+            everything += [one.combined(random.choice(sorted(ALGEBRA)), other, "it"), one.union(other, with_map=False)]
             other.change_in_place(random.choice(sorted(IN_PLACE)), one, "it")
         if random.random() < 0.3:
             other.read(random.choice((1, 5, 64)))

@@ -34,7 +34,7 @@ class Theme(NamedTuple):
     nested: bool = False
 
     def criterion(self, fields: Any, rng: Random, name: str, depth: int = 0) -> Any:
-        """Draw one, of `fields` or a private copy of it. Not all values may be bounds or texts."""
+        """Draw one, of `fields` or a private copy of it. Values that cannot be a bound or a text are drawn again."""
         while True:
             kind = rng.choice(self.kinds)
             if depth < 2 or kind not in ("Not", "AnyOf"):
@@ -98,7 +98,7 @@ class Theme(NamedTuple):
 
 
 def some_texts() -> list[Any]:
-    """Texts and bytes that share some characters with others, about as many as the index has of each."""
+    """Texts and bytes that begin like others, with about as many equal characters as the index keeps of each."""
     rng = Random(1)
     characters = ["\0", "a", "b", "\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ud800", "\udfff", "\ue000", "\uffff"]
     characters += ["\U00010000", "\U0010ffff", "\xe9"]

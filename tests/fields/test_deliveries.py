@@ -292,7 +292,7 @@ class Owned:
 
 
 class Narrow(FieldDelivery):
-    """A class below."""
+    """A class below FieldDelivery."""
 
 
 def test_deliveries_of_any_kind_and_size_are_dropped() -> None:

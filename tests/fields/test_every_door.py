@@ -1,8 +1,8 @@
 """Any patterns on any events, through every door: all of them give the answer of a plain reading of the two.
 
 The doors are `match_all`, `match_many`, `deliveries`, routes, copies, pickles, `explain`, and what is written of a matcher
-and read again. The names and values are odd ones: names with points, quotes and brackets, empty
-ones, numbers of any size, halves of characters, addresses.
+and read again. The names and values are odd ones: names with points, quotes and brackets, empty ones, numbers of any
+size, halves of characters, addresses.
 """
 
 from __future__ import annotations
@@ -72,12 +72,9 @@ NETWORKS = [
     "::1",
     "::ffff:0:0/96",
     "2001:db8::/32",
-]
-NETWORKS += [
     "10.0.0.0/32", "0.0.0.0/1", "128.0.0.0/1", "::/1", "::/128", "::ffff:10.0.0.0/104", "fe80::/10", "10.0.0.1/0", "10.0.0.7/8",
 ]  # fmt: skip
-WILDCARDS = ["*", "", "a", "a*", "*b", "*a*", "a*b", "\\*", "*\\*", "a\\\\*", "*\\\\", "*\n*", "a*a", "*1*", "*\ud800"]
-WILDCARDS += [
+WILDCARDS = ["*", "", "a", "a*", "*b", "*a*", "a*b", "\\*", "*\\*", "a\\\\*", "*\\\\", "*\n*", "a*a", "*1*", "*\ud800",
     "b*a*", "*.0.*", "a\\**", "a*b*a", "ab", "*\U0001f600*", "*a*b*", "*aa*", "a*a*a", "ab*ab", "*ab*ab*", "aba*aba", "*\U0001f600", "\\\\*", "\\*\\*", "*\\**", "a*\\\\",
 ]  # fmt: skip
 SHELLS = [

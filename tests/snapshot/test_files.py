@@ -154,9 +154,11 @@ def test_a_kill_or_an_error_leaves_the_file_before_or_the_new_one(path: Path, mo
         snapshot.write(old, path)
         if (child := os.fork()) == 0:
             signal.alarm(60)
-            with at_step(number, lambda: os.kill(os.getpid(), signal.SIGKILL), calls=STEPS):
-                snapshot.write(new, path)
-            os._exit(0)
+            try:
+                with at_step(number, lambda: os.kill(os.getpid(), signal.SIGKILL), calls=STEPS):
+                    snapshot.write(new, path)
+            finally:
+                os._exit(0)
         is_reached = os.waitpid(child, 0)[1] == signal.SIGKILL
         loaded.append(snapshot.load(path))
         others = [each.name for each in path.parent.iterdir() if each != path]
@@ -321,9 +323,8 @@ def test_a_flipped_bit_is_noticed_or_does_no_harm(path: Path) -> None:
         pq.read_table(path, page_checksum_verification=True)  # so other readers notice it, too
 
 
-LOAD = """
-import resource, sys, pyarrow, pyarrow.parquet as pq, snapshot
-from subtrie import AMQP
+WRITE = """
+import sys, pyarrow, pyarrow.parquet as pq
 ROWS, path, column = 10_000, sys.argv[1], sys.argv[2]
 names = pyarrow.array([f"a{number}" for number in range(ROWS)])
 texts = pyarrow.DictionaryArray.from_arrays(
@@ -360,7 +361,7 @@ HELD = pytest.mark.xfail(reason="the filters of all batches are held until the l
 def test_a_text_that_stands_in_many_rows_is_in_memory_once(tmp_path: Path, column: str) -> None:
     """Nothing promises how long the texts of others' files are."""
     small, large = str(tmp_path / "small.parquet"), str(tmp_path / "large.parquet")
-    for program, *arguments in ((LOAD, small, "small"), (LOAD, large, column)):
+    for program, *arguments in ((WRITE, small, "small"), (WRITE, large, column)):
         subprocess.run([sys.executable, "-c", program, *arguments], check=True)
     assert os.path.getsize(large) < 1_000_000
     ended = subprocess.run([sys.executable, "-c", PEAK, small, large], capture_output=True, text=True, check=True)

@@ -138,7 +138,7 @@ class TestTakeOver:
         self, server: Server, there: str, monkeypatch: pytest.MonkeyPatch, ahead: int
     ) -> None:
         """It publishes a version whenever the newcomer has made three requests, or one more: it is as quick, and never
-        pauses. It may have published many while the newcomer read what was there, which does not go through them."""
+        pauses. Or it has published forty more versions while the newcomer read what was there."""
         busy, publisher = published(there, 1, storage=server.good)
         made, due, creates, chance, every = 0, 3, 0, random.Random(0), claim._all
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 
 import snapshot
 from snapshot import columns
-from snapshot.published import composer, retention, store
+from snapshot.published import composer, retention, store, taking_over
+from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
 from stress.processes import gil_enabled
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
@@ -226,6 +228,31 @@ class TestTakeOver:
             trie.check()
         assert [version.changes for version in snapshot.versions(tmp_path / "new")] == [1, 1, 1]
         assert len(noticed) == 1 + 2 + 3
+
+    @pytest.mark.parametrize("is_lost", [False, True])
+    def test_that_is_fenced_before_it_has_caught_up_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_lost: bool
+    ) -> None:
+        """What it has to read after its claim is removed by a later publisher, or is lost."""
+        old, first = published(tmp_path)
+
+        def overtaken(*arguments: Any) -> Any:
+            monkeypatch.setattr(taking_over, "claimed", claimed)
+            old.subscribe("meanwhile", "s")
+            first.publish()
+            taken = claimed(*arguments)
+            if is_lost:
+                shutil.rmtree(tmp_path / "changes")
+                return taken
+            trie, publisher = snapshot.take_over(tmp_path, keep=1)
+            for number in range(40):
+                trie.subscribe("late", f"s{number}")
+                publisher.publish()
+            return taken
+
+        monkeypatch.setattr(taking_over, "claimed", overtaken)
+        with pytest.raises(snapshot.DamagedError if is_lost else snapshot.FencedError):
+            snapshot.take_over(tmp_path)
 
 
 def test_outdated_tries_are_refused_and_fence_nobody(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Publishers that take over from each other and are killed: nothing that was acknowledged is lost, in a directory and in
-an object store with faults. And the how-to of two hosts, followed. `make stress` makes thousands of kills: ``STRESS_PUBLISHING=1`` asks for all of them.
+an object store with faults. The programs of the page on two hosts run, too. `make stress` makes thousands of kills: ``STRESS_PUBLISHING=1`` asks for all of them.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ for factory in (Right, Wrong):
 def run_alone(folder: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run code where `stress` is as it is installed, and our other packages cannot be imported."""
     shutil.copytree(
-        ROOT / "stress", folder / "stress", ignore=shutil.ignore_patterns("tries", "__pycache__"), dirs_exist_ok=True
+        ROOT / "stress", folder / "stress", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
     )
     (folder / "counters.py").write_text(COUNTERS)
     return subprocess.run(

@@ -201,7 +201,6 @@ CASES: list[tuple[str, int, str, str]] = [
     ("explore objects:sleeps --seed 1 --duration 1 --patience 1", 1,
      "a call has not returned for 1 s, in a schedule of Sleeps: .*in increment", ""),
     ("explore objects:lossy --seed 1 --report .", 1, "NOT linearizable", "could not be written"),
-    ("explore map --duration 0.01", 2, "0 of the 14,530 scenarios", ""),
     # numbers
     *((f"{command} {option} {number}", 2, "", f"error: argument {option}: must be more than 0, not {number}\n")
       for number in (0, -1)
@@ -273,10 +272,11 @@ def test_the_replay_line_of_a_report_works(
     status, out, err = run(again, capfd)
     assert (status, err) == (1, "")
     assert seen[:7] in out
-    (folder / "objects.py").write_text(f"{OBJECTS}\n# corrected\n")
-    words, settings = command(again)
-    ended = subprocess.run(words, stdout=subprocess.PIPE, timeout=100, check=False, **settings)
-    assert "explore" in line or "objects.py has changed since" in ended.stderr
+    if line.startswith("run"):
+        (folder / "objects.py").write_text(f"{OBJECTS}\n# corrected\n")
+        words, settings = command(again)
+        ended = subprocess.run(words, stdout=subprocess.PIPE, timeout=100, check=False, **settings)
+        assert "objects.py has changed since" in ended.stderr
 
 
 def test_as_json(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -159,12 +159,10 @@ print(json.dumps({str(each): sum(1 for _ in bounded(experiment_on(explored, each
 CRASH: Final = """
 import ctypes
 from unittest import mock
-from tests.tries import campaign
 from tests.tries.campaign import Plan, explore_matrix
 from tests.tries.compiled import CompiledExperiment, load_compiled
 
 load_compiled()
-look = CompiledExperiment._look
 
 def crash(self, execution):
     ctypes.string_at(0)

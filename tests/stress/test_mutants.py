@@ -248,6 +248,9 @@ def test_a_sample_of_the_matrix_is_right(target: str, part: str) -> None:
     twin, random = load_copy(), Random(f"{SEED}/{target}/{part}")
     drawn = (random_scenario(target, random) for _ in range(30))
     sample = list(drawn) if part == "drawn" else list(MATRIX[part](target))
+    if part == "snapshots" and target in ("shares", "routes"):
+        pytest.skip("the matrix has no snapshots of these")
+    assert sample
     for each in random.sample(sample, min(12, len(sample))):
         experiment = TrieExperiment(twin, each)
         attempts: Any = {"stops": stopped_for_ever, "drawn": partial(sampled, random=random)}.get(

@@ -69,13 +69,6 @@ TORN_READ: Any = (
 CHANGED = (Map({"a": 1}), (0, 1, 2, "snapshot", (), Raised("SnapshotChanged", "first {}, later {('a', 1)}")))
 IMPOSSIBLE = (Register(0), (0, 1, 2, "read", (), 77), (1, 1, 2, "read", (), 0))
 ALONE = (Register(0), (0, 1, 2, "read", (), 77), (0, 3, 4, "read", (), 0))
-STALE_BEFORE = (
-    Map(),
-    (1, 1, 2, "put", ("b", 1), None),
-    (1, 3, 9, "pop", ("b", None), None),
-    (0, 4, 5, "get", ("b",), None),
-    (0, 6, 7, "pop", ("b", None), 1),
-)
 GONE_MEMBER = (
     Set(),
     (0, 1, 2, "add", ("x",), True),

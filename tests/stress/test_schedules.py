@@ -181,9 +181,9 @@ def test_what_need_not_be_executed_mostly_is_not(twin: TrieCopy) -> None:
 
 @pytest.mark.parametrize("preemptions", [0, 1, 2])
 def test_bounded_schedules_differ_and_keep_the_bound(twin: TrieCopy, preemptions: int) -> None:
-    execution = twin.machine
+    machine = twin.machine
     attempts = bounded(TrieExperiment(twin, TWO_THREADS[1]), preemptions)
-    orders = [tuple(execution.execution.order) for _ in attempts if not execution.execution.cut]
+    orders = [tuple(machine.execution.order) for _ in attempts if not machine.execution.cut]
     assert len(set(orders)) == len(orders)
     switches = [sum(one != other for one, other in zip(order, order[1:], strict=False)) for order in orders]
     assert max(switches) == preemptions + 1  # and one switch that is no preemption, where the first thread ends

@@ -84,7 +84,7 @@ def now() -> float:
 
 
 def check_hubs() -> None:
-    """Nothing is left of clients that have gone, and the numbers of messages add up."""
+    """Nothing is left of clients that have gone."""
     while HUBS:
         hub = HUBS.pop()
         hub.routes.check()

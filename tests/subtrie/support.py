@@ -51,6 +51,17 @@ class Equal(Subscriber):
         return self.name == other.name
 
 
+class Told:
+    """A listener that accepts only that a filter is wanted and no longer wanted in turn."""
+
+    def __init__(self) -> None:
+        self.wanted: set[str] = set()
+
+    def __call__(self, filter: str, wanted: bool) -> None:
+        assert wanted is (filter not in self.wanted), "the same twice"
+        self.wanted ^= {filter}
+
+
 # --------------------------------------------------------------------------------------------------- what filters mean
 
 PATHS = Dialect(

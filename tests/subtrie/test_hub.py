@@ -301,6 +301,8 @@ class TestDrain:
             serving.cancel()
         await draining
         await asyncio.wait([serving])
+        (kind,) = await ended(serving)
+        assert issubclass(kind, asyncio.CancelledError if way == "leaves" else ConnectionError)
 
 
 class TestRetained:

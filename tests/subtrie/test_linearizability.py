@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from stress.explorer.bounded import bounded
-from tests.subtrie.support import On, explained, subscription_twin, twin_trie
+from tests.subtrie.support import On, Told, explained, subscription_twin, twin_trie
 from tests.twins import Fault, Together, Twin
 
 pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
@@ -127,17 +127,6 @@ def test_a_snapshot_amid_a_prune_is_sound() -> None:
 
 
 # ------------------------------------------------------------------------------------------- two changes, all looked at
-
-
-class Told:
-    """A listener that accepts only that a filter is wanted and no longer wanted in turn."""
-
-    def __init__(self) -> None:
-        self.wanted: set[str] = set()
-
-    def __call__(self, filter: str, wanted: bool) -> None:
-        assert wanted is (filter not in self.wanted), "the same twice"
-        self.wanted ^= {filter}
 
 
 OPERATIONS: dict[str, Callable[[Any], Any]] = {

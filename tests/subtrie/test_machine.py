@@ -521,6 +521,7 @@ class Machine(RuleBasedStateMachine):
 KINDS = {"AMQP": [AMQP], "MQTT": [MQTT], "NATS": [NATS], "others": OWN_DIALECTS}
 
 
+@pytest.mark.hypothesis  # else the parts that ask for more examples leave it out
 @pytest.mark.parametrize("dialects", KINDS.values(), ids=KINDS)
 def test_any_changes_and_all_questions(dialects: list[Dialect]) -> None:
     kind = type("Machine", (Machine,), {"dialects": dialects})

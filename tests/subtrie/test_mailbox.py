@@ -159,7 +159,7 @@ async def test_a_timeline(name: str) -> None:
 
 
 @run_turned
-async def test_the_figure_of_the_page_on_web_sockets() -> None:
+async def test_the_figure_of_the_page_on_the_hub() -> None:
     box: Mailbox[bytes] = Mailbox()
 
     async def read() -> None:

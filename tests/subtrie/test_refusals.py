@@ -1,7 +1,7 @@
 """Bad input to a SubscriptionTrie: the error names the fault and its place, and nothing has changed.
 
 The texts are those that docs/topics.md lists; the dialect and the trie refuse them alike. Subscribers have methods that
-raise, block or call the trie. Other tests show when two subscribers are the same, and what snapshots refuse.
+raise, block or call the trie.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many threads on one SubscriptionTrie: no acknowledged write is lost, every answer and every snapshot is of one instant.
 
-Each test is short here, and longer under the marker `slow`. Seeds determine the threads' choices, but not their timing.
+Each test is short here, and some are longer under the marker `slow`. Seeds determine the threads' choices, but not their timing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from ctrie import drain, twin
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicStore
-from tests.subtrie.support import Ways, both_ways, made, reaches
+from tests.subtrie.support import Told, Ways, both_ways, made, reaches
 from tests.threads import meanwhile, run_together
 
 pytestmark = pytest.mark.racing
@@ -36,17 +36,6 @@ def some_filters(number: int, seed: int) -> list[str]:
     while len(found) < number:
         found.add(".".join(rng.choices([*WORDS, "*", "#"], k=rng.randint(1, 4))))
     return sorted(found)
-
-
-class Told:
-    """A listener that accepts only that a filter is wanted and no longer wanted in turn."""
-
-    def __init__(self) -> None:
-        self.wanted: set[str] = set()
-
-    def __call__(self, filter: str, wanted: bool) -> None:
-        assert wanted is (filter not in self.wanted), "the same twice"
-        self.wanted ^= {filter}
 
 
 # ---------------------------------------------------------------------------------------------- each has its own, or none

@@ -36,8 +36,8 @@ _TOPIC: Final = "@"
 
 
 class Asked(NamedTuple):
-    """What is asked of one field: `relation` is one of _RELATIONS, or "absent"; "@" is for the
-    filter of a topic."""
+    """What is asked of one field: `relation` is one of _RELATIONS, where "@" is for the filter of a topic,
+    or "absent"."""
 
     name: str
     relation: str
