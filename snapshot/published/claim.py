@@ -105,6 +105,16 @@ def fenced(store: Store, by: Version) -> FencedError:
     return fenced_by(store, f"another publisher (process {by.process} on {by.host}), with number {by.version},")
 
 
+def removed(directory: Directory, claim: Version, error: Exception) -> Exception:
+    """The error of a publisher that does not find what its claim follows: only one with a later claim removes that.
+
+    Args:
+        error: the error if there is no later claim.
+    """
+    newest = directory.newest()
+    return error if newest is None or newest.epoch <= claim.epoch else fenced(directory.store, newest)
+
+
 def fenced_by(store: Store, who: str) -> FencedError:
     """The same, with what is known of the other one."""
     return FencedError(

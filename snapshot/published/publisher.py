@@ -363,9 +363,7 @@ def _claimed(trie: SubscriptionTrie, store: Store) -> Claimed:
         origin = origin_of(trie)
         if origin is None or newest is None or newest.content is None or origin.directory != newest.directory:
             return
-        last = newest if newest.kind != "claim" else directory.get(newest.content)
-        if last is None:
-            raise directory.lost(newest.content)
+        last = newest if newest.kind != "claim" else directory.version_at()
         if origin.version != last.version or origin.digest != last.digest:
             which = "another version of this number" if origin.version == last.version else f"version {last.version}"
             raise OutdatedError(

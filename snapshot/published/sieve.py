@@ -120,12 +120,12 @@ class Sieve:
         for change in itertools.chain.from_iterable(passes):
             key, texts = self._key_of(change), None
             if change.after is not None:
-                texts = self._texts(storing, key, change.subscriber, change.after)
+                texts = self._texts(storing, key, change.after)
             if texts is not None or change.after is None:
                 self.refused.pop(key, None)
             if texts is None and change.before is None:
                 continue
-            subscriber, after = texts or (self._subscriber(storing, change.subscriber), None)
+            subscriber, after = texts or (storing.subscriber(self._published(change.subscriber)), None)
             before = None if change.before is None else _as_before(storing, change.before)
             yield Changed(change.filter, change.group, subscriber, before, after)
 
@@ -140,7 +140,7 @@ class Sieve:
             key = (held.filter, queue, held.subscriber)
             if key in self.refused:
                 continue
-            texts = self._texts(storing, key, held.subscriber, held.options)
+            texts = self._texts(storing, key, held.options)
             if texts is not None:
                 yield held.filter, *texts
 
@@ -168,13 +168,15 @@ class Sieve:
         return change.filter, change.group if self._queues else None, subscriber
 
     def _texts(
-        self, storing: Storing, key: SubscriptionKey, subscriber: Hashable, options: Mapping[str, Any]
+        self, storing: Storing, key: SubscriptionKey, options: Mapping[str, Any]
     ) -> tuple[str, dict[str, str | None]] | None:
         """The texts of a subscriber and of options; None if the subscription cannot be stored."""
+        filter, _, subscriber = key
         try:
-            if has_surrogates(key[0]):
+            if has_surrogates(filter):
                 raise ValueError("the filter cannot be encoded as UTF-8")
-            return self._subscriber(storing, subscriber), storing.options(options)
+            given = subscriber if self.key is None else self.key(subscriber)
+            return storing.subscriber(given), storing.options(options)
         except MemoryError:
             raise
         except Exception as error:  # whatever a value or a key function does must not stop the others
@@ -183,10 +185,9 @@ class Sieve:
             self._refuse(key, options, error)
             return None
 
-    def _subscriber(self, storing: Storing, subscriber: Hashable) -> str:
-        if self.key is not None and self._owners is None:
-            subscriber = self.key(subscriber)
-        return storing.subscriber(subscriber)
+    def _published(self, subscriber: Hashable) -> Hashable:
+        """What is published for a subscriber of a change, which is a key already if the changes come with owners."""
+        return subscriber if self.key is None or self._owners is not None else self.key(subscriber)
 
 
 def _as_before(storing: Storing, options: Mapping[str, Any]) -> Mapping[str, str | None]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, TypeVar, Unpack, overload
 
-from snapshot.published.claim import Claimed, claimed, fenced
+from snapshot.published.claim import Claimed, claimed, removed
 from snapshot.published.directory import Directory
 from snapshot.published.errors import NotPublishedError
 from snapshot.published.feed import apply_feed
@@ -82,7 +82,8 @@ def take_over(
         TypeError: an argument is of the wrong kind.
         ValueError: the directory has other files, or content of another dialect or kind; ``into`` is not empty.
 
-    O(n), like `restore`. Between the claim and the return it only applies what was published meanwhile.
+    O(n), like `restore`; with ``key``, so is the first `Publisher.publish`, since the directory has keys and the trie
+    may have others. Between the claim and the return it only applies what was published meanwhile.
 
     >>> import tempfile, snapshot
     >>> from subtrie import MQTT
@@ -120,7 +121,8 @@ def take_over(
     if isinstance(into, TopicStore):
         mirror_of(into).apply(SubscriptionTrie(trie.dialect))
     source = topics_of(trie, taken.claim.limits) if into is None else into
-    publisher = Publisher(source, where, _taken=Taken(taken, trie.snapshot()), **options)
+    known_instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
+    publisher = Publisher(source, where, _taken=Taken(taken, known_instant), **options)
     return source, publisher
 
 
@@ -186,7 +188,7 @@ def _caught_up(
         return trie
     last = next((each for each in taken.present if each.version == number), None)
     if last is None:
-        raise directory.lost(number)
+        raise removed(directory, taken.claim, directory.lost(number))
     if version != last and not _advanced(trie, version, last, taken, directory):
         trie = _rebuilt(directory, last, taken)
         if given is not None:
@@ -198,14 +200,11 @@ def _caught_up(
 
 
 def _rebuilt(directory: Directory, last: Version, taken: Claimed) -> SubscriptionTrie:
-    """The trie of the last version before the claim. Only a publisher with a later claim removes what it needs."""
+    """The trie of the last version before the claim."""
     try:
         return rebuild(directory, last)
     except FileNotFoundError as missing:
-        newest = directory.newest()
-        if newest is not None and newest.epoch > taken.claim.epoch:
-            raise fenced(directory.store, newest) from missing
-        raise lost(last, missing, directory) from missing
+        raise removed(directory, taken.claim, lost(last, missing, directory)) from missing
 
 
 def _advanced(

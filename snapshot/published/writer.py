@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.columns import Cut, cut_of
-from snapshot.published.claim import TICK, Claimed, fenced, fenced_by
+from snapshot.published.claim import TICK, Claimed, fenced, fenced_by, removed
 from snapshot.published.composer import Composer, Published, all_added
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError, FencedError, HistoryError
@@ -99,7 +99,7 @@ class Writer:
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
         self._attempt: _Attempt | None = None
-        self.published = _last(claimed, instant)
+        self.published = _last(self._directory, claimed, instant)
 
     def publish(self) -> Version:
         """Publish the trie's present content, unless nothing has changed; return the version with that content.
@@ -348,11 +348,18 @@ def _shown(subscriber: object) -> str:
         return f"of type {type(subscriber).__name__}"
 
 
-def _last(claimed: Claimed, instant: SubscriptionTrie | None) -> Published | None:
-    """The version that the claim has the content of."""
+def _last(directory: Directory, claimed: Claimed, instant: SubscriptionTrie | None) -> Published | None:
+    """The version that the claim has the content of.
+
+    Raises:
+        FencedError: another publisher has claimed the directory since, and removed that version.
+        DamagedError: it is missing.
+    """
     claim = claimed.claim
     if claim.content is None or claim.base is None:
         return None
-    version = next(each for each in claimed.present if each.version == claim.content)
+    version = next((each for each in claimed.present if each.version == claim.content), None)
+    if version is None:
+        raise removed(directory, claim, directory.lost(claim.content))
     changes = sum(each.changes for each in claimed.present if each.feed is not None and each.version > claim.base)
     return Published(version, instant, claim.version - claim.base, changes)

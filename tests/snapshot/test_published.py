@@ -183,6 +183,30 @@ def test_keys_that_two_have_set_the_later_one_aside_until_the_other_leaves(tmp_p
     assert [asked.count(("x", 1)), asked.count(("z", 2))] == [1, 1]
 
 
+@pytest.mark.parametrize("take_over", [False, True])
+def test_each_publisher_gives_the_subscribers_of_its_own_trie_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take_over: bool
+) -> None:
+    """In full instants, too, where it does not know the instant of the last version, which has keys already."""
+    monkeypatch.setattr(composer, "FEWEST_FEEDS", 2)
+    published(tmp_path, 1)
+    kinds = set()
+    for number in range(6):
+        if take_over:
+            trie, publisher = snapshot.take_over(tmp_path, key=lambda one: f"k{one}"[-3:])
+        else:
+            trie = trie_of(*((filter, number) for filter in ("a", "b")))
+            publisher = snapshot.Publisher(trie, tmp_path, key=lambda one: f"k{one}"[-3:])
+        trie.subscribe_many([(one.filter, one.subscriber, {"n": (number,)}) for one in trie.subscriptions()])
+        publisher.publish()
+        expected = {(one.filter, f"k{one.subscriber}"[-3:], (number,)) for one in trie.subscriptions()}
+        assert {
+            (one.filter, one.subscriber, one.options["n"]) for one in snapshot.restore(tmp_path).subscriptions()
+        } == expected
+        kinds.add(snapshot.versions(tmp_path)[-1].kind)
+    assert kinds == {"full", "changes"}
+
+
 STRICT: list[tuple[list[tuple[Any, ...]], type[Exception], str]] = [
     ([("b", object())], TypeError, r"neither a string nor an integer; give a key= function|could not be rebuilt"),
     ([("b", 2)], TypeError, "there are subscribers that are (strings, and 2|integers, and 'alice')"),

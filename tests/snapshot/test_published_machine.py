@@ -95,8 +95,6 @@ class Publishing(RuleBasedStateMachine):
                 trie.pop(topic, None) if goes else trie.put(topic, options.get("x"), time)
                 continue
             filter, own = data.draw(SETS[self.dialect])
-            if self.key:  # with exclusions, a full instant has the subscribers themselves and not their keys
-                own = {name: own[name] for name in own if name != "but"}
             if goes:
                 trie.unsubscribe(filter, subscriber, **{name: own[name] for name in own if name == "queue"})
             else:
@@ -150,8 +148,8 @@ class Publishing(RuleBasedStateMachine):
     def another_publisher(self, keep: int | None, how: str) -> None:
         self.past.append(self.owner)
         newest, trie = self.published[max(self.published)], self.owner.trie
-        if how == "take over" and self.key is None:  # with a key, it cannot publish other options of what was there
-            self.owner = Party(*snapshot.take_over(self.where, keep=keep))
+        if how == "take over":
+            self.owner = Party(*snapshot.take_over(self.where, keep=keep, key=self.key))
             assert content(self.owner.trie) == newest
         else:
             trie = trie if how == "go on" else snapshot.restore(self.where)
