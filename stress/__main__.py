@@ -34,8 +34,8 @@ def run(module: str) -> None:
         _over = True  # from here on, nothing changes the verdict
     except KeyboardInterrupt:
         _over = True
-        with suppress(OSError):
-            print("interrupted", file=sys.stderr, flush=True)
+        with suppress(OSError, AttributeError):  # it is None if it was closed before the start
+            sys.stderr.write("interrupted\n")
     if _pressed:  # the interpreter would end by the signal if it came within an `exec`, whatever happened since
         atexit._run_exitfuncs()
         os._exit(status)

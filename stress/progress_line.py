@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, TextIO
 
 __all__ = ["Tell", "following"]
 
@@ -19,13 +19,18 @@ _BEAT: Final = 0.2
 _EMPTY: Final = "\r\x1b[K"
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream of the process is one; None is a stream that was closed before the start."""
+    return stream is not None and stream.isatty()
+
+
 @contextmanager
-def following(what: str, whole: float | None, *, live: bool = True, after: float = 0.0) -> Iterator[Tell]:
+def following(what: str, whole: float | None, *, told: bool = False, after: float = 0.0) -> Iterator[Tell]:
     """Within the block, show progress under the name `what`, from some seconds `after` its beginning on. `whole` is the
-    amount of work, if known. `live`: False if the terminal shows it already.
+    amount of work, if known. `told`: standard output gets lines meanwhile, and where that is a terminal they suffice.
     """
     stream = sys.stderr
-    if stream is None or not live or not stream.isatty():
+    if not _is_terminal(stream) or (told and _is_terminal(sys.stdout)):
         yield lambda text, done: None
         return
     began = time.monotonic()

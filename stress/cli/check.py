@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from stress.arguments import positive
@@ -60,7 +59,7 @@ def main(arguments: argparse.Namespace) -> int:
     statuses: list[int] = []
     files = arguments.files
     try:
-        with following("checking", len(files), live=len(files) > 1 and not sys.stdout.isatty()) as tell:
+        with following("checking", len(files), told=True) as tell:
             for file in files:
                 statuses.append(_judge(file, arguments))
                 tell(f"{len(statuses)} of {len(files)} files", len(statuses))

@@ -18,6 +18,7 @@ from subtrie.cli.lines import (
     match_json_lines,
     match_lines,
     open_lines,
+    remark,
     standard_output,
     subscribe_lines,
     topic_lines,
@@ -58,14 +59,14 @@ def ended(command: str, run: Callable[[argparse.Namespace], int], options: argpa
         # If it came within an `exec` of a text, as `namedtuple` and `dataclass` do at an import, the interpreter means
         # to end by the signal, whatever status it is given. The next `exec` makes it forget that.
         exec("")
-        print("interrupted", file=sys.stderr)
+        remark("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has gone: nothing may be written to it any more, not even on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except (CannotStart, OSError, TopicError) as error:
-        print(f"{command}: {error}", file=sys.stderr)
+        remark(f"{command}: {error}")
         return CANNOT
 
 
@@ -146,5 +147,5 @@ def _export(options: argparse.Namespace) -> int:
         snapshot.write(trie, options.output)
     except ImportError as missing:
         raise CannotStart(str(missing)) from missing
-    print(f"{len(trie):,} subscriptions written to {options.output}", file=sys.stderr)
+    remark(f"{len(trie):,} subscriptions written to {options.output}")
     return FAULTY if bad.count else OK

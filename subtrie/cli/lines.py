@@ -21,6 +21,18 @@ STANDARD_INPUT = "-"
 _COLUMN_ENDS = frozenset("\t\r\n")
 
 
+def remark(text: object) -> None:
+    """Print on standard error. Where nobody gets it, nothing else changes: `print` would take standard output instead
+    of one that was closed before the start.
+    """
+    if sys.stderr is None:
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:  # what is left in the buffer must not fail once more in the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
 class BadLines:
     """Reports bad lines on standard error, from any thread, and counts them."""
 
@@ -32,7 +44,7 @@ class BadLines:
         """Report one line; it is written as ``FILE:LINE: reason``."""
         with self._lock:
             self.count += 1
-            print(f"{file}:{number}: {reason}", file=sys.stderr)
+            remark(f"{file}:{number}: {reason}")
 
 
 class LineFile:

@@ -308,7 +308,8 @@ def command(line: str, **settings: Any) -> list[Any]:
             "replay bad.jsonl", "mutants --list")),
         *(("gone", line, "") for line in ("run objects:locked --rounds 20", "check good.jsonl bad.jsonl",
            "replay good.jsonl")),
-        *(("closed", line, "it is closed") for line in ("check good.jsonl", "check bad.jsonl")),
+        *(("closed", line, "it is closed") for line in (
+            "check good.jsonl", "check bad.jsonl", "check good.jsonl bad.jsonl", "mutants unmutated")),
     ],
 )  # fmt: skip
 def test_a_verdict_that_could_not_be_written_does_not_count(output: str, line: str, told: str) -> None:

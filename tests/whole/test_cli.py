@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -195,6 +196,16 @@ def test_standard_input_or_output_that_is_closed(
     assert capfd.readouterr().err == f"python -m subtrie match: [Errno 9] Bad file descriptor: '<{name}>'\n"
 
 
+@pytest.mark.parametrize("full", [False, True], ids=["closed", "full"])
+@pytest.mark.parametrize(("topics", "status"), [("topics", 1), ("gone", 2)])
+def test_remarks_that_cannot_be_written_change_nothing(topics: str, status: int, full: bool) -> None:
+    Path("topics").write_bytes(TOPICS.encode() + b"\xff\n")
+    nowhere = "2>/dev/full" if full else "2>&-"
+    words = shlex.join([sys.executable, "-m", "subtrie", *MATCH[:4], topics])
+    ended = subprocess.run(f"{words} {nowhere}", shell=True, env=found_anywhere(), stdout=subprocess.PIPE, check=False)
+    assert (ended.returncode, ended.stdout.decode()) == (status, MATCHES if status == 1 else "")
+
+
 def test_an_extra_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     assert main([*EXPORT]) == 2
@@ -219,10 +230,14 @@ def test_progress_is_shown_on_a_terminal_alone(where: str, monkeypatch: pytest.M
 
 def started(*command: str, **environment: str) -> Any:
     """Start a command in which the sources are found from any working directory; return the process."""
+    pipe, words = subprocess.PIPE, [sys.executable, "-m", *command]
+    return subprocess.Popen(words, env=found_anywhere(**environment), stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def found_anywhere(**environment: str) -> dict[str, str]:
+    """The environment of a process that finds the sources."""
     found = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    pipe = subprocess.PIPE
-    environment = os.environ | {"PYTHONPATH": found} | environment
-    return subprocess.Popen([sys.executable, "-m", *command], env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
+    return os.environ | {"PYTHONPATH": found} | environment
 
 
 def test_utf8_is_written_whatever_the_locale() -> None:

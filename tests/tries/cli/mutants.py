@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -58,7 +57,7 @@ def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
     processes = min(arguments.processes or default_processes(1), len(wanted))
     began, interrupted = time.monotonic(), False
     try:
-        with following("mutants", len(wanted), live=not sys.stdout.isatty()) as tell:
+        with following("mutants", len(wanted), told=True) as tell:
             for trial in run_suite(arguments.seed, arguments.attempts, processes, wanted):
                 if trial is not None:
                     trials.append(trial)
