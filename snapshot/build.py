@@ -14,7 +14,7 @@ from snapshot.file_metadata import FileMetadata
 from snapshot.option_maps import OptionReader
 from snapshot.sparks import table_from
 from snapshot.storing import subscriber_of
-from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, strings_in, text_column
+from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, shared_strings_in, text_column
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS, RowError, build
 
@@ -153,7 +153,7 @@ class Building:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows
-        filters = strings_in(text_column(batch, "filter", first))
+        filters = shared_strings_in(text_column(batch, "filter", first))
         subscribers, rows = distinct_in(text_column(batch, "subscriber", first))
         options = self._options(batch, first)
         self._check_dialect(batch, first)

@@ -16,6 +16,9 @@ from subtrie.columns import RowError, strings
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LONG = 256
+"""How many bytes the texts of a column have on average, at least, if they are long."""
+
 
 def text_column(batch: pa.RecordBatch, name: str, first: int = 0) -> pa.StringArray:
     """A column of text without nulls, of any of Arrow's types for text.
@@ -143,6 +146,11 @@ def strings_in(texts: pa.StringArray) -> list[str]:
         return []
     ends = memoryview(offsets).cast("B")[4 * texts.offset : 4 * (texts.offset + len(texts) + 1)]
     return strings(ends, memoryview(b"" if text is None else text).cast("B"))
+
+
+def shared_strings_in(texts: pa.StringArray) -> list[str]:
+    """The same. Equal texts are one string, where texts are long: then each of them costs more than to compare it."""
+    return strings_in(texts) if texts.nbytes <= LONG * len(texts) else expanded(*distinct_in(texts))
 
 
 def integers_in(numbers: pa.Int32Array) -> memoryview:
