@@ -29,7 +29,7 @@ S3 = ("s3", "s3a", "s3n")
 
 
 class Location(NamedTuple):
-    """A file system of pyarrow, a path in it, and the name that the caller gave."""
+    """A file system of pyarrow, a path in it, and the name that the caller gave, for messages."""
 
     files: Any
     path: str
@@ -57,6 +57,15 @@ def text_of(path: Path) -> str:
     return text
 
 
+def without_secrets(path: str) -> str:
+    """A path as it is; a URI without user, password and options, some of which may be keys."""
+    scheme, mark, rest = path.partition("://")
+    if not mark:
+        return path
+    host, slash, inside = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{inside}"
+
+
 def location_of(path: Path) -> Location:
     """Find the file system of a path or URI (``s3://bucket/key``, ``file:///folder/file``, ``gs://...``).
 
@@ -68,11 +77,13 @@ def location_of(path: Path) -> Location:
     if "://" not in name:
         return Location(fs.LocalFileSystem(), name, name)
     scheme, _, rest = name.partition("://")
+    uri, place = f"s3://{rest}" if scheme in S3 else name, without_secrets(name)
     try:
-        files, inside = fs.FileSystem.from_uri(f"s3://{rest}" if scheme in S3 else name)
+        files, inside = fs.FileSystem.from_uri(uri)
     except extra("pyarrow").ArrowInvalid as unknown:
-        raise ValueError(f"{name}: pyarrow has no file system for {scheme}: {unknown}") from unknown
-    return Location(files, inside, name)
+        why = str(unknown).replace(uri, place)
+        raise ValueError(f"{place}: pyarrow has no file system for {scheme}: {why}") from None
+    return Location(files, inside, place)
 
 
 @contextmanager

@@ -149,7 +149,7 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
     else:
         first = next(each.version for each in versions if each.feed is not None)
         between = {"startingVersion": first, "endingVersion": versions[-1].version}
-        changes = read_published(spark, directory.store.place, readChangeFeed="true", **between)
+        changes = read_published(spark, directory.store.uri, readChangeFeed="true", **between)
     changes = changes.groupBy("_commit_version").agg(*counts)
     counted = frame.join(changes, frame["version"] == changes["_commit_version"], "left")
     return counted.selectExpr(*frame.columns, *(f"coalesce({name}, 0) as {name}" for name in kinds)).orderBy("version")

@@ -241,7 +241,7 @@ class _PublishedSet(SetSource):
         return f"{self.subscriptions:,} subscriptions of version {self._version.version} of {place}"
 
     def sent(self, spark: SparkSession) -> SentSet:
-        return PublishedVersion(self._directory.store.place, self._version.marked())
+        return PublishedVersion(self._directory.store.uri, self._version.marked())
 
     def options(self) -> tuple[OptionMap, ...]:
         full = self._directory.parts(self._version).full.full
@@ -258,7 +258,7 @@ class _PublishedSet(SetSource):
         """The version as Spark reads it: the full instant without the rows that feeds remove, plus those they add."""
         if not self._directory.store.is_local:
             # Spark would need a connector of its own for this file system; the data source uses ours.
-            where, number = self._directory.store.place, self._version.version
+            where, number = self._directory.store.uri, self._version.version
             return read_published(spark, where, versionAsOf=number).select(*JOINED)
         full, feeds = self._directory.parts(self._version)
         assert full.full is not None

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from snapshot._extras import extra
+from snapshot.paths import without_secrets
 from snapshot.published.errors import DamagedError
 from snapshot.turns import this_process
 
@@ -42,7 +43,7 @@ _asking: dict[str, object] = {}
 
 
 class ObjectStore:
-    """Objects below a URI: ``s3://``, ``gs://``, ``az://``, and what else obstore knows.
+    """Objects below a URI: ``s3://``, ``gs://``, ``az://``, and what else obstore knows. `place` is what messages show.
 
     Args:
         uri: where. What follows its question mark belongs to ``storage``.
@@ -60,8 +61,8 @@ class ObjectStore:
         options = {name: value for name, value in options.items() if name not in OTHERS} | dict(storage or {})
         if str(options.get("endpoint", "")).startswith("http:"):
             options["client_options"] = {"allow_http": True, **options.get("client_options", {})}
-        self._base, self._query = base.rstrip("/"), mark + query
-        self.place = self._base + self._query
+        self.uri = base.rstrip("/") + mark + query
+        self.place = without_secrets(uri).rstrip("/")
         place = f"{parts.scheme.replace('s3n', 's3')}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
         self._obs, self._errors = extra("obstore"), extra("obstore.exceptions")
         try:
@@ -109,8 +110,8 @@ class ObjectStore:
             return bytes(self._obs.get_range(self._store, name, start=start, end=end))
 
     def locate(self, name: str) -> str:
-        """The URI of an object, for other programs."""
-        return f"{self._base}/{name}{self._query}"
+        """The URI of an object, for messages."""
+        return f"{self.place}/{name}"
 
     def names(self, folder: str) -> list[str]:
         """The names of the objects and folders in a folder."""

@@ -34,7 +34,7 @@ class LocalStore:
     is_local = True
 
     def __init__(self, path: Path) -> None:
-        self.place = str(path)
+        self.uri = self.place = str(path)
         self._path = path
         self._threads: ThreadPoolExecutor | None = None
         self._to_sync: dict[str, None] = {}  # files that were produced and may not be on the disk yet
@@ -65,7 +65,7 @@ class LocalStore:
         return file
 
     def locate(self, name: str) -> str:
-        """The path of a file, for other programs."""
+        """The path of a file."""
         return str(self._path / name)
 
     def names(self, folder: str) -> list[str]:

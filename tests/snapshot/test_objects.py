@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -257,6 +258,27 @@ class TestArrowsUris:
             assert snapshot.restore(place) == trie
             (full,) = (version.full for version in snapshot.versions(place) if version.full is not None)
             assert len(snapshot.load(uri(f"published/{full.path}").replace("s3://", f"{scheme}://"))) == 1
+
+    def test_messages_show_no_keys(self, uri: Callable[[str], str], caplog: pytest.LogCaptureFixture) -> None:
+        trie, publisher = published(uri("published"))
+        trie.subscribe("a", object())
+        publisher.publish()
+        snapshot.take_over(uri("published"))
+        calls: list[Callable[[], object]] = [
+            publisher.publish,
+            lambda: snapshot.restore(uri("none")),
+            lambda: snapshot.restore(uri("published"), 7),
+            lambda: snapshot.load(uri("published")),
+            lambda: snapshot.load(uri("none")),
+            lambda: snapshot.load(uri("none").replace("s3://", "s4://")),
+            lambda: snapshot.restore(uri("none").replace("s3://", "s4://")),
+        ]
+        for call in calls:
+            with pytest.raises((OSError, ValueError, snapshot.FencedError, snapshot.NotPublishedError)) as raised:
+                call()
+            assert "secret@" not in "".join(traceback.format_exception(raised.value))
+        assert "secret" not in caplog.text
+        assert "set aside" in caplog.text
 
     def test_in_spark(self, spark: SparkSession, uri: Callable[[str], str]) -> None:
         published(uri("x"), 2)
