@@ -16,7 +16,7 @@ from snapshot.sparks import table_from
 from snapshot.storing import subscriber_of
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, shared_strings_in, text_column
 from subtrie import Dialect, SubscriptionTrie
-from subtrie.columns import EXCLUSIONS, RowError, build
+from subtrie.columns import EXCLUSIONS, RowError, loaded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,12 +132,13 @@ class Building:
         self._own = own
         self._meaning = meaning
         self._option_reader = OptionReader(meaning.json_options, own=own, tags=meaning.tags)
-        self._bulk = build(meaning.dialect, exact=exact)
+        self._exact = exact
+        self._added: tuple[list[str], list[Any], list[dict[str, Any] | None]] = ([], [], [])
 
     @property
     def rows(self) -> int:
         """How many rows were added."""
-        return int(self._bulk.rows)
+        return len(self._added[0])
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add rows.
@@ -160,7 +161,8 @@ class Building:
         self._check_groups(batch, filters, options, first)
         plain = not (self._meaning.integer_subscribers or self._meaning.tags)
         known: list[Any] = subscribers if plain else self._subscribers(subscribers, rows, first)
-        self._bulk.add(filters, expanded(known, rows), options)
+        for column, values in zip(self._added, (filters, expanded(known, rows), options), strict=True):
+            column += values
 
     def _subscribers(self, texts: list[str], rows: list[int], first: int) -> list[Any]:
         """The subscribers of the distinct texts of a column; ``rows`` holds the number of each row's text."""
@@ -179,8 +181,7 @@ class Building:
         Raises:
             ValueError: any other fault that `from_arrow` names; a TopicError is one.
         """
-        trie: SubscriptionTrie = self._bulk.finished()
-        return trie
+        return loaded(self._dialect, *self._added, exact=self._exact)
 
     def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:
         if "options" not in batch.schema.names:

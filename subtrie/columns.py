@@ -7,7 +7,12 @@ library can wrap.
 >>> t = SubscriptionTrie()
 >>> t.subscribe("a.*", "alice", qos=1)
 True
->>> rows = walk(t)
+>>> class Texts:
+...     def subscriber(self, subscriber):
+...         return repr(subscriber)
+...     def option(self, name, value):
+...         return repr(value)
+>>> rows = walk(t, Texts())
 >>> rows.fill(1000, 1 << 20)
 False
 >>> columns = rows.taken()
@@ -46,7 +51,6 @@ __all__ = [
     "INTEGER_TEXTS",
     "OTHERS",
     "STRINGS",
-    "Bulk",
     "Changed",
     "Columns",
     "MapColumn",
@@ -54,8 +58,8 @@ __all__ = [
     "Rows",
     "TextColumn",
     "Texts",
-    "build",
     "changed",
+    "loaded",
     "row_numbers",
     "strings",
     "walk",
@@ -72,14 +76,6 @@ class Texts(Protocol):
 
     def option(self, name: str, value: Any) -> str | None:
         """The text of an option's value, None for a null."""
-
-
-class _NoTexts:
-    def subscriber(self, subscriber: Any) -> str:
-        raise TypeError(f"subscriber {subscriber!r} has no text")
-
-    def option(self, name: str, value: Any) -> str | None:
-        raise TypeError(f"option {name!r} has no text: {value!r}")
 
 
 class Rows:
@@ -113,67 +109,43 @@ class Rows:
 
     def taken(self) -> Columns:
         """Return the columns of the rows added since the last call."""
-        columns: Columns = self._rows.taken()
-        return columns
+        return self._rows.taken()  # type: ignore[no-any-return]
 
 
-def walk(trie: SubscriptionTrie[Any], texts: Texts | None = None, ask: bool = False) -> Rows:
+def walk(trie: SubscriptionTrie[Any], texts: Texts, ask: bool = False) -> Rows:
     """Begin to fill columns with all subscriptions as of the instant of this call.
 
     Args:
         ask: whether `texts` are asked for every subscriber, including strings and integers.
     """
     walked: Any = trie
-    return Rows(walked._columns(texts or _NoTexts(), ask))
+    return Rows(walked._columns(texts, ask))
 
 
-class Bulk:
-    """Rows of which a trie will be made."""
+def loaded(
+    dialect: Dialect,
+    filters: list[str],
+    subscribers: list[Any],
+    options: list[dict[str, Any] | None],
+    *,
+    exact: bool = False,
+) -> SubscriptionTrie[Any]:
+    """A trie of rows: their filters, as they were subscribed, their subscribers, and their options (None: no options; a
+    dict is kept, and several rows may share one).
 
-    def __init__(self, dialect: Dialect, exact: bool) -> None:
-        self._trie = _SubscriptionTrie(dialect, exact=exact)
-        self._filters: list[str] = []
-        self._subscribers: list[Any] = []
-        self._options: list[dict[str, Any] | None] = []
+    O(rows x words), and O(log rows) for each word.
 
-    @property
-    def rows(self) -> int:
-        """How many rows were added."""
-        return len(self._filters)
+    Raises:
+        TopicError: For a text that is not a filter, with the row in its reason.
+        RowError: For any other fault.
 
-    def add(self, filters: list[str], subscribers: list[Any], options: list[dict[str, Any] | None]) -> None:
-        """Add subscriptions: their filters, as they were subscribed, their subscribers, and their options (None: no
-        options; a dict is kept, and several subscriptions may share one). O(rows)."""
-        self._filters += filters
-        self._subscribers += subscribers
-        self._options += options
-
-    def finished(self) -> SubscriptionTrie[Any]:
-        """Make the trie and return it; the rows are gone.
-
-        O(rows x words), and O(log rows) for each word.
-
-        Raises:
-            TopicError: For a text that is not a filter, with the row in its reason.
-            RowError: For any other fault.
-        """
-        filters, subscribers, options = self._filters, self._subscribers, self._options
-        self._filters, self._subscribers, self._options = [], [], []
-        trie: Any = self._trie
-        trie._load(filters, subscribers, options)
-        loaded: SubscriptionTrie[Any] = trie
-        return loaded
-
-
-def build(dialect: Dialect, *, exact: bool = False) -> Bulk:
-    """Begin to build a trie from rows. No other thread sees the trie before it is finished.
-
-    >>> bulk = build(Dialect("own", "/", "+", "#"))
-    >>> bulk.add(["a/+", "b"], [1, 2], [None, {"qos": 1}])
-    >>> bulk.rows, sorted(bulk.finished().match("a/x"))
-    (2, [1])
+    >>> sorted(loaded(Dialect("own", "/", "+", "#"), ["a/+", "b"], [1, 2], [None, {"qos": 1}]).match("a/x"))
+    [1]
     """
-    return Bulk(dialect, exact)
+    trie: Any = _SubscriptionTrie(dialect, exact=exact)
+    trie._load(filters, subscribers, options)
+    made: SubscriptionTrie[Any] = trie
+    return made
 
 
 class Changed(NamedTuple):
@@ -219,5 +191,4 @@ def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, 
     ([0, 2, 2, 3], [0, 0, 7])
     """
     trie: Any = rows
-    found: tuple[bytes, bytes] = trie._match_numbers(topics)
-    return found
+    return trie._match_numbers(topics)  # type: ignore[no-any-return]

@@ -344,7 +344,7 @@ class Changeable(Matchable):
         return added
 
     def _load(self, filters: list[Any], subscribers: list[Any], options: list[Any]) -> None:
-        """Subscribe rows that are each new (`Bulk` in subtrie/columns.py)."""
+        """Subscribe rows that are each new (`loaded` in subtrie/columns.py)."""
         # A subscriber's `__hash__` may change those that were given.
         filters, subscribers, options = [*filters], [*subscribers], [*options]
         self._change_many(filters, subscribers, options, True, False)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import snapshot
 from ctrie import Ctrie
 from snapshot import columns
+from snapshot.texts import SubscriberKeys
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie import columns as plain
 from subtrie.fields import Equals, FieldMatcher, Prefix, Within, from_pattern
@@ -145,9 +146,8 @@ class TestAnySet:
     ) -> None:
         trie, rows = given
         for order in (rows, sorted(rows, key=lambda row: row[0].split(trie.dialect.separator))):
-            building = plain.build(trie.dialect)
-            building.add([row[0] for row in order], [row[1] for row in order], [row[2] or None for row in order])
-            built = building.finished()
+            columns = [row[0] for row in order], [row[1] for row in order], [row[2] or None for row in order]
+            built = plain.loaded(trie.dialect, *columns)
             assert held_by(built) == held_by(trie)
         one_by_one = SubscriptionTrie(trie.dialect)
         one_by_one.subscribe_many(order)
@@ -254,8 +254,8 @@ class TestExport:
         assert not list(tmp_path.iterdir())
 
     def test_of_columns_that_an_error_left_half_filled_goes_no_further(self) -> None:
-        rows = plain.walk(trie_of(("a", (1, 2)), ("b", (3, 4))))
-        with pytest.raises(TypeError, match="has no text"):
+        rows = plain.walk(trie_of(("a", (1, 2)), ("b", (3, 4))), SubscriberKeys())
+        with pytest.raises(TypeError, match="neither a string nor an integer"):
             rows.fill(10, 1000)
         for again in (lambda: rows.fill(10, 1000), rows.taken):
             with pytest.raises(RuntimeError, match="half filled"):
@@ -263,7 +263,7 @@ class TestExport:
 
     @pytest.mark.freethreaded
     def test_is_filled_by_one_thread_at_a_time(self) -> None:
-        rows, taken = plain.walk(trie_of(*((f"a.{number}", "s") for number in range(20_000)))), list[int]()
+        rows, taken = plain.walk(trie_of(*((f"a.{n}", "s") for n in range(20_000))), SubscriberKeys()), list[int]()
 
         def fill() -> None:
             for _ in range(200):
