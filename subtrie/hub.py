@@ -12,8 +12,11 @@ All of it belongs to one event loop. Other threads may read `Hub.routes`, and pu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from inspect import iscoroutinefunction, isfunction, signature
 from typing import Any, Generic, TypeVar
 
@@ -50,10 +53,13 @@ class Client(Generic[Message]):
 
     Attributes:
         mailbox: What waits for it.
+        position: That of the message that `send` is at, or was at last, in the order of `Hub.publish`. Tell it to the
+            other side, which names it when it comes back (`resume`).
     """
 
     def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], task: asyncio.Task[Any]) -> None:
         self.mailbox = mailbox
+        self.position = hub.position
         self._hub = hub
         self._task = task  # whose block it is
         self._cancelled_before = task.cancelling()
@@ -83,22 +89,50 @@ class Client(Generic[Message]):
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
         is_new = self._hub.routes.subscribe(filter, self, slow=slow, **options)
-        if self._hub.retained is not None and not self._hub._is_of_group(filter, options):
+        if self._hub.retained is not None and options.get("queue") is None:
             for topic, value in self._hub.retained.matching(filter, but=options.get("but", ())):
-                self._give_retained(topic, value, filter, slow)
+                if (topic,) not in self.mailbox._by_key:  # otherwise a message waits that is at least as new
+                    size = measured(self._hub._size, value)
+                    self._give(topic, Waiting(value, size, position=self._hub.position), [filter])
         return is_new
 
-    def _give_retained(self, topic: str, value: Message, filter: str, slow: Slow) -> None:
-        """Give a retained value, unless a message of its topic waits that is at least as new. It waits for room as that
-        of a publisher does; nobody waits for it."""
-        key = (topic,) if slow == "newest" else None
-        if key is not None and key in self.mailbox._by_key:
-            return
-        found = self._hub.routes.deliveries_of(topic, self) if self._takes_deliveries else ()
-        delivery = next((each for each in found if each.filter == filter), None)
-        one = Waiting(value, measured(self._hub._size, value), key, delivery)
-        if not self.mailbox._offer(one):
-            self.mailbox._queue(one, slow)
+    def resume(self, position: int, filters: Iterable[str], *, slow: Slow = "close", **options: Any) -> int:
+        """Subscribe to all `filters`, as one who was here before; return how many messages of the hub's log that gives:
+        those after `position`, each once, in order, before what is published from now on. No retained values come, and
+        of groups nothing. By "newest", a message may come again.
+
+        Args:
+            position: `position` at the last message that the other side has.
+
+        Raises:
+            LookupError: The log does not reach back to it, or it is of another hub. Subscribe anew.
+            ValueError: The client has subscriptions already, or there is no such policy.
+            TopicError, ConnectionError: As for `subscribe`.
+        """
+        check_policy(slow)
+        hub, filters = self._hub, list(filters)
+        first = hub._log[0][1].position if hub._log else hub.position + 1
+        if not first - 1 <= position <= hub.position:
+            raise LookupError(f"the log has {first} to {hub.position}, and {position} is not before: subscribe anew")
+        if self not in hub.clients:
+            raise ConnectionError("the client has left")
+        if hub.routes.filters(self):
+            raise ValueError("resume comes before all subscriptions of a client, and names all of them")
+        hub.routes.subscribe_many([(filter, self, {**options, "slow": slow}) for filter in filters])
+        self.position = position
+        return sum(self._give(topic, one, filters) for topic, one in hub._log if one.position > position)
+
+    def _give(self, topic: str, before: Waiting[Message], filters: list[str]) -> bool:
+        """Give a message of before, by the subscription to one of `filters` that promises most; return whether there is
+        one. It waits for room as that of a publisher does; nobody waits for it."""
+        found = self._hub.routes.deliveries_of(topic, self)
+        own = [one for one in found if one.group is None and one.filter in filters]
+        if own:
+            best = max(own, key=_promise)
+            one = replace(before, key=_key(topic, best), delivery=best)
+            if not self.mailbox._offer(one):
+                self.mailbox._queue(one, best.options["slow"])
+        return bool(own)
 
     def unsubscribe(self, filter: str, *, queue: str | None = None) -> bool:
         """Unsubscribe from `filter`, in the group `queue` if one is named; return whether it was subscribed."""
@@ -130,6 +164,7 @@ class Client(Generic[Message]):
     async def _send_one(self, send: Send) -> None:
         one = await self.mailbox._oldest()
         self._idle.clear()
+        self.position = one.position
         try:
             await (send(one.message, one.delivery) if self._takes_deliveries else send(one.message))
         except BaseException:
@@ -193,11 +228,14 @@ class Hub(Generic[Message]):
         dialect: The rules of topics and filters.
         room, patience, size: As for `Mailbox`; for each client.
         retained: A store of the same dialect, which keeps the last message of each topic for those who subscribe later.
+        log: How many bytes of the last messages are kept for clients that come back (`Client.resume`).
 
     Attributes:
         routes: The trie of subscriptions; the subscribers are clients.
         clients: The set of clients that are connected.
         counters: What became of messages, of all clients together.
+        position: The number of the last message. The first one is the time in microseconds, so that the positions of
+            an earlier hub are none of this one.
 
     Example:
         >>> async def talk():
@@ -217,6 +255,7 @@ class Hub(Generic[Message]):
         patience: float = PATIENCE,
         size: Callable[[Message], int] = size_of,
         retained: TopicStore[Message] | None = None,
+        log: int = 0,
     ) -> None:
         if retained is not None and retained.dialect != dialect:
             raise ValueError(f"retained= is a store of {retained.dialect.name}, and the hub is of {dialect.name}")
@@ -224,6 +263,9 @@ class Hub(Generic[Message]):
         self.routes: SubscriptionTrie[Client[Message]] = SubscriptionTrie(dialect, index=True)
         self.clients: set[Client[Message]] = set()
         self.counters = Counters()
+        self.position = time.time_ns() // 1000
+        self._log: deque[tuple[str, Waiting[Message]]] = deque()
+        self._log_room = log
         self._size = size
         self._bounds = room, patience, size
         Mailbox(*self._bounds)  # refuses what makes no sense
@@ -254,13 +296,14 @@ class Hub(Generic[Message]):
         receivers = self._receivers(topic, sender, key)
         if retain and self.retained is not None:
             self.retained[topic] = message
-        for client, delivery, group in receivers:
-            slow: Slow = delivery.options["slow"]
-            one = Waiting(message, size, (topic, *group) if slow == "newest" else None, delivery)
+        self.position += 1
+        self._keep(topic, Waiting(message, size, position=self.position))
+        for client, delivery in receivers:
+            one = Waiting(message, size, _key(topic, delivery), delivery, self.position)
             if client.mailbox._offer(one):
                 taken += 1
             else:
-                full.append(client.mailbox._queue(one, slow))
+                full.append(client.mailbox._queue(one, delivery.options["slow"]))
         if full:
             return taken + sum(await asyncio.gather(*full))
         await asyncio.sleep(0)  # a publisher that goes on and on lets the senders run
@@ -273,17 +316,23 @@ class Hub(Generic[Message]):
 
     def _receivers(
         self, topic: str, sender: object, key: object
-    ) -> list[tuple[Client[Message], Delivery[Client[Message]], tuple[str, ...]]]:
-        """Who gets a copy, by which subscription (of several, by the policy that promises most), and for which group
-        and filter of it: for none, or for those in which it is a member."""
+    ) -> list[tuple[Client[Message], Delivery[Client[Message]]]]:
+        """Who gets a copy, and by which subscription: of several in no group, by the policy that promises most."""
         own: dict[Client[Message], Delivery[Client[Message]]] = {}
-        of_groups: list[tuple[Client[Message], Delivery[Client[Message]], tuple[str, ...]]] = []
+        of_groups: list[tuple[Client[Message], Delivery[Client[Message]]]] = []
         for one in self.routes.deliveries(topic, sender=sender, key=key):
             if one.group is not None:
-                of_groups.append((one.subscriber, one, (one.group, one.filter)))
-            elif PROMISES[one.options["slow"]] >= PROMISES[own.get(one.subscriber, one).options["slow"]]:
+                of_groups.append((one.subscriber, one))
+            elif _promise(one) >= _promise(own.get(one.subscriber, one)):
                 own[one.subscriber] = one
-        return [*((client, one, ()) for client, one in own.items()), *of_groups]
+        return [*own.items(), *of_groups]
+
+    def _keep(self, topic: str, one: Waiting[Message]) -> None:
+        """Add a message to the log, and take the oldest ones out for which there is no room."""
+        self._log.append((topic, one))
+        self._log_room -= one.size
+        while self._log_room < 0:
+            self._log_room += self._log.popleft()[1].size
 
     @asynccontextmanager
     async def connect(self, send: Send) -> AsyncIterator[Client[Message]]:
@@ -321,17 +370,21 @@ class Hub(Generic[Message]):
         finally:
             ended = None  # its traceback has this frame
 
-    def _is_of_group(self, filter: str, options: Mapping[str, Any]) -> bool:
-        dialect = self.routes.dialect
-        return dialect.unshare(dialect.split_filter(filter))[0] is not None or (
-            dialect.queue_groups and options.get("queue") is not None
-        )
-
     def _leave(self, client: Client[Message]) -> None:
         self.clients.discard(client)
         self.routes.unsubscribe_all(client)
         client.mailbox.close()
         client._idle.set()
+
+
+def _promise(delivery: Delivery[Any]) -> int:
+    return PROMISES[delivery.options["slow"]]
+
+
+def _key(topic: str, delivery: Delivery[Any]) -> tuple[str, ...] | None:
+    """What a newer message replaces an older one by, if by any: the topic, and of groups the subscription."""
+    group = () if delivery.group is None else (delivery.group, delivery.filter)
+    return (topic, *group) if delivery.options["slow"] == "newest" else None
 
 
 def _takes_deliveries(send: Send) -> bool:

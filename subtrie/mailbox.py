@@ -63,12 +63,17 @@ class Counters:
 
 @dataclass(slots=True, eq=False)
 class Waiting(Generic[Message]):
-    """A message for a mailbox. A newer one of the same key takes its place, in the mailbox or before it."""
+    """A message for a mailbox. A newer one of the same key takes its place, in the mailbox or before it.
+
+    In a hub, it has the subscription that it came by, and a position: all messages before have come when this one
+    comes. So one that takes an older one's place takes its position, too.
+    """
 
     message: Message
     size: int
     key: Hashable = None
-    delivery: Any = None  # of a hub: the subscription that it came by
+    delivery: Any = None
+    position: int = 0
 
 
 def measured(size: Callable[[Message], int], message: Message) -> int:
@@ -205,6 +210,7 @@ class Mailbox(Generic[Message]):
         self._publishers[place] = publisher, one, slow
         self._impatient += slow != "wait"
         if older is not None:
+            one.position = older[1].position
             self._let_go_on(older[0], older[2], False)
         if self.closed.is_set():
             self._answer(place, False)

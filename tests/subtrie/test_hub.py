@@ -14,7 +14,7 @@ from typing import Any, get_args
 import pytest
 
 from subtrie import AMQP, MQTT, NATS, Delivery, TopicError, TopicStore
-from subtrie.hub import Counters, Hub, Slow, SlowReader
+from subtrie.hub import Client, Counters, Hub, Slow, SlowReader
 from subtrie.mailbox import EACH
 from tests.subtrie.event_loops import AT_ONCE, NEVER, Connection, new_hub, now, run_loop, run_turned, turns
 
@@ -396,6 +396,77 @@ class TestRetained:
             client.subscribe("jobs")
             await hub.drain()
         assert connection.got == [b"1"]
+
+
+class TestComingBack:
+    @pytest.mark.parametrize("slow", ["close", "newest"])
+    @pytest.mark.parametrize("seed", range(20))
+    @run_loop
+    async def test_gives_what_was_missed_in_order(self, seed: int, slow: Slow) -> None:
+        """At any moment, and several times; by "newest", at least the newest of each topic."""
+        print("seed", seed)
+        random, filters = Random(seed), ["a/+", "#"]
+        hub = new_hub(room=random.choice([100, 300]), patience=NEVER, log=1 << 20)
+        expected: list[bytes] = []
+        got: list[bytes] = []
+        position = hub.position
+        reads, clients = [asyncio.Semaphore(0)], list[Client[bytes]]()
+        publishing: list[asyncio.Task[int]] = []
+
+        async def send(message: bytes) -> None:
+            nonlocal position
+            await reads[-1].acquire()
+            got.append(message)
+            position = clients[-1].position
+
+        for _ in range(6):
+            reads.append(asyncio.Semaphore(0))
+            async with hub.connect(send) as client:
+                clients.append(client)
+                assert client.resume(position, filters, slow=slow) <= len(expected)
+                for _ in range(random.randrange(10)):
+                    if random.random() < 0.4:
+                        reads[-1].release()
+                    message = b"%d of %d" % (len(expected), random.randrange(3))
+                    publishing.append(asyncio.create_task(hub.publish(f"a/{message[-1:].decode()}", message)))
+                    expected.append(message)
+                    await turns(3)
+            for _ in range(random.randrange(3)):  # while it is away
+                expected.append(b"%d of 1" % len(expected))
+                await hub.publish("a/1", expected[-1])
+        async with hub.connect(send) as client:
+            clients.append(client)
+            client.resume(position, filters, slow=slow)
+            for _ in range(1_000):
+                reads[-1].release()
+            await hub.drain()
+        await asyncio.gather(*publishing)
+        if slow == "close":
+            assert got == expected
+        else:
+            assert {each[-1:]: each for each in got} == {each[-1:]: each for each in expected}
+
+    @run_loop
+    async def test_from_too_far_back_or_from_elsewhere_is_refused_and_changes_nothing(self) -> None:
+        hub, earlier = new_hub(log=3 * (EACH + 1)), new_hub().position - 1
+        for number in range(5):
+            await hub.publish("a", b"%d" % number)
+        first = hub.position - 2
+        connection = Connection()
+        async with hub.connect(connection.send) as client:
+            for wrong in (earlier, first - 2, hub.position + 1):
+                with pytest.raises(LookupError, match=f"the log has {first} to {hub.position}, and {wrong} is not"):
+                    client.resume(wrong, ["a"])
+            with pytest.raises(TopicError):
+                client.resume(first, ["a", "#/a"])
+            assert not len(hub.routes)
+            assert client.resume(first - 1, ["$share/g/a", "a", "a"], id=7) == 3
+            with pytest.raises(ValueError, match="before all subscriptions"):
+                client.resume(first, ["b"])
+            await hub.drain()
+        assert connection.got == [b"2", b"3", b"4"]
+        with pytest.raises(ConnectionError, match="has left"):
+            client.resume(first, ["a"])
 
 
 @run_loop
