@@ -6,8 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 from stress.history import Operation
-from stress.spec import Spec
-from stress.terms import EVERYTHING, Element, Footprint, State
+from stress.spec import EVERYTHING, Element, Footprint, Spec, State
 
 __all__ = ["ByKey", "FrozenMap", "PerKey", "without_order"]
 

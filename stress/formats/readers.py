@@ -10,10 +10,9 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, Final
 
 from stress.history import UNSEEN
-from stress.spec import Spec
+from stress.spec import Spec, arity
 from stress.specs.map import VALUELESS, Map
 from stress.specs.registers import KeyValue, MultiRegister, Mutex, Register
-from stress.wording import arity
 
 __all__ = ["Reader", "reader_of"]
 
