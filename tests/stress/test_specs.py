@@ -282,7 +282,7 @@ REFUSED: list[tuple[Any, list[Any], str]] = [
      r"Lie contradicts itself: .* has the projection nothing on 1, but another"),
     (lie(Set, brings=lambda *_: ()), ADDS, r"Lie contradicts itself: .* brings 1 in state {}, but does not declare it"),
     (lie(Spec, initial=Box(), step=changing), VALUE,
-     r"Lie contradicts itself: value\(\) -> 0 changes the state that it is g"),
+     r"Lie contradicts itself: value\(\).* changes the state that it is g"),
     (lie(Spec, initial=Box(), step=lambda *_: (Box(), 1)), VALUE,
      "must be equal if they hold the same, as those of a dataclass"),
     *((lie(Spec, initial=0, step=lambda *_, found=found: found), VALUE,
