@@ -13,7 +13,6 @@ import os
 from stress.cli import explore
 from stress.cli.check import add_judging, judged
 from stress.cli.output import aside, say, written
-from stress.history import HistoryError
 from stress.reports import html, text
 from stress.reports.report import report_on, verdict_on
 from stress.source import changed
@@ -33,11 +32,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Show it; the exit status is that of `check`."""
     if not os.path.exists(arguments.what):
         return explore.replay(arguments)
-    try:
-        history, spec, judgement = judged(arguments.what, arguments)
-    except HistoryError as error:
-        aside(error)
-        return 2
+    history, spec, judgement = judged(arguments.what, arguments)
     report = report_on(history, spec, judgement)
     if arguments.report:
         written(lambda path: html.save(report, path), arguments.report)

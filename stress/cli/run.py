@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from stress.arguments import positive
-from stress.cli.output import aside, found_wrong, say, written
-from stress.cli.targets import NONE, Enough, Known, add_targets, over
+from stress.cli.output import found_wrong, say, written
+from stress.cli.targets import NONE, Known, add_targets, over
 from stress.processes import default_processes
 from stress.recorder.campaign import Outcome, Settings
 from stress.recorder.record import CLOCKS
@@ -65,36 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser, known: Known = NONE) -> None:
 
 def main(arguments: argparse.Namespace, known: Known = NONE) -> int:
     """Run the targets one after another until one is found wrong, or the user interrupts."""
-    try:
-        settings = _settings(arguments)
-    except ValueError as error:
-        aside(error)
-        return 2
-
-    def test(name: str, workloads: Sequence[Workload]) -> int:
-        most_roles = max(len(workload.roles) for workload in workloads)
-        named = [replace(workload, target=name) for workload in workloads]
-        its = replace(settings, threads=max(settings.threads, most_roles))
-        outcome = run_and_pursue(named, its, _SECONDS_OF_PURSUIT, apart=True)
-        found_wrong(outcome.verdict is Verdict.ILLEGAL)
-        if outcome.history is not None:
-            outcome = _saved(outcome, arguments.save)
-        _tell(name, outcome, arguments)
-        if outcome.interrupted:
-            raise Enough(EXIT_STATUS[outcome.verdict])
-        return EXIT_STATUS[outcome.verdict]
-
-    return over(arguments, test, known)
-
-
-def _settings(arguments: argparse.Namespace) -> Settings:
-    duration = arguments.duration
-    if duration is None and arguments.rounds is None:
-        duration = 10.0
-    return Settings(
+    settings = Settings(
         threads=arguments.threads,
         rounds=arguments.rounds,
-        duration=duration,
+        duration=10.0 if arguments.duration is None and arguments.rounds is None else arguments.duration,
         seed=arguments.seed,
         clock=arguments.clock,
         processes=arguments.processes or default_processes(arguments.threads),
@@ -102,9 +76,20 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         supervised=True,
     )
 
+    def test(name: str, workloads: Sequence[Workload]) -> int:
+        most_roles = max(len(workload.roles) for workload in workloads)
+        named = [replace(workload, target=name) for workload in workloads]
+        its = replace(settings, threads=max(settings.threads, most_roles))
+        outcome = run_and_pursue(named, its, _SECONDS_OF_PURSUIT, apart=True)
+        found_wrong(outcome.verdict is Verdict.ILLEGAL)
+        if outcome.history is not None and written(outcome.save, arguments.save):
+            outcome = replace(outcome, saved_as=arguments.save)
+        _tell(name, outcome, arguments)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return EXIT_STATUS[outcome.verdict]
 
-def _saved(outcome: Outcome, path: str) -> Outcome:
-    return replace(outcome, saved_as=path) if written(lambda path: outcome.save(path), path) else outcome
+    return over(arguments, test, known)
 
 
 def _tell(name: str, outcome: Outcome, arguments: argparse.Namespace) -> None:

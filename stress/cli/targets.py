@@ -15,7 +15,7 @@ from stress.recorder.workload import Workload, one_of, unique
 from stress.reference import found_at
 from stress.verdicts import status_of
 
-__all__ = ["NONE", "Enough", "Known", "add_targets", "alone", "over"]
+__all__ = ["NONE", "Known", "add_targets", "alone", "over"]
 
 
 Known = Mapping[str, Callable[[], list[Workload]]]
@@ -41,18 +41,8 @@ def add_targets(parser: argparse.ArgumentParser, names: Collection[str], own: st
     )  # fmt: skip
 
 
-class Enough(Exception):
-    """The user has interrupted a test, whose result was told; `status` is its exit status."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
-
-
 def over(arguments: argparse.Namespace, test: Callable[[str, list[Workload]], int], known: Known) -> int:
-    """Test one target after another, up to the first that is wrong, or until the user interrupts; return the exit
-    status.
-    """
+    """Test one target after another, up to the first that is wrong; return the exit status."""
     try:
         operations = [_operation(text) for text in arguments.call or ()]
         found = [(target, _found(target, arguments.spec, operations, known)) for target in arguments.targets]
@@ -61,10 +51,7 @@ def over(arguments: argparse.Namespace, test: Callable[[str, list[Workload]], in
         return 2
     statuses: list[int] = []
     for target, workloads in found:
-        try:
-            statuses.append(test(target, workloads))
-        except Enough as enough:
-            return status_of([*statuses, enough.status])
+        statuses.append(test(target, workloads))
         if statuses[-1] == 1:
             break
     return status_of(statuses)
