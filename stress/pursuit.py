@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,13 +26,14 @@ from stress.explorer.scenario import Program
 from stress.frozen_states import frozen_state, judged, with_frozen_states
 from stress.history import MAIN, UNSEEN, Call, History, Operation
 from stress.processes import Team, Worker, WorkFailed
-from stress.recorder.around import executed, needed
+from stress.recorder.around import executed
 from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck
 from stress.recorder.workload import Workload, as_arguments, as_calls
 from stress.reports.diagnosis import diagnose
 from stress.reports.faults import WRONG_ALONE
 from stress.reports.report import Report, report_on
+from stress.reports.window import needed
 from stress.spec import Spec, State
 from stress.verdicts import Verdict
 
@@ -197,24 +198,22 @@ def _explored(workload: Workload, threads: Any, seconds: float, around: dict[str
 
 
 def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:
-    """The program or a part of it that shows a fault, with the history; None if the fault does not occur again."""
-    history = _wrong_again(workload, program, deadline)
-    if history is None:
-        return None
-    tried = (_fewest(workload, smaller, deadline) for smaller in _smaller(program))
-    return next((found for found in tried if found is not None), (program, history))
+    """The program or a part of it that shows a fault, with the history; None if the fault does not occur again. At
+    least two threads remain.
+    """
+    found: list[tuple[Program, History]] = []
 
+    def are_wrong(calls: Sequence[tuple[int, Call]]) -> bool:
+        threads = [tuple(call for thread, call in calls if thread == number) for number in range(len(program))]
+        fewer = tuple(filter(None, threads))
+        history = _wrong_again(workload, fewer, deadline) if len(fewer) > 1 else None
+        found.extend([(fewer, history)] if history is not None else [])
+        return history is not None
 
-def _smaller(program: Program) -> Iterator[Program]:
-    """The program without one of its threads, or without one of its calls; at least two threads remain."""
-    for number in range(len(program)):
-        if len(program) > 2:
-            yield (*program[:number], *program[number + 1 :])
-    for number, calls in enumerate(program):
-        for at in range(len(calls)):
-            left = (*calls[:at], *calls[at + 1 :])
-            if left or len(program) > 2:
-                yield (*program[:number], *((left,) if left else ()), *program[number + 1 :])
+    everything = [(number, call) for number, calls in enumerate(program) for call in calls]
+    if are_wrong(everything):
+        needed(everything, are_wrong)
+    return found[-1] if found else None
 
 
 def _wrong_again(workload: Workload, program: Program, deadline: float) -> History | None:

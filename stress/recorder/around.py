@@ -5,23 +5,23 @@ are, to find out whether threads are needed at all.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.history import MAIN, Call, History, Operation, Time, renumbered
 from stress.recorder.record import Stuck, record
+from stress.reports.window import needed
 from stress.spec import Spec
 from stress.verdicts import Verdict
 
-__all__ = ["alone", "executed", "first_time", "joined", "last_time", "needed", "wrong_alone"]
+__all__ = ["alone", "executed", "first_time", "joined", "last_time", "wrong_alone"]
 
 _PATIENCE: Final = 1.0
 _SECONDS: Final = 3.0
 _BUDGET: Final = Budget(steps=200_000, seconds=1.0)
-
-T = TypeVar("T")
 
 
 def alone(subject: Any, calls: Sequence[Call], spec: Spec, patience: float, since: Time) -> tuple[Operation, ...]:
@@ -90,25 +90,7 @@ def wrong_alone(make: Callable[[], Any], calls: Sequence[Call], spec: Spec) -> H
 
     if made(calls) is None:
         return None
-    low, high = 1, len(calls)
-    while low < high:  # the fewest of the first ones
-        middle = (low + high) // 2
-        low, high = (low, middle) if made(calls[:middle]) is not None else (middle + 1, high)
+    first = 1 + bisect_left(range(1, len(calls)), True, key=lambda number: made(calls[:number]) is not None)
     deadline = time.monotonic() + _SECONDS
-    few = needed(calls[:high], lambda some: time.monotonic() < deadline and made(some) is not None)
+    few = needed(calls[:first], lambda some: time.monotonic() < deadline and made(some) is not None)
     return made(few)
-
-
-def needed(items: Sequence[T], suffices: Callable[[list[T]], bool]) -> list[T]:
-    """Those of the items that are needed for something; groups of them, ever smaller, are left out."""
-    kept, size = list(items), len(items)
-    while size:
-        at = 0
-        while at < len(kept):
-            fewer = kept[:at] + kept[at + size :]
-            if suffices(fewer):
-                kept = fewer
-            else:
-                at += size
-        size //= 2
-    return kept

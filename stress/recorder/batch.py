@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from random import Random
 from typing import Any, Final
 
@@ -26,7 +24,7 @@ from stress.processes import gil_enabled
 from stress.recorder.around import alone, first_time, joined, last_time
 from stress.recorder.fresh import Refused
 from stress.recorder.progress_log import ProgressLog
-from stress.recorder.record import CLOCKS, Stuck, record, threads_yielding
+from stress.recorder.record import CLOCKS, Stuck, by_round, record, threads_yielding
 from stress.recorder.workload import MOST_ALONE, Workload, as_calls, refuse_misfits
 from stress.reference import name_of
 from stress.sequential import Sequential
@@ -241,16 +239,7 @@ class Batch:
 
     def _rounds(self, history: History) -> list[tuple[Operation, ...]]:
         """What threads have called on each of the objects."""
-        if not self.is_divided:
-            return [history.operations]
-        rounds: defaultdict[int, list[Operation]] = defaultdict(list)
-        made: defaultdict[int | str, int] = defaultdict(int)
-        ends = [list(accumulate(map(len, plan))) for plan in self.plans()]
-        for each in history:
-            thread = int(each.thread)
-            rounds[bisect_right(ends[thread], made[thread])].append(each)
-            made[thread] += 1
-        return [tuple(rounds[number]) for number in range(max(rounds, default=-1) + 1)]
+        return by_round(history, self.plans()) if self.is_divided else [history.operations]
 
     def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
         """Count the batch, unless time was up before it could be judged."""

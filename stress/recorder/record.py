@@ -32,10 +32,13 @@ import sysconfig
 import threading
 import time
 import traceback
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from functools import cache, partial
+from itertools import accumulate
 from random import Random
 from types import FrameType
 from typing import Any, Final
@@ -53,7 +56,7 @@ from stress.source import is_ours
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["CLOCKS", "Deferred", "Stuck", "record", "threads_yielding"]
+__all__ = ["CLOCKS", "Deferred", "Stuck", "by_round", "record", "threads_yielding"]
 
 _LOOK: Final = 0.05
 """Seconds between two checks of the time and of the progress."""
@@ -323,7 +326,9 @@ def _inside(threads: Sequence[threading.Thread], batch: _Recording) -> set[int]:
 
 def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
     operations = _operations(batch, spec, _inside(threads, batch))
-    return wait_as_they_should(operations if len(batch.subjects) == 1 else _on_the_last(operations, batch), spec)
+    if len(batch.subjects) > 1:  # each round has an object of its own
+        operations = next(iter(by_round(operations, batch.plans)[min(batch.awake) - 1 :]), ())
+    return wait_as_they_should(operations, spec)
 
 
 def _all_sleep(threads: Sequence[threading.Thread]) -> bool:
@@ -331,17 +336,16 @@ def _all_sleep(threads: Sequence[threading.Thread]) -> bool:
     return all(rest_of(thread.native_id)[0] for thread in threads if thread.is_alive())
 
 
-def _on_the_last(operations: Sequence[Operation], batch: _Recording) -> list[Operation]:
-    """The operations of the round that has begun last, which has an object of its own."""
-    begun = min(batch.awake)
-    left = [sum(map(len, plan[: begun - 1])) for plan in batch.plans]
-    found = []
+def by_round(operations: Iterable[Operation], plans: Sequence[Plan]) -> list[tuple[Operation, ...]]:
+    """The operations of each round that has begun, of those that threads with these plans have made."""
+    ends = [list(accumulate(map(len, plan))) for plan in plans]
+    rounds: defaultdict[int, list[Operation]] = defaultdict(list)
+    made: Counter[int] = Counter()
     for each in operations:
         thread = int(each.thread)
-        left[thread] -= 1
-        if left[thread] < 0:
-            found.append(each)
-    return found
+        rounds[bisect_right(ends[thread], made[thread])].append(each)
+        made[thread] += 1
+    return [tuple(rounds[number]) for number in range(max(rounds, default=-1) + 1)]
 
 
 class _End(Enum):

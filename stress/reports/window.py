@@ -12,10 +12,10 @@ Every step preserves the truth: a fault of the small history is a fault of the r
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-
-from sortedcontainers import SortedList
+from typing import TypeVar
 
 from stress.checker.check import Failure, refute
 from stress.checker.components import Component
@@ -24,7 +24,9 @@ from stress.checker.unwritten_values import first_without_origin
 from stress.history import Operation, until
 from stress.spec import Element, Spec, State
 
-__all__ = ["Stretch", "Window", "crucial_window", "illegal"]
+__all__ = ["Stretch", "Window", "crucial_window", "illegal", "needed"]
+
+T = TypeVar("T")
 
 _STEPS = 200_000
 _SECONDS = 5.0
@@ -144,30 +146,40 @@ def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, 
 def _first_illegal(
     segment: Sequence[Operation], spec: Spec, starts: Sequence[State]
 ) -> tuple[list[Operation], Operation]:
-    """The segment up to the earliest return that makes it illegal, and the operation that returns. Binary search."""
-    returns: SortedList = SortedList((each.returned, each.id) for each in segment if each.returned is not None)
-    low, high = 0, len(returns) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if illegal(until(segment, returns[middle][0]), spec, starts):
-            high = middle
-        else:
-            low = middle + 1
-    moment, culprit = returns[low]
+    """The segment up to the earliest return that makes it illegal, and the operation that returns."""
+    returns = sorted((each.returned, each.id) for each in segment if each.returned is not None)
+    at = bisect_left(returns[:-1], True, key=lambda one: illegal(until(segment, one[0]), spec, starts))
+    moment, culprit = returns[at]
     return until(segment, moment), next(each for each in segment if each.id == culprit)
 
 
 def _without_reads(
     operations: list[Operation], culprit: Operation, spec: Spec, starts: Sequence[State], deadline: float
 ) -> list[Operation]:
-    def is_other_read(operation: Operation) -> bool:
-        return operation.id != culprit.id and spec.is_read_only(operation.op, operation.args, operation.result)
+    def with_these(reads: Sequence[Operation]) -> list[Operation]:
+        gone = {each.id for each in others} - {each.id for each in reads}
+        return [each for each in operations if each.id not in gone]
 
-    updates = [each for each in operations if not is_other_read(each)]
-    if illegal(updates, spec, starts):
-        return updates
-    for operation in filter(is_other_read, list(operations)):
-        fewer = [each for each in operations if each.id != operation.id]
-        if time.monotonic() < deadline and illegal(fewer, spec, starts):
-            operations = fewer
-    return operations
+    others = [
+        each for each in operations if each.id != culprit.id and spec.is_read_only(each.op, each.args, each.result)
+    ]
+
+    def is_illegal(some: Sequence[Operation]) -> bool:
+        return (not some or time.monotonic() < deadline) and illegal(with_these(some), spec, starts)
+
+    return with_these(needed(others, is_illegal))
+
+
+def needed(items: Sequence[T], suffices: Callable[[list[T]], bool]) -> list[T]:
+    """Those of the items that are needed for something; groups of them, ever smaller, are left out."""
+    kept, size = list(items), len(items)
+    while size:
+        at = 0
+        while at < len(kept):
+            fewer = kept[:at] + kept[at + size :]
+            if suffices(fewer):
+                kept = fewer
+            else:
+                at += size
+        size //= 2
+    return kept

@@ -14,7 +14,7 @@ import pytest
 
 import stress
 from stress import WAITS, Operation, Outcome, Spec, SpecError, Verdict, check, unique
-from stress.recorder.around import needed
+from stress.reports.window import needed
 from tests.stress.cases import case_named
 from tests.terminal import drawn_by
 
