@@ -69,18 +69,15 @@ def log_events(text: str, shape: re.Pattern[str]) -> Iterator[Event]:
         match = shape.match(line)
         if match is None or match["type"] not in _TYPES:
             continue
-        value, *rest = [*_log_values(match["value"])] or [UNSEEN]
+        values: list[Any] = []
+        try:
+            values += (value for _, value in read_edn(match["value"]))
+        except HistoryError as error:
+            values.append(Unreadable(error.reason))
+        value, *rest = values or [UNSEEN]
         process = int(match["process"]) if match["process"].isdigit() else Name(match["process"].removeprefix(":"))
         erred = rest not in ([], [None]) and rest[0] != "hint"  # a hint is no error
         yield Event(number, process, match["type"], match["f"], _value(value), erred=erred)
-
-
-def _log_values(text: str) -> Iterator[Any]:
-    try:
-        for _, value in read_edn(text):
-            yield value
-    except HistoryError as error:
-        yield Unreadable(error.reason)
 
 
 def edn_events(text: str, source: str) -> Iterator[Event]:
@@ -124,13 +121,11 @@ def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: boo
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
     """
     reader = reader_of(spec)
-    pairing = _Pairing(reader, source, is_log)
     about = [event for event in events if not isinstance(event.process, Name) or reader.knows(event.f)]
-    for time, event in enumerate(_keyed(about, reader)):
-        pairing.take(time, event)
-    operations = renumbered(pairing.finish())
+    pairing = _Pairing(reader, source, is_log)
+    pairing.take(_keyed(about, reader))
     judged = PerKey(spec) if pairing.keyed else spec
-    return History(operations, {"spec": spec.name, "source": source, "clock": "order of lines"}), judged
+    return History(renumbered(pairing.done), {"spec": spec.name, "source": source, "clock": "order of lines"}), judged
 
 
 def _keyed(events: Sequence[Event], reader: Reader) -> Iterable[Event]:
@@ -158,50 +153,42 @@ def _have_keys(events: Sequence[Event], reader: Reader) -> bool:
 
 
 class _Pairing:
-    """Pairs up invocations and completions, process by process."""
+    """Pairs up invocations and completions, process by process. `done` are the operations, and `keyed` tells whether
+    their events have keys: either all of them do, or none.
+    """
 
     def __init__(self, reader: Reader, source: str, is_log: bool) -> None:
         self._reader, self._source, self._is_log = reader, source, is_log
-        self._open: dict[Hashable, tuple[int, Event]] = {}
-        self._done: list[Operation] = []
+        self.done: list[Operation] = []
         self.keyed: bool | None = None
 
-    def take(self, time: int, event: Event) -> None:
-        if event.type == "invoke":
-            if event.process in self._open:
-                line = self._open[event.process][1].line
-                self._complain(
-                    event,
-                    f"process {event.process} invokes {event.f} while what it invoked on line {line} is open",
-                )
-            self._open[event.process] = (time, event)
-            return
-        if event.process not in self._open:
-            if event.type == "info":
-                return
-            self._complain(event, f"process {event.process} completes {event.f}, but has invoked nothing")
-        called, invoked = self._open.pop(event.process)
-        if event.key not in (UNSEEN, invoked.key):
-            self._complain(
-                event, f"process {event.process} completes {event.f} of key {event.key!r}, not {invoked.key!r}"
-            )
-        if event.f != invoked.f:
-            self._complain(
-                event,
-                f"process {event.process} completes {event.f}, not the {invoked.f} of line {invoked.line}",
-            )
-        match event.type:
-            case "ok":
+    def take(self, events: Iterable[Event]) -> None:
+        running: dict[Hashable, tuple[int, Event]] = {}
+        for time, event in enumerate(events):
+            called, invoked = running.pop(event.process, (time, None))
+            told = f"process {event.process} completes {event.f}"
+            if event.type == "invoke":
+                if invoked is not None:
+                    told = f"process {event.process} invokes {event.f} while what it invoked on line"
+                    self._complain(event, f"{told} {invoked.line} is open")
+                running[event.process] = time, event
+            elif invoked is None:
+                if event.type != "info":
+                    self._complain(event, f"{told}, but has invoked nothing")
+            elif event.key not in (UNSEEN, invoked.key):
+                self._complain(event, f"{told} of key {event.key!r}, not {invoked.key!r}")
+            elif event.f != invoked.f:
+                self._complain(event, f"{told}, not the {invoked.f} of line {invoked.line}")
+            elif event.type == "ok":
                 self._add(invoked, called, time, event)
-            case "info":
+            elif event.type == "info":
                 self._add(invoked, called, None, None)
-            case "fail" if self._is_log and event.f == "cas" and not event.erred:
-                self._add(invoked, called, time, None, answer=False)  # its value repeats the call, or gives the reason
-
-    def finish(self) -> list[Operation]:
-        for called, invoked in self._open.values():
+            elif (
+                self._is_log and event.f == "cas" and not event.erred
+            ):  # its value repeats the call, or gives the reason
+                self._add(invoked, called, time, None, answer=False)
+        for called, invoked in running.values():
             self._add(invoked, called, None, None)
-        return self._done
 
     def _add(
         self, invoked: Event, called: int, returned: int | None, event: Event | None, answer: Any = UNSEEN
@@ -210,7 +197,10 @@ class _Pairing:
             for told in (each.value, each.key):
                 if isinstance(told, Unreadable):
                     self._complain(each, told.reason)
-        self._note_key(invoked)
+        keyed = invoked.key is not UNSEEN and not self._reader.names_keys
+        if self.keyed not in (None, keyed):
+            self._complain(invoked, "some events carry a :key and others do not")
+        self.keyed = keyed
         completion = UNSEEN if event is None else event.value
         inner_key = invoked.key if self._reader.names_keys else UNSEEN
         try:
@@ -224,18 +214,11 @@ class _Pairing:
             result = answer
         elif not self._is_log:
             result = self._reader.known(op, result)
-        operation = Operation(len(self._done), thread, called, returned, op, args, result)
+        operation = Operation(len(self.done), thread, called, returned, op, args, result)
         complaint = self._reader.spec.complaint(operation)
         if complaint is not None:
             self._complain(invoked, complaint)
-        self._done.append(operation._replace(args=(invoked.key, *args)) if self.keyed else operation)
-
-    def _note_key(self, invoked: Event) -> None:
-        """Note whether the events have keys; either all of them do, or none."""
-        keyed = invoked.key is not UNSEEN and not self._reader.names_keys
-        if self.keyed not in (None, keyed):
-            self._complain(invoked, "some events carry a :key and others do not")
-        self.keyed = keyed
+        self.done.append(operation._replace(args=(invoked.key, *args)) if keyed else operation)
 
     def _complain(self, event: Event, reason: str) -> NoReturn:
         raise HistoryError(reason, source=self._source, line=event.line)

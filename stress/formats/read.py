@@ -19,6 +19,7 @@ __all__ = ["parse_initial", "read_history"]
 
 _OWN: Final = re.compile(r'\s*(?:\{\s*"[^"]*"\s*:(?![A-Za-z])|\[\s*-?\d+\s*,(?!\s*:))')
 """The beginning of a header, or of an operation without one. A keyword instead shows that it is EDN."""
+_EVENTS: Final = re.compile(r"(?:[\s,]++|;[^\n]*+)*+(?:[{\[(]|#[_{\w])")
 _LINES: Final = {"log": LOG_LINE, "history": HISTORY_LINE}
 _LOGGER: Final = "jepsen.util"
 _EDN: Final = re.compile(r'(?:^|[\s,\[({])[;":]', re.MULTILINE)
@@ -60,14 +61,11 @@ def _kind(text: str, source: str) -> str:
         return "jsonl"
     if HISTORY_LINE.match(text):
         return "history"
-    start = re.match(r"(?:[\s,]+|;[^\n]*)*(.{0,2})", text, re.DOTALL)
-    first = start.group(1) if start else ""
-    if first[:1] in {"{", "[", "("} or first in {"#_", "#{"} or re.match(r"#\w", first):
+    if _EVENTS.match(text):
         return "edn"
-    line = text.count("\n", 0, start.start(1) if start else 0) + 1
-    if not first:
-        raise HistoryError("the file holds no operations", source=source, line=line)
-    raise HistoryError("neither JSON Lines, nor a jepsen log, nor EDN event maps", source=source, line=line)
+    holds_some = re.search(r"^[\s,]*[^\s,;]", text, re.MULTILINE)
+    told = "neither JSON Lines, nor a jepsen log, nor EDN event maps" if holds_some else "the file holds no operations"
+    raise HistoryError(told, source=source)
 
 
 def _is_log(text: str) -> bool:

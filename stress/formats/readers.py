@@ -1,33 +1,38 @@
 """How events of other tools' histories become operations of a specification.
 
 A specification says what an object does. How a tool writes down the calls of such an object is a matter of its format:
-a reader for each kind of object is here, and one for all others.
+one reader is for all kinds of objects, with a word about those that are written in a way of their own, and another for
+transactions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from stress.history import UNSEEN
 from stress.spec import Spec, arity
 from stress.specs.map import VALUELESS, Map
-from stress.specs.registers import KeyValue, MultiRegister, Mutex, Register
+from stress.specs.registers import KeyValue, MultiRegister, Register
 
 __all__ = ["Reader", "reader_of"]
 
 Read = tuple[str, tuple[Hashable, ...], Hashable]
 """Operation, arguments and result."""
+_SILENT: Final[dict[type[Spec], frozenset[str]]] = {
+    Register: frozenset({"write"}),
+    KeyValue: frozenset({"put", "append"}),
+}
+"""Operations that answer nothing, whatever their completion says."""
 
 
 class Reader:
-    """Reads the events of any specification."""
-
-    names_keys: ClassVar[bool] = False
-    """Whether the `:key` of an event is the first argument of an operation. If not, it names a separate object."""
+    """Reads the events of a specification."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
+        self.names_keys = isinstance(spec, (KeyValue, Map))
+        """Whether the `:key` of an event is the first argument of an operation. If not, it names a separate object."""
 
     def knows(self, f: str) -> bool:
         """Whether events of that name may describe an operation; `read_event` decides."""
@@ -42,19 +47,37 @@ class Reader:
             completed: the value of the completion; `UNSEEN` if it never completed or carries none.
             key: the `:key` of the events, if there is one and `names_keys` says that it is an argument.
 
-        By default a vector is a list of arguments, unless the operation takes only one. The completion of an update
-        that only repeats the arguments says nothing about the answer.
+        A vector is a list of arguments, unless the operation takes only one.
         """
+        if (
+            key is UNSEEN and self.names_keys and f in VALUELESS
+        ):  # [key nil] asks for a key, and comes back as [key value]
+            is_pair = isinstance(invoked, tuple) and bool(invoked)
+            if (is_pair or isinstance(self.spec, KeyValue)) and isinstance(completed, tuple) and len(completed) == 2:
+                completed = completed[1]
+            key, invoked = (invoked[0], None) if is_pair else (key, invoked)
         given = () if key is UNSEEN else (key,)
-        repeats = f not in self.spec.read_only and invoked is not None and _are_same(completed, invoked)
-        result = UNSEEN if repeats or completed is UNSEEN else self.spec.normalise(f, completed)
-        return f, (*given, *self._arguments(f, invoked, len(given))), result
+        return f, (*given, *self._arguments(f, invoked, len(given))), self._answer(f, invoked, completed)
 
     def known(self, op: str, result: Hashable) -> Hashable:
         """The answer that an EDN history gives for an operation. A read of nil says nothing: in such histories it means
-        that the answer is unknown.
+        that the answer is unknown. But a map answers nil if nothing is there.
         """
-        return UNSEEN if result is None and op in self.spec.read_only else result
+        return UNSEEN if result is None and op in self.spec.read_only and not isinstance(self.spec, Map) else result
+
+    def _answer(self, f: str, invoked: Any, completed: Any) -> Hashable:
+        """The answer in a completion. One that only repeats the arguments says nothing, unless it is that of a
+        compare-and-set: it is done.
+        """
+        if completed is UNSEEN:
+            return UNSEEN
+        if any(isinstance(self.spec, kind) and f in silent for kind, silent in _SILENT.items()):
+            return None
+        if isinstance(self.spec, Register):
+            succeeded: Hashable = f == "cas" and not isinstance(completed, bool)
+            return succeeded or completed
+        repeats = f not in self.spec.read_only and invoked is not None and _are_same(completed, invoked)
+        return UNSEEN if repeats else self.spec.normalise(f, completed)
 
     def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
         """The arguments in the value of an invocation, after `given` other arguments. nil counts as an argument only
@@ -66,35 +89,6 @@ class Reader:
         return invoked if isinstance(invoked, tuple) and most != given + 1 else (invoked,)
 
 
-class RegisterReader(Reader):
-    """Reads the events of `Register`."""
-
-    def read_event(self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN) -> Read:
-        """As `Reader.read_event`."""
-        if f == "read":
-            return f, (), completed
-        if f == "cas":
-            succeeded = completed if isinstance(completed, bool) else True
-            return f, _pair(f, invoked), UNSEEN if completed is UNSEEN else succeeded
-        return f, () if invoked is UNSEEN else (invoked,), UNSEEN if completed is UNSEEN else None
-
-
-class KeyValueReader(Reader):
-    """Reads the events of `KeyValue`."""
-
-    names_keys = True
-
-    def read_event(self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN) -> Read:
-        """As `Reader.read_event`."""
-        value = invoked
-        if key is UNSEEN:  # the key is part of the value: [key value], or the key alone
-            key, value = _pair(f, invoked) if isinstance(invoked, tuple) else (invoked, UNSEEN)
-            completed = _pair(f, completed)[1] if isinstance(completed, tuple) else completed
-        if f == "get":
-            return f, () if key is UNSEEN else (key,), completed
-        return f, (key, value) if value is not UNSEEN else (key,), UNSEEN if completed is UNSEEN else None
-
-
 class MultiRegisterReader(Reader):
     """Reads the events of `MultiRegister`."""
 
@@ -104,95 +98,40 @@ class MultiRegisterReader(Reader):
 
     def known(self, op: str, result: Hashable) -> Hashable:
         """As `Reader.known`."""
-        if not isinstance(result, tuple):
-            return result
-        return tuple(UNSEEN if value is None else value for value in result)
+        return tuple(UNSEEN if value is None else value for value in result) if isinstance(result, tuple) else result
 
     def read_event(self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN) -> Read:
         """As `Reader.read_event`."""
         steps = _transaction(f, invoked if completed in (UNSEEN, None) else completed)
         plain = tuple(("read", key) if kind == "read" else (kind, key, *value) for kind, key, *value in steps)
-        if completed is UNSEEN:
-            return "txn", plain, UNSEEN
-        return (
-            "txn",
-            plain,
-            tuple(value[0] if value else UNSEEN for kind, _, *value in steps if kind == "read"),
-        )
-
-
-class MutexReader(Reader):
-    """Reads the events of `Mutex`."""
-
-    def read_event(self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN) -> Read:
-        """As `Reader.read_event`."""
-        return f, (), UNSEEN if completed is UNSEEN else None
-
-
-class MapReader(Reader):
-    """Reads the events of `Map`."""
-
-    names_keys = True
-
-    def known(self, op: str, result: Hashable) -> Hashable:
-        """As `Reader.known`."""
-        return result  # a get answers nil if nothing is there
-
-    def read_event(self, f: str, invoked: Any, completed: Any, key: Any = UNSEEN) -> Read:
-        """As `Reader.read_event`."""
-        if key is UNSEEN and f in VALUELESS and isinstance(invoked, tuple) and invoked:
-            key, invoked = invoked[0], None  # [key nil], which comes back as [key value]
-            completed = completed[1] if isinstance(completed, tuple) and len(completed) == 2 else completed
-        return super().read_event(f, invoked, completed, key)
-
-
-_READERS: Final[dict[type[Spec], type[Reader]]] = {
-    Register: RegisterReader,
-    KeyValue: KeyValueReader,
-    MultiRegister: MultiRegisterReader,
-    Mutex: MutexReader,
-    Map: MapReader,
-}
+        seen = tuple(value[0] if value else UNSEEN for kind, _, *value in steps if kind == "read")
+        return "txn", plain, UNSEEN if completed is UNSEEN else seen
 
 
 def reader_of(spec: Spec) -> Reader:
     """The reader for a specification."""
-    kinds = (_READERS[kind] for kind in type(spec).__mro__ if kind in _READERS)
-    return next(kinds, Reader)(spec)
+    return (MultiRegisterReader if isinstance(spec, MultiRegister) else Reader)(spec)
 
 
-_KINDS = {"r": "read", "read": "read", "w": "write", "write": "write"}
+_KINDS: Final = {"r": "read", "read": "read", "w": "write", "write": "write"}
 
 
 def _transaction(f: str, value: Any) -> list[tuple[Any, ...]]:
     """The steps of a transaction such as ``[[:r 0 nil] [:w 1 2]]``, or of a read or write of registers."""
-    if _KINDS.get(f):
-        pairs = value if isinstance(value, frozenset) else [_pair(f, value)]
-        return [(_KINDS[f], *pair) for pair in pairs]
-    if not isinstance(value, tuple):
+    if f in _KINDS:
+        pairs = value if isinstance(value, frozenset) else [value]
+        value = tuple((f, *pair) if isinstance(pair, tuple) else pair for pair in pairs)
+    elif not isinstance(value, tuple):
         raise ValueError(f"a transaction is a vector of [:read key value] and [:write key value], not {value!r}")
-    steps = [step if isinstance(step, tuple) else (step,) for step in ((value,) if _is_step(value) else value)]
-    for step in steps:
-        if not _is_step(step) or (_KINDS[str(step[0])] == "write" and len(step) != 3):
+    elif value and not isinstance(value[0], tuple):
+        value = (value,)
+    for step in value:
+        is_step = isinstance(step, tuple) and len(step) in (2, 3) and str(step[0]) in _KINDS
+        if not is_step or (_KINDS[str(step[0])] == "write" and len(step) != 3):
             raise ValueError(
                 f"{step!r} is no step of a transaction: it must be [:read key value] or [:write key value]"
             )
-    return [(_KINDS[str(step[0])], *step[1:]) for step in steps]
-
-
-def _is_step(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) in (2, 3)
-        and not isinstance(value[0], tuple)
-        and str(value[0]) in _KINDS
-    )
-
-
-def _pair(f: str, value: Any) -> tuple[Any, Any]:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise ValueError(f"the value of {f} must be a pair, not {value!r}")
-    return value[0], value[1]
+    return [(_KINDS[str(step[0])], *step[1:]) for step in value]
 
 
 def _are_same(one: Any, other: Any) -> bool:

@@ -358,7 +358,7 @@ REFUSED: list[tuple[str, str, int, str]] = [
     ("register", "[{:process 0 :type :invoke :f :read}\n{:process 0 :type :ok :f :write}]",
      2, "process 0 completes write, not the read of line 1"),
     ("register", "{:process 0 :type :invoke :f :pop}", 1, "register has no operation pop: it has cas, read, write"),
-    ("register", "{:process 0 :type :invoke :f :cas :value 3}", 1, "the value of cas must be a pair, not 3"),
+    ("register", "{:process 0 :type :invoke :f :cas :value 3}", 1, "the call is cas(old, new), not cas(3)"),
     ("register", "{:process 0 :type :done :f :read}", 1, "the type of an event is :invoke, :ok, :fail or :info"),
     ("register", "{:process 0 :type :invoke :f :write}", 1, "the call is write(value), not write()"),
     ("register", "{:type :ok}", 1, "an event has no :process and no :f"),
