@@ -21,8 +21,6 @@ from typing import Any, Final
 
 from stress.history import UNSEEN, Raised
 
-__all__ = ["Again", "TypesCount", "alike", "are_mixed", "fits", "judging", "typed_key"]
-
 
 class Again(Exception):
     """A judgement has to begin again, with other states."""

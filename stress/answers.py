@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 
-__all__ = ["as_it_is", "attributes_of", "space_of"]
-
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
 _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
 _CHANGING: Final = _MAPPINGS | {list, set, deque, bytearray}

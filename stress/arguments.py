@@ -6,8 +6,6 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["positive"]
-
 T = TypeVar("T", int, float)
 
 

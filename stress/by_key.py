@@ -8,8 +8,6 @@ from typing import Any
 from stress.history import Operation
 from stress.spec import EVERYTHING, Element, Footprint, Spec, State
 
-__all__ = ["ByKey", "FrozenMap", "PerKey", "without_order"]
-
 
 def without_order(found: Sequence[Hashable]) -> Hashable:
     """The part that counts of an answer in any order: the set of its items. If an item occurs twice, the whole answer

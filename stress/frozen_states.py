@@ -25,17 +25,6 @@ from stress.history import Operation, show
 from stress.spec import Element, Excerpt, Spec, SpecError, State
 from stress.values import fresh
 
-__all__ = [
-    "Frozen",
-    "OrderCounts",
-    "class_of",
-    "frozen_state",
-    "is_hashable",
-    "judged",
-    "thawed",
-    "with_frozen_states",
-]
-
 T = TypeVar("T")
 
 

@@ -24,31 +24,6 @@ from typing import Any, Final, NamedTuple
 from stress.source import is_ours, module_of
 from stress.values import FrozenDict, FrozenList, FrozenSet
 
-__all__ = [
-    "ALONE",
-    "ANSWERS",
-    "MAIN",
-    "NAN",
-    "UNSEEN",
-    "Call",
-    "ChangingAnswer",
-    "History",
-    "HistoryError",
-    "Opaque",
-    "Operation",
-    "Raised",
-    "Time",
-    "calls_and_returns",
-    "freeze",
-    "overlapping",
-    "refuse_other_things",
-    "refuse_two_at_once",
-    "renumbered",
-    "show",
-    "steady",
-    "until",
-]
-
 Time = int | float
 Call = tuple[str, tuple[Any, ...]]
 """A call to make: the name of a method, and its arguments."""

@@ -11,8 +11,6 @@ from stress.alike import alike
 from stress.history import Call, Operation, show
 from stress.spec import WAITS, Spec, SpecError, State
 
-__all__ = ["AnyAnswer", "Calls", "OfCalls", "told"]
-
 Calls = tuple[Call, ...]
 
 _LONGEST = 80

@@ -14,8 +14,6 @@ import threading
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Outside"]
-
 
 class Outside:
     """Within the block, what a handler of a signal raises is kept in `raised`, and raised again at its end if it was

@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["COLLECTOR", "SWITCH_INTERVAL", "TRACE_OF_NEW_THREADS", "Setting"]
-
 T = TypeVar("T")
 
 

@@ -27,19 +27,6 @@ from typing import Any, Final, NamedTuple
 from stress.source import is_ours
 from stress.verdicts import end_of_process
 
-__all__ = [
-    "PATIENCE",
-    "Died",
-    "Patience",
-    "Tally",
-    "Team",
-    "WorkFailed",
-    "Worker",
-    "default_processes",
-    "forks",
-    "gil_enabled",
-]
-
 PATIENCE: Final = 30.0
 """Seconds without any progress after which a call is taken to hang."""
 _BEAT: Final = 0.1

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TextIO
 
-__all__ = ["Tell", "following"]
-
 Tell = Callable[[str, float], None]
 """To be called now and then with what was done, in a few words, and its share of the whole."""
 

@@ -37,8 +37,6 @@ from stress.reports.window import needed
 from stress.spec import Spec, State
 from stress.verdicts import Verdict
 
-__all__ = ["pursue"]
-
 _MOST_CALLS: Final = 24
 """The most calls of a window that is executed again: with more, the same fault would hardly occur again."""
 _FEW_CALLS: Final = 8

@@ -15,8 +15,6 @@ from stress.frozen_states import class_of, thawed, with_frozen_states
 from stress.source import module_of, short_path
 from stress.spec import Spec
 
-__all__ = ["found_at", "is_as_made", "name_of", "spec_at"]
-
 
 def name_of(thing: Any) -> str:
     """The name by which a class or function can be found again; empty if there is none. For a specification of this

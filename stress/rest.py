@@ -8,8 +8,6 @@ import time
 from collections.abc import Collection
 from typing import Final
 
-__all__ = ["end_of", "rest_of"]
-
 _TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _LOOK: Final = 0.001
 

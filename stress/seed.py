@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from random import SystemRandom
 
-__all__ = ["draw_seed"]
-
 
 def draw_seed() -> int:
     """A random seed."""

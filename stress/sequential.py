@@ -28,8 +28,6 @@ from stress.rest import end_of, rest_of
 from stress.spec import WAITS, SpecError, State
 from stress.values import fresh
 
-__all__ = ["PATIENCE", "Sequential"]
-
 PATIENCE: Final = (0.05, 0.5)
 """Seconds after which a call that is made alone counts as waiting: as a rule, and before an answer is called wrong."""
 _LOOKS: Final = 4

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["PACKAGE", "changed", "digest_of", "digests", "is_ours", "module_of", "short_path"]
-
 PACKAGE: Final = __name__.removesuffix(".source")
 """The name of this package: `stress`, or that of its alias."""
 _STANDARD: Final = sysconfig.get_path("stdlib")

@@ -25,19 +25,6 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 from stress.alike import fits
 from stress.history import Operation, Raised, freeze, show
 
-__all__ = [
-    "EVERYTHING",
-    "WAITS",
-    "Element",
-    "Everything",
-    "Excerpt",
-    "Footprint",
-    "Spec",
-    "SpecError",
-    "State",
-    "arity",
-]
-
 State = Any
 """A state of the object. The checker deals with hashable ones only (`frozen_states`)."""
 Element = Hashable

@@ -33,8 +33,6 @@ from stress.history import UNSEEN, Operation, show
 from stress.source import PACKAGE, module_of
 from stress.spec import EVERYTHING, Element, Spec, SpecError, State
 
-__all__ = ["as_instance", "check_spec"]
-
 _STATES: Final = 24
 _CALLS: Final = 24
 _ANSWERS: Final = 4

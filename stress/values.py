@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final, NoReturn
 
-__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "fresh"]
-
 
 class FrozenList(tuple[Any, ...]):
     """A list.

@@ -12,8 +12,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["EXIT_STATUS", "Verdict", "end_of_process", "status_of", "verdict_of"]
-
 
 class Verdict(Enum):
     """What was found."""

@@ -36,14 +36,12 @@ from stress.frozen_states import frozen_state, judged
 from stress.history import History, Operation, refuse_other_things, refuse_two_at_once, until
 from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import as_instance, check_spec
-from stress.verdicts import Verdict
+from stress.verdicts import Verdict as Verdict  # whose home this is for users
 
 try:
     import resource
 except ModuleNotFoundError:  # Windows
     resource = None  # type: ignore[assignment]
-
-__all__ = ["Budget", "Failure", "Judgement", "Verdict", "check", "is_linearizable", "megabytes_in_use", "refute"]
 
 _PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
 """The unit of the memory that `getrusage` reports."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from stress.history import Operation
 from stress.spec import EVERYTHING, Element, Spec, State
 
-__all__ = ["Component", "components", "projections", "universe_of"]
-
 
 @dataclass
 class Component:

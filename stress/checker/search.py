@@ -17,8 +17,6 @@ from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
 from stress.history import Operation
 from stress.spec import Spec, State
 
-__all__ = ["Ending", "Search", "first_share", "segments"]
-
 _FIRST_SHARE: Final = 4096
 """The least number of steps in the first share of a search."""
 _STEPS: Final = 16

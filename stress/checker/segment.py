@@ -39,8 +39,6 @@ from typing import Any, Final
 from stress.history import Operation
 from stress.spec import EVERYTHING, Spec, State
 
-__all__ = ["PAUSE", "SLICE", "EndStates", "Segment"]
-
 SLICE: Final = 256
 """Steps between two returns of control."""
 

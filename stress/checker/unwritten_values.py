@@ -10,8 +10,6 @@ from collections.abc import Hashable, Sequence
 from stress.history import Operation, calls_and_returns
 from stress.spec import EVERYTHING, Spec, State
 
-__all__ = ["first_without_origin"]
-
 
 def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
     """Of the operations whose answer shows something that was not there at the start and that no operation called by

@@ -17,8 +17,6 @@ from stress.frozen_states import judged
 from stress.history import UNSEEN, Call, Operation
 from stress.spec import WAITS, Spec, State
 
-__all__ = ["after", "may_have_met", "may_wait", "wait_as_they_should"]
-
 _ALL_WAIT: Final = "(all others wait)"
 _STEPS: Final = 200_000
 

@@ -26,8 +26,6 @@ from stress.processes import WorkFailed
 from stress.recorder.fresh import Refused
 from stress.spec import SpecError
 
-__all__ = ["main"]
-
 COMMANDS: Final = {
     "run": "record a structure under stress, and judge what its threads saw",
     "explore": "try every interleaving of small scenarios",

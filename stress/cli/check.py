@@ -21,8 +21,6 @@ from stress.spec import Spec
 from stress.specs import SPECS
 from stress.verdicts import EXIT_STATUS, Verdict, status_of
 
-__all__ = ["add_arguments", "add_judging", "judged", "main"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `check`."""

@@ -29,8 +29,6 @@ from stress.recorder.workload import Workload, as_arguments
 from stress.seed import draw_seed
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
-__all__ = ["add_arguments", "add_exploring", "main", "replay"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `explore`."""

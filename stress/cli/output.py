@@ -12,8 +12,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Undelivered", "aside", "be_quiet", "flush", "found_wrong", "say", "status_now", "written"]
-
 
 class Undelivered(Exception):
     """The output cannot be written. `status` is the exit status that follows; `why` is empty if the reader has gone,

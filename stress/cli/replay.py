@@ -18,8 +18,6 @@ from stress.reports.report import report_on, verdict_on
 from stress.source import changed
 from stress.verdicts import EXIT_STATUS
 
-__all__ = ["add_arguments", "main"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `replay`."""

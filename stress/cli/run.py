@@ -15,14 +15,13 @@ from stress.arguments import positive
 from stress.cli.output import found_wrong, say, written
 from stress.cli.targets import NONE, Known, add_targets, over
 from stress.processes import default_processes
-from stress.recorder.campaign import Outcome, Settings
+from stress.recorder.batch import Settings
+from stress.recorder.outcome import Outcome
 from stress.recorder.record import CLOCKS
 from stress.recorder.running import run_and_pursue
 from stress.recorder.workload import Workload
 from stress.seed import draw_seed
 from stress.verdicts import EXIT_STATUS, Verdict
-
-__all__ = ["add_arguments", "main"]
 
 _SECONDS_OF_PURSUIT = 10.0
 

@@ -15,9 +15,6 @@ from stress.recorder.workload import Workload, one_of, unique
 from stress.reference import found_at
 from stress.verdicts import status_of
 
-__all__ = ["NONE", "Known", "add_targets", "alone", "over"]
-
-
 Known = Mapping[str, Callable[[], list[Workload]]]
 """Workloads by name."""
 NONE: Final[Known] = MappingProxyType({})

@@ -19,8 +19,6 @@ from typing import Any, Final
 from stress.formats.jsonl import DEEPEST
 from stress.history import HistoryError
 
-__all__ = ["EdnMap", "KeyedPair", "Name", "Unreadable", "plain", "read_edn", "read_edn_value"]
-
 
 class Name(str):
     """A keyword, without its colon, or a symbol."""

@@ -32,8 +32,6 @@ from stress.formats.readers import Reader, reader_of
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
 from stress.spec import Spec
 
-__all__ = ["HISTORY_LINE", "LOG_LINE", "Event", "edn_events", "log_events", "pair_events"]
-
 _TYPES: Final = frozenset({"invoke", "ok", "fail", "info"})
 
 

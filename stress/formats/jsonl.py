@@ -32,8 +32,6 @@ from stress.history import (
 )
 from stress.values import FrozenDict, FrozenList
 
-__all__ = ["FORMAT", "decode", "dump", "encode", "parse", "save"]
-
 FORMAT: Final = 1
 DEEPEST: Final = 100
 """The most levels of lists and sets in a value: code that compares, sorts or prints values recurses into each level."""

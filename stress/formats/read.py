@@ -15,8 +15,6 @@ from stress.reference import spec_at
 from stress.spec import Spec
 from stress.specs import SPECS
 
-__all__ = ["parse_initial", "read_history"]
-
 _OWN: Final = re.compile(r'\s*(?:\{\s*"[^"]*"\s*:(?![A-Za-z])|\[\s*-?\d+\s*,(?!\s*:))')
 """The beginning of a header, or of an operation without one. A keyword instead shows that it is EDN."""
 _EVENTS: Final = re.compile(r"(?:[\s,]++|;[^\n]*+)*+(?:[{\[(]|#[_{\w])")

@@ -15,8 +15,6 @@ from stress.spec import Spec, arity
 from stress.specs.map import VALUELESS, Map
 from stress.specs.registers import KeyValue, MultiRegister, Register
 
-__all__ = ["Reader", "reader_of"]
-
 Read = tuple[str, tuple[Hashable, ...], Hashable]
 """Operation, arguments and result."""
 _SILENT: Final[dict[type[Spec], frozenset[str]]] = {
@@ -65,7 +63,7 @@ class Reader:
         """
         return UNSEEN if result is None and op in self.spec.read_only and not isinstance(self.spec, Map) else result
 
-    def _answer(self, f: str, invoked: Any, completed: Any) -> Hashable:
+    def _answer(self, f: str, invoked: Any, completed: Any) -> Any:
         """The answer in a completion. One that only repeats the arguments says nothing, unless it is that of a
         compare-and-set: it is done.
         """
@@ -74,8 +72,7 @@ class Reader:
         if any(isinstance(self.spec, kind) and f in silent for kind, silent in _SILENT.items()):
             return None
         if isinstance(self.spec, Register):
-            succeeded: Hashable = f == "cas" and not isinstance(completed, bool)
-            return succeeded or completed
+            return (f == "cas" and not isinstance(completed, bool)) or completed
         repeats = f not in self.spec.read_only and invoked is not None and _are_same(completed, invoked)
         return UNSEEN if repeats else self.spec.normalise(f, completed)
 

@@ -17,8 +17,6 @@ from stress.reports.window import needed
 from stress.spec import Spec
 from stress.verdicts import Verdict
 
-__all__ = ["alone", "executed", "first_time", "joined", "last_time", "wrong_alone"]
-
 _PATIENCE: Final = 1.0
 _SECONDS: Final = 3.0
 _BUDGET: Final = Budget(steps=200_000, seconds=1.0)

@@ -31,8 +31,6 @@ from stress.sequential import Sequential
 from stress.spec import Spec
 from stress.verdicts import Verdict
 
-__all__ = ["COUNTERS", "Batch", "Found", "Settings"]
-
 COUNTERS: Final = ("rounds", "operations", "overlapping", "undecided", "telling")
 
 _SELDOM: Final = (1.0, 0.25, 0.1)

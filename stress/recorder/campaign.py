@@ -30,8 +30,6 @@ from stress.recorder.workload import Workload
 from stress.spec import Spec, SpecError
 from stress.verdicts import Verdict, end_of_process, verdict_of
 
-__all__ = ["Outcome", "Settings", "run_workloads"]
-
 _LATE: Final = 5.0
 """Seconds beyond its patience in which a process should report by itself that a call hangs."""
 

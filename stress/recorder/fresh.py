@@ -18,8 +18,6 @@ from typing import Any, Final
 
 from stress.source import is_ours, module_of
 
-__all__ = ["Fresh", "Outliving", "Refused"]
-
 _REMEMBERED: Final = 64
 """Objects that are remembered without weak references, and the least number with."""
 

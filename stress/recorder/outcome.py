@@ -15,8 +15,6 @@ from stress.sequential import Sequential
 from stress.spec import Spec
 from stress.verdicts import Verdict
 
-__all__ = ["Outcome"]
-
 
 @dataclass(frozen=True)
 class Outcome:

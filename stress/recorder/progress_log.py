@@ -14,8 +14,6 @@ from typing import Final
 
 from stress.history import UNSEEN, Call, Operation, steady
 
-__all__ = ["PHASES", "Plan", "ProgressLog"]
-
 Plan = Sequence[Sequence[Call]]
 """The calls of one thread, round by round."""
 

@@ -56,8 +56,6 @@ from stress.source import is_ours
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["CLOCKS", "Deferred", "Stuck", "by_round", "record", "threads_yielding"]
-
 _LOOK: Final = 0.05
 """Seconds between two checks of the time and of the progress."""
 _TO_END: Final = 0.2

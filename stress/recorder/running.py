@@ -18,8 +18,6 @@ from stress.seed import draw_seed
 from stress.sequential import Sequential
 from stress.spec import Spec
 
-__all__ = ["run", "run_and_pursue"]
-
 
 def run(
     factory: Callable[[], Any],

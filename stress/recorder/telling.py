@@ -16,8 +16,6 @@ from stress.frozen_states import judged
 from stress.history import MAIN, UNSEEN, Operation
 from stress.spec import Spec, State
 
-__all__ = ["could_contradict"]
-
 _WALK: Final = 400
 """Operations that are followed to find states, ..."""
 _STATES: Final = 32

@@ -25,18 +25,6 @@ from stress.source import PACKAGE, digests, module_of
 from stress.spec import Spec
 from stress.spec_check import as_instance
 
-__all__ = [
-    "MOST_ALONE",
-    "Draw",
-    "Workload",
-    "as_arguments",
-    "as_calls",
-    "made_anew",
-    "one_of",
-    "refuse_misfits",
-    "unique",
-]
-
 
 @dataclass(frozen=True)
 class Draw:

@@ -18,8 +18,6 @@ from stress.reports.faults import Shape, classify
 from stress.reports.window import Window, crucial_window
 from stress.spec import WAITS, Spec, State
 
-__all__ = ["Diagnosis", "Partial", "Step", "diagnose", "explain"]
-
 _CONFIGURATIONS = 50_000
 
 

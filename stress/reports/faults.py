@@ -27,8 +27,6 @@ from stress.history import Operation, Raised, show, until
 from stress.reports.window import Window, illegal
 from stress.spec import EVERYTHING, Spec
 
-__all__ = ["WRONG_ALONE", "Shape", "classify"]
-
 WRONG_ALONE: Final = "wrong with one thread alone"
 
 Item = TypeVar("Item")

@@ -8,14 +8,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from stress.checker.check import Verdict
 from stress.checker.components import components
 from stress.history import Operation
 from stress.reports.diagnosis import Diagnosis, Partial
 from stress.reports.report import Report
 from stress.spec import Spec
-
-__all__ = ["render", "save"]
+from stress.verdicts import Verdict
 
 _MOST_OPERATIONS: Final = 2_000
 _MOST_PARTIALS: Final = 8

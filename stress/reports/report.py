@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 from traceback import FrameSummary, format_list
 from typing import Final
 
-from stress.checker.check import Judgement, Verdict
+from stress.checker.check import Judgement
 from stress.frozen_states import judged, with_frozen_states
 from stress.history import History, Raised
 from stress.reports.diagnosis import Diagnosis, diagnose
 from stress.spec import Spec
 from stress.spec_check import as_instance
-from stress.verdicts import verdict_of
-
-__all__ = ["Report", "Steps", "report_on", "trouble_of", "verdict_on"]
-
+from stress.verdicts import Verdict, verdict_of
 
 _ORIGINS: Final = {
     "workload": "workload",

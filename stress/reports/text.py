@@ -10,8 +10,6 @@ from stress.reports.report import Report, Steps
 from stress.reports.window import Window
 from stress.spec import Element, Spec
 
-__all__ = ["enumerated", "render", "render_outcome", "render_window"]
-
 _MOST_ROWS = 60
 _MOST_PARTIALS = 3
 _MOST_STACK_LINES = 80

@@ -24,8 +24,6 @@ from stress.checker.unwritten_values import first_without_origin
 from stress.history import Operation, until
 from stress.spec import Element, Spec, State
 
-__all__ = ["Stretch", "Window", "crucial_window", "illegal", "needed"]
-
 T = TypeVar("T")
 
 _STEPS = 200_000

@@ -11,8 +11,6 @@ from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.specs import fifo, lifo
 from stress.specs.moments import EVER, Contradiction, Interval, Passage, intervals
 
-__all__ = ["Queue", "Stack"]
-
 _LEN: Final = frozenset({"len", "__len__", "qsize"})
 
 

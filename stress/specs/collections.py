@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import EVERYTHING, Element, Spec, State
 
-__all__ = ["Counter", "Set"]
-
 
 class Set(Spec):
     """A set: `add(x)`, `discard(x)`, `remove(x)`, `contains(x)`, `pop()`, `items()` (or `read()`), `len()`,

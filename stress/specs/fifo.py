@@ -21,8 +21,6 @@ from operator import attrgetter
 
 from stress.specs.moments import Contradiction, Interval, Passage, Unplaced, overlooked
 
-__all__ = ["read_off"]
-
 
 def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Interval]) -> list[Hashable] | Contradiction:
     """The values in an order in which they may have passed through."""

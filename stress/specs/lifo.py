@@ -21,8 +21,6 @@ from typing import Final
 
 from stress.specs.moments import EVER, Contradiction, Interval, Moment, Passage, chain, overlooked
 
-__all__ = ["Change", "read_off"]
-
 Change = tuple[Hashable, bool]
 """A value, and whether it was pushed (or popped)."""
 

@@ -13,8 +13,6 @@ from stress.by_key import ByKey, FrozenMap, without_order
 from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import EVERYTHING, Element, State
 
-__all__ = ["Map"]
-
 _WHOLE: Final = frozenset({"items", "snapshot", "readonly_snapshot", "keys", "values", "len", "__len__"})
 _GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__", "peek"})
 VALUELESS: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})

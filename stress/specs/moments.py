@@ -13,19 +13,6 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from stress.history import Operation
 
-__all__ = [
-    "EVER",
-    "Contradiction",
-    "Interval",
-    "Moment",
-    "Passage",
-    "Stay",
-    "Unplaced",
-    "chain",
-    "intervals",
-    "overlooked",
-]
-
 EVER: Final = float("inf")
 
 Moment = float

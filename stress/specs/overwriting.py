@@ -17,8 +17,6 @@ from operator import attrgetter
 from stress.history import UNSEEN, Operation
 from stress.specs.moments import EVER, Contradiction, Interval, Moment, Unplaced, intervals
 
-__all__ = ["read_off"]
-
 
 @dataclass(eq=False)
 class _Held:

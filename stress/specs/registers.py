@@ -15,8 +15,6 @@ from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.specs import overwriting
 from stress.specs.moments import Contradiction
 
-__all__ = ["KeyValue", "MultiRegister", "Mutex", "Register"]
-
 
 class Register(Spec):
     """One register: `read() -> value`, `write(value)`, `cas(old, new) -> bool`.

@@ -12,8 +12,6 @@ from stress.history import UNSEEN, Operation, Raised, freeze, show
 from stress.spec import EVERYTHING, Element, Spec, State
 from stress.specs.wildcards import DIALECTS, matches
 
-__all__ = ["Subscriptions"]
-
 Pair = tuple[str, Hashable]
 
 _MATCHING: Final = frozenset({"match", "entries", "has_match", "count"})

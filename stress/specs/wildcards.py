@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["DIALECTS", "Wildcards", "matches"]
-
 
 @dataclass(frozen=True)
 class Wildcards:

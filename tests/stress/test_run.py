@@ -24,8 +24,8 @@ import pytest
 import stress
 from stress import Budget, Counter, Map, Outcome, Queue, Raised, Spec, SpecError, Subscriptions, Verdict, one_of, unique
 from stress.processes import Tally
-from stress.recorder.batch import Batch
-from stress.recorder.campaign import Settings, run_workloads
+from stress.recorder.batch import Batch, Settings
+from stress.recorder.campaign import run_workloads
 from stress.recorder.workload import Workload
 from stress.sequential import Sequential
 from stress.spec import WAITS
