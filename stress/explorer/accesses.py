@@ -69,13 +69,12 @@ class Accesses(StandIns):
         if self._is_met(owner):
             self._step_of_c([FOREIGN], changes)
 
-    def _use_outside(self, changes: bool, given: tuple[Any, ...]) -> None:
+    def _use_outside(self, given: tuple[Any, ...]) -> None:
         """The effect of a call that finds or leaves something outside what it is given."""
-        for each in given if changes else ():
+        for each in given:
             self._save_reachable(each)
         if self._counts():
-            keys = [FOREIGN, *(self._keys_of_arguments(given) if changes else self._keys_of_each(given, True))]
-            self._step_of_c(list(dict.fromkeys(keys)), changes)
+            self._step_of_c(list(dict.fromkeys([FOREIGN, *self._keys_of_arguments(given)])), True)
 
     def _is_disturbed(self, begun: int) -> bool:
         """Make the latest step again, if there was one since step `begun` of places that are the program's. Answers

@@ -31,8 +31,9 @@ _MOST: Final = 200
 _LONGEST: Final = 3_000
 """Places to stop at, in one execution."""
 _STOPPING: Final = frozenset({
-    "read_attribute", "load", "change_attribute", "read_attributes", "read_global", "change_global", "access_variable",
-    "read_whole", "read_in_parts", "read_deep", "operate", "read_item", "change_item", "take_next", "call", "enter",
+    "read_attribute", "load", "change_attribute", "read_attributes", "read_global", "change_global", "read_variable",
+    "change_variable", "read_whole", "read_in_parts", "read_attributes_in_parts", "read_deep", "operate", "read_item",
+    "change_item", "take_next", "call", "enter",
 })  # fmt: skip
 """What a site tells the state just before its instruction."""
 

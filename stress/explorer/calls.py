@@ -60,11 +60,11 @@ _NOTHING: Final = frozenset({
 })  # fmt: skip
 Effect = str
 """What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
-any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "looks"
-(reads what is elsewhere), "set" or "get" (an attribute of its first argument), "first" (changes its first argument),
-"next" (takes the next item of its first argument), "space" (answers the attributes of its first argument), "names"
-(reads attributes of its first argument), "whole" (all attributes of what it is given, and what these hold), "class"
-(reads which class its first argument is of).
+any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "set" or
+"get" (an attribute of its first argument), "first" (changes its first argument), "next" (takes the next item of its
+first argument), "space" (answers the attributes of its first argument), "names" (reads attributes of its first
+argument), "whole" (all attributes of what it is given, and what these hold), "class" (reads which class its first
+argument is of).
 """
 ItemMethod = Callable[..., Any]
 
@@ -96,8 +96,6 @@ _know("none", issubclass, id, callable, object, super, chr, globals, locals, bre
       sys.intern, sys.is_finalizing, sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked,
       _thread.get_native_id, io.text_encoding, locale.localeconv)  # fmt: skip
 _know("read", sys.getsizeof, sys.getrefcount, gc.get_referents, gc.get_referrers, csv.reader, csv.writer)
-_know("looks", os.stat, os.lstat, os.fstat, os.access, os.listdir, os.scandir, os.getcwd, os.readlink, gc.isenabled,
-      gc.get_threshold, sys.getrecursionlimit, sys.getswitchinterval)  # fmt: skip
 _know("outside", open)
 _know("none", *(each for name, each in vars(os).items() if name.startswith(("W", "major", "minor")) and callable(each)))
 _know("shallow", len, list, tuple, set, frozenset, iter, reversed, enumerate, zip, map, filter, bool, int, float,

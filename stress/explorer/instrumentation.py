@@ -33,6 +33,7 @@ _TRUTH: Final = frozenset(
     name for name in OP if name.startswith(("POP_JUMP_", "JUMP_IF_")) and "NONE" not in name
 ) | {"UNARY_NOT", "TO_BOOL"}  # fmt: skip
 _IS_TRUTH_ALREADY: Final = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"})
+_LOAD_CELL: Final = OP["LOAD_CLOSURE" if OP.get("LOAD_CLOSURE", 256) < 256 else "LOAD_FAST"]
 _INPLACE: Final = 13
 """The least argument of a BINARY_OP that changes its left operand."""
 _IS_DIVIDED: Final = not gil_enabled()
@@ -99,9 +100,9 @@ class _Copy:
         self._extra = max(self._extra, len(depths) + 2)
         return [self._const(site), *copies, *build, self._subscript(), Instruction(OP["POP_TOP"])]
 
-    def _tell(self, site: sites.Site) -> list[Instruction]:
-        """Tell a site that this place is passed."""
-        return [self._const(site), self._const(None), self._subscript(), Instruction(OP["POP_TOP"])]
+    def _tell(self, site: sites.Site, load: Instruction | None = None) -> list[Instruction]:
+        """Tell a site that this place is passed, with what is loaded for it."""
+        return [self._const(site), load or self._const(None), self._subscript(), Instruction(OP["POP_TOP"])]
 
     def _exchange(self, site: sites.Site) -> list[Instruction]:
         """Put what a site answers in the place of the top of the stack."""
@@ -124,11 +125,11 @@ class _Copy:
         elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             known = code.co_names[arg >> 1 if name == "LOAD_GLOBAL" else arg]
             if known in FINDING:
-                before += self._tell(sites.Finds(code, line))
+                before += self._tell(sites.Tells(code, line, "find_new"))
             if "LOAD" not in name:
-                before += self._tell(sites.StoreGlobal(code, line, known))
+                before += self._tell(sites.Tells(code, line, "change_global", known))
             elif known in self._variables and (name == "LOAD_GLOBAL" or code.co_name == "<module>"):
-                before += self._tell(sites.LoadGlobal(code, line, known))
+                before += self._tell(sites.Tells(code, line, "read_global", known))
         elif name in ("LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF"):
             self._variable(each, name != "LOAD_DEREF", line)
         elif name in ("BINARY_SUBSCR", "BINARY_SLICE") or (name == "BINARY_OP" and arg == 26):
@@ -146,38 +147,39 @@ class _Copy:
             before += self._look(sites.Operation(code, line, False), 2, 1)
         elif _IS_DIVIDED and name in ("UNPACK_SEQUENCE", "UNPACK_EX", "MATCH_KEYS", "MATCH_CLASS"):
             depth = {"MATCH_KEYS": 2, "MATCH_CLASS": 3}.get(name, 1)
-            before += self._look(sites.Divided(code, line, name == "MATCH_CLASS"), depth)
+            does = "read_attributes_in_parts" if name == "MATCH_CLASS" else "read_in_parts"
+            before += self._look(sites.Reads(code, line, does), depth)
         elif name in _WHOLE:
-            before += self._look(sites.Whole(code, line), 1)
+            before += self._look(sites.Reads(code, line, "read_whole"), 1)
         elif name == "CONTAINS_OP":  # what is in there is compared
-            before += self._look(sites.Deep(code, line), 1)
+            before += self._look(sites.Reads(code, line, "read_deep"), 1)
         elif name in ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"):
             has_spec = (name == "FORMAT_VALUE" and arg & 4) or name == "FORMAT_WITH_SPEC"
-            before += self._look(sites.Deep(code, line), 2 if has_spec else 1)
+            before += self._look(sites.Reads(code, line, "read_deep"), 2 if has_spec else 1)
         elif name == "FOR_ITER":
             before += self._look(sites.Next(code, line), _ITERATOR_AT)
         elif name == "SEND":
             before += self._look(sites.Next(code, line), 2)
         elif name == "MATCH_KEYS":
-            before += self._look(sites.Whole(code, line), 2)
+            before += self._look(sites.Reads(code, line, "read_whole"), 2)
         elif name == "MATCH_CLASS":
-            before += self._look(sites.EveryAttribute(code, line), 3)
+            before += self._look(sites.Tells(code, line, "read_attributes"), 3)
         elif name in _TRUTH:
             if _is_turn(each):
-                before += self._tell(sites.Turn(code, line))
+                before += self._tell(sites.Tells(code, line, "turn"))
             told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
             if not told:
-                before += self._look(sites.Whole(code, line), 1)
+                before += self._look(sites.Reads(code, line, "read_whole"), 1)
         elif name in ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"):
             before += self._exchange(sites.Enter(code, line))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self._call(each, before, line, with_method)
         elif _is_turn(each):
-            before += self._tell(sites.Turn(code, line))
+            before += self._tell(sites.Tells(code, line, "turn"))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
             before += self._tell(sites.Returns(code, line))
         elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
-            each.after += self._look(sites.Made(code, line), 1)
+            each.after += self._look(sites.Tells(code, line, "note_made"), 1)
 
     def _is_named(self, code: Instruction | None) -> bool:
         """Whether the function of a code has a name, and may have attributes: comprehensions are functions, too."""
@@ -190,7 +192,7 @@ class _Copy:
         is_method = name == "LOAD_METHOD" or (_VERSION >= (3, 12) and bool(arg & 1))
         attribute = code.co_names[arg >> int(shift)]
         if attribute in FINDING:
-            each.before += self._tell(sites.Finds(code, line))
+            each.before += self._tell(sites.Tells(code, line, "find_new"))
         if name == "LOAD_SUPER_ATTR":
             each.before += self._look(sites.LoadAttribute(code, line, attribute), 1)
         else:
@@ -212,10 +214,9 @@ class _Copy:
         variable = names[each.arg] if each.arg < len(names) else ""
         if not variable or not (changes or variable in self._variables):
             return
-        load = Instruction(OP["LOAD_CLOSURE" if "LOAD_CLOSURE" in OP and OP["LOAD_CLOSURE"] < 256 else "LOAD_FAST"])
-        load.arg = each.arg
-        site = sites.Variable(code, line, variable, changes)
-        each.before += [self._const(site), load, self._subscript(), Instruction(OP["POP_TOP"])]
+        load = Instruction(_LOAD_CELL, each.arg)
+        site = sites.Tells(code, line, "change_variable" if changes else "read_variable", variable)
+        each.before += self._tell(site, load)
 
     def _call(self, each: Instruction, before: list[Instruction], line: int, with_method: bool) -> None:
         code, arg = self._code, each.arg
@@ -239,10 +240,9 @@ class _Copy:
     def _follow_self(self) -> None:
         """Say where a new object is begun, where it is given to others, and where it is done."""
         code = self._code
-        begins = sites.Begins(code, code.co_firstlineno)
+        begins = sites.Tells(code, code.co_firstlineno, "begin_to_fill")
         resume = next(each for each in self._instructions if each.name == "RESUME")
-        load = Instruction(OP["LOAD_FAST"], 0)
-        resume.after += [self._const(begins), load, self._subscript(), Instruction(OP["POP_TOP"])]
+        resume.after += self._tell_of_self(begins)
         previous = None
         for each, following in zip(self._instructions, [*self._instructions[1:], None], strict=True):
             loaded = _loads_first(each)
@@ -253,11 +253,11 @@ class _Copy:
                 )
                 if following.name == "LOAD_ATTR" and not following.after and loaded == "top":
                     name = code.co_names[following.arg >> (_VERSION >= (3, 12))]
-                    each.before += self._tell_of_self(sites.MayEscape(code, line, name))
+                    each.before += self._tell_of_self(sites.Tells(code, line, "may_give_away", name))
                 elif loaded == "below" or not (self._is_owner(following) or is_for_super):
-                    each.before += self._tell_of_self(sites.Escapes(code, line))
+                    each.before += self._tell_of_self(sites.Tells(code, line, "give_away"))
             if each.name in ("RETURN_VALUE", "RETURN_CONST"):
-                each.before += self._tell_of_self(sites.Ends(code, each.position[0] or 0))
+                each.before += self._tell_of_self(sites.Tells(code, each.position[0] or 0, "end_to_fill"))
             previous = each
 
     def _is_owner(self, following: Instruction) -> bool:
@@ -271,8 +271,7 @@ class _Copy:
         return each.name == "LOAD_DEREF" and each.arg < len(names) and names[each.arg] == "__class__"
 
     def _tell_of_self(self, site: sites.Site) -> list[Instruction]:
-        load = Instruction(OP["LOAD_FAST"], 0)
-        return [self._const(site), load, self._subscript(), Instruction(OP["POP_TOP"])]
+        return self._tell(site, Instruction(OP["LOAD_FAST"], 0))
 
 
 def _loads_first(each: Instruction) -> str:

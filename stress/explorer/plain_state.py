@@ -63,7 +63,7 @@ from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_prox
 from stress.explorer.slots import Seam
 from stress.explorer.stand_ins import ClassOfLocks
 from stress.explorer.stepped import Stepped
-from stress.explorer.synchronization import Primitive, refuse_private
+from stress.explorer.synchronization import refuse_private
 from stress.explorer.undo import MAIN
 from stress.explorer.wholes import OWN_THREAD, refusal_of
 from stress.outside import Outside
@@ -232,8 +232,15 @@ class PlainState(accesses.Accesses):
             self.knowledge.learn(variables, CLOCK[1])
             self._step([CLOCK], sleeps)
 
-    def turn(self) -> None:
+    def count_turn(self, site: Any) -> None:
+        """A loop begins again, and may wait for something."""
+        self.now.turns += 1
+        if self.now.turns >= _TURNS:
+            self.spin(site)
+
+    def turn(self, site: Any, _: Any) -> None:
         """A loop that no iterator ends begins again."""
+        self.count_turn(site)
         turn = getattr(self._seam.scheduler, "turn", None)
         if turn is not None and self._counts():
             turn()
@@ -306,9 +313,9 @@ class PlainState(accesses.Accesses):
         if self._counts():
             self._keep(owner, name, False, self._step(self._keys_of_attribute(owner, name), False))
 
-    def load(self, site: Any, kind: Kind, owner: Any) -> Any:
-        """An attribute of something else is about to be read; answers what to read it of."""
-        name = site.name
+    def load(self, site: Any, kind: Kind, owner: Any, name: str = "") -> Any:
+        """An attribute of something else is about to be read, which the site names; answers what to read it of."""
+        name = name or site.name
         if kind is Kind.LOCK:
             twin = self._twin(owner)
             refuse_private(twin, name, False, site)
@@ -319,7 +326,7 @@ class PlainState(accesses.Accesses):
                 if name in self.names:
                     self.read_attribute(real, name)
                 return owner
-            loaded = self.load(site, kind_of(type(real)), real)
+            loaded = self.load(site, kind_of(type(real)), real, name)
             return owner if loaded is real else loaded
         if kind is Kind.LOCAL:
             self._localise(site, owner)
@@ -338,8 +345,7 @@ class PlainState(accesses.Accesses):
         if not self._counts():
             return owner
         if kind is Kind.MODULE:
-            if name in self.knowledge.variables:
-                self._step([(vars(owner).get("__name__"), name)], False)
+            self._use_global(vars(owner), name, False)
         elif kind is Kind.TYPE:
             if name in self.knowledge.of_classes:
                 self._step([("a class", name)], False)
@@ -376,15 +382,14 @@ class PlainState(accesses.Accesses):
             return
         if kind is Kind.TYPE and name == "__slotnames__":
             return  # a cache of `copyreg`, which every thread fills with the same
+        if kind is Kind.MODULE:
+            self._use_global(vars(owner), name, True)
+            return
         self._save_attribute(owner, name, kind)
         if not self._counts():
             return
         knowledge = self.knowledge
-        if kind is Kind.MODULE:
-            knowledge.learn(knowledge.variables, name)
-            self._guard(name)
-            self._step([(vars(owner).get("__name__"), name)], True)
-        elif kind is Kind.TYPE:
+        if kind is Kind.TYPE:
             self._guard(f"{owner.__qualname__}.{name}")
             knowledge.learn(knowledge.of_classes, name)
             knowledge.learn(knowledge.names, name)
@@ -405,23 +410,33 @@ class PlainState(accesses.Accesses):
 
     # ---------------------------------------------------------------------------------------------------- variables
 
-    def read_global(self, name: str) -> None:
+    def read_global(self, site: Any, _: Any) -> None:
         """A module's variable is about to be read."""
-        if self._counts():
-            names = sys._getframe(2).f_globals
-            self._step([(names.get("__name__"), name)], False)
+        self._use_global(sys._getframe(2).f_globals, site.name, False)
 
-    def change_global(self, name: str) -> None:
+    def change_global(self, site: Any, _: Any) -> None:
         """A module's variable is about to be changed."""
-        names = sys._getframe(2).f_globals
-        self._save_key(names, name)
-        if self._counts():
-            self.knowledge.learn(self.knowledge.variables, name)
-            self._guard(name)
-            self._step([(names.get("__name__"), name)], True)
+        self._use_global(sys._getframe(2).f_globals, site.name, True)
 
-    def access_variable(self, cell: Any, name: str, changes: bool) -> None:
-        """A variable of a closure is about to be read or changed."""
+    def _use_global(self, names: dict[str, Any], name: str, changes: bool) -> None:
+        known = self.knowledge.variables
+        if changes:
+            self._save_key(names, name)
+        if self._counts() and (changes or name in known):
+            if changes:
+                self.knowledge.learn(known, name)
+                self._guard(name)
+            self._step([(dict.get(names, "__name__"), name)], changes)
+
+    def read_variable(self, site: Any, cell: Any) -> None:
+        """A variable of a closure is about to be read."""
+        self._use_variable(cell, site.name, False)
+
+    def change_variable(self, site: Any, cell: Any) -> None:
+        """A variable of a closure is about to be changed."""
+        self._use_variable(cell, site.name, True)
+
+    def _use_variable(self, cell: Any, name: str, changes: bool) -> None:
         if changes:
             self._save_cell(cell)
         if not self._counts():
@@ -447,21 +462,22 @@ class PlainState(accesses.Accesses):
         if self._counts():
             self._step_of_c(self._keys_of(operand, False), False)
 
-    def read_in_parts(self, site: Any, operand: Any, attributes: bool) -> None:
-        """Several items or attributes are about to be read by one instruction, while other threads may run."""
+    def read_attributes_in_parts(self, site: Any, operand: Any) -> None:
+        """As `read_in_parts`, of attributes."""
+        self.read_in_parts(site, operand, self.read_attributes)
+
+    def read_in_parts(self, site: Any, operand: Any, read: Callable[[Any, Any], None] | None = None) -> None:
+        """Several items are about to be read by one instruction, while other threads may run."""
         before = getattr(self._seam.scheduler, "step", 0)
-        if attributes:
-            self.read_attributes(site, operand)
-        else:
-            self.read_whole(site, operand)
+        (read or self.read_whole)(site, operand)
         if self._counts() and self._is_disturbed(before):
             told = "an instruction that reads several things, which another thread disturbs,"
             self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
 
-    def read_deep(self, _: Any, operands: Iterable[Any]) -> None:
-        """Containers or the like are about to be read with all that they hold."""
+    def read_deep(self, _: Any, operand: Any) -> None:
+        """A container or the like is about to be read with all that it holds."""
         if self._counts():
-            self._step_of_c(self._keys_of_each(operands, True), False)
+            self._step_of_c(self._keys_of(operand, True), False)
 
     def operate(self, _: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
@@ -493,8 +509,7 @@ class PlainState(accesses.Accesses):
                     self._step(self._keys_of_attribute(space, key), False)
                 return
             if is_namespace(owner):
-                if key in self.knowledge.variables:
-                    self._step([(dict.get(owner, "__name__"), key)], False)
+                self._use_global(owner, key, False)
                 return
             if is_one:  # nothing is called back
                 self._keep(owner, None, False, self._step(self._keys_of_items(owner), False))
@@ -524,10 +539,7 @@ class PlainState(accesses.Accesses):
                 self.change_attribute(space, key)
                 return
             if is_namespace(owner):
-                self._save_key(owner, key)
-                if self._counts():
-                    self.knowledge.learn(self.knowledge.variables, key)
-                    self._step([(dict.get(owner, "__name__"), key)], True)
+                self._use_global(owner, key, True)
                 return
             self._save_items(owner)
             if self._counts():
@@ -720,11 +732,8 @@ class PlainState(accesses.Accesses):
         if is_namespace(owner):
             keys_given = [each for each in given if is_a(each, str)]
             keys_given += [each for one in given if is_a(one, dict) for each in items_of(one)]
-            for each in keys_given if changes else ():
-                self.change_item(Kind.CONTAINER, owner, each)
-            if self._counts() and not changes:
-                here = dict.get(owner, "__name__")
-                self._step([(here, each) for each in keys_given if each in self.knowledge.variables], False)
+            for each in keys_given:
+                self._use_global(owner, each, changes)
             return
         if changes:
             self._save_items(owner)
@@ -740,29 +749,26 @@ class PlainState(accesses.Accesses):
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
-        if effect == "outside" or effect == "looks":
-            self._use_outside(effect == "outside", given)
+        if effect == "outside":
+            self._use_outside(given)
             return
         if not given or effect == "none":
             return
         first = given[0]
-        if effect in ("set", "get", "names", "space") and issubclass(type(first), Primitive):
-            name = given[1] if effect in ("set", "get") and len(given) > 1 else "__dict__"
-            refuse_private(first, str(name), effect == "set", site)
-        if effect == "set":
-            if len(given) > 1 and is_a(given[1], str):
-                self.change_attribute(first, given[1])
-            return
-        if effect == "get":
-            if len(given) > 1 and is_a(given[1], str):
-                self._get(site, first, given[1])
+        if effect in ("set", "get"):
+            name: Any = given[1] if len(given) > 1 else None
+            if is_a(name, str):
+                refuse_private(first, name, effect == "set", site)
+                self.change_attribute(first, name) if effect == "set" else self._get(site, first, name)
             return
         if effect == "class":
-            if "__class__" in self.knowledge.names and self._counts():
-                self._step(self._keys_of_attribute(first, "__class__"), False)
+            if "__class__" in self.knowledge.names:
+                self.read_attribute(first, "__class__")
             return
-        if effect == "space":
-            self._note_space(first)
+        if effect in ("names", "space"):
+            refuse_private(first, "__dict__", False, site)
+            if effect == "space":
+                self._note_space(first)
             effect = "names"
         if effect in ("read", "shallow") and any(map(changes_what_it_is_given, given)):
             effect = "change"
@@ -804,7 +810,7 @@ class PlainState(accesses.Accesses):
             if name in self.names:
                 self.read_attribute(owner, name)
         elif kind not in (Kind.QUIET, Kind.LOCK):
-            self.load(sites.LoadAttribute(site.code, site.line, name), kind, owner)
+            self.load(site, kind, owner, name)
 
     def expect(self, factory: Any, first: Any, second: Any) -> None:
         """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
@@ -820,6 +826,8 @@ class PlainState(accesses.Accesses):
 
 _ALL: Final = "*"
 """Stands among the known names for all of them, and for all items."""
+_TURNS: Final = 300
+"""So often loops may begin again until it is looked at whether one waits for something."""
 _ROUNDS_IN_NO_TIME: Final = 4
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300

@@ -24,7 +24,7 @@ from typing import Any, Final
 from stress.answers import attributes_of, space_of
 from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method, reads_attributes, unwrapped
 from stress.explorer.containers import CONTAINERS, is_a, items_in
-from stress.explorer.filling import is_empty
+from stress.explorer.filling import gives_away, is_empty
 from stress.explorer.held import ATOMS, held
 from stress.explorer.kinds import Kind, kind_of
 from stress.explorer.knowledge import Knowledge
@@ -82,6 +82,19 @@ class Sharing(Undo):
         """An `__init__` is done."""
         if id(owner) in self.now.new and self.now.new[id(owner)][1] == id(sys._getframe(2)):
             del self.now.new[id(owner)]
+
+    def give_away(self, _: Any, owner: Any) -> None:
+        """An object that may be new is about to be given to others."""
+        self.now.new.pop(id(owner), None)
+
+    def may_give_away(self, site: Any, owner: Any) -> None:
+        """An attribute of an object that may be new is about to be read."""
+        if id(owner) in self.now.new and gives_away(type(owner), site.name, False):
+            del self.now.new[id(owner)]
+
+    def find_new(self, *_: Any) -> None:
+        """What functions have in their variables is about to be found, new objects among it."""
+        self.now.new.clear()
 
     def note_made(self, site: Any, made: Any) -> None:
         """A container or a function has been made by an instruction."""

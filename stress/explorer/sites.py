@@ -11,45 +11,32 @@ from collections import deque
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from stress.explorer.filling import gives_away
 from stress.explorer.kinds import PLAIN, QUIET, Kind, kind_of
 from stress.explorer.synchronization import refuse_private
 
 __all__ = [
-    "Begins",
     "Call",
     "CallWithAll",
-    "Deep",
-    "Divided",
-    "Ends",
     "Enter",
-    "Escapes",
-    "EveryAttribute",
-    "Finds",
     "LoadAttribute",
-    "LoadGlobal",
     "LoadItem",
-    "Made",
-    "MayEscape",
     "Next",
     "Operation",
+    "Reads",
     "Returns",
     "Site",
     "StoreAttribute",
-    "StoreGlobal",
     "StoreItem",
     "StoreSlice",
-    "Turn",
-    "Variable",
-    "Whole",
+    "Tells",
     "use",
 ]  # fmt: skip
 
-TURNS: Final = 300
-"""So often loops may begin again until the state looks whether one waits for something."""
 _ITERATED: Final[tuple[Any, ...]] = ([], (), {}, {}.values(), {}.items(), set(), deque(), range(1), "", "\xff", b"")
 _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERATED) | {type(reversed([]))}
 """Iterators that end by themselves: a loop over one waits for nobody."""
+_GROUPS: Final = (tuple, frozenset)
+"""They never change; what they hold may."""
 _SLICE: Final = slice(None)
 _OF_KEYS: Final = frozenset({int, str, bool, tuple, slice, type(None)})
 _state: Any = None
@@ -136,40 +123,6 @@ class StoreAttribute(_Named):
             _state.change_attribute(owner, self.name, kind)
 
 
-class LoadGlobal(_Named):
-    """Reads a variable of a module."""
-
-    __slots__ = ()
-
-    def __getitem__(self, _: Any) -> None:
-        if _state is not None:
-            _state.read_global(self.name)
-
-
-class StoreGlobal(_Named):
-    """Changes a variable of a module."""
-
-    __slots__ = ()
-
-    def __getitem__(self, _: Any) -> None:
-        if _state is not None:
-            _state.change_global(self.name)
-
-
-class Variable(_Named):
-    """Reads or changes a variable that a function shares with one within it; its operand is the cell."""
-
-    __slots__ = ("_changes",)
-
-    def __init__(self, code: CodeType, line: int, name: str, changes: bool) -> None:
-        super().__init__(code, line, name)
-        self._changes = changes
-
-    def __getitem__(self, cell: Any) -> None:
-        if _state is not None:
-            _state.access_variable(cell, self.name, self._changes)
-
-
 class LoadItem(Site):
     """Reads an item; its operands are the container and the key."""
 
@@ -216,8 +169,24 @@ class StoreSlice(Site):
             _state.change_item(kind, owner, _SLICE, operands[1:])
 
 
-class Whole(Site):
-    """Reads its operand as a whole, but not what its items hold."""
+class Tells(_Named):
+    """Tells the state, by its method `does`, what the instruction is about to do with its operand. What `name` is, the
+    method knows.
+    """
+
+    __slots__ = ("_does",)
+
+    def __init__(self, code: CodeType, line: int, does: str, name: str = "") -> None:
+        super().__init__(code, line, name)
+        self._does = does
+
+    def __getitem__(self, operand: Any) -> None:
+        if _state is not None:
+            getattr(_state, self._does)(self, operand)
+
+
+class Reads(Tells):
+    """The same, of an operand that is read, unless it never changes."""
 
     __slots__ = ()
 
@@ -225,21 +194,8 @@ class Whole(Site):
         if _state is not None:
             of = type(operand)
             kind = self.known[of]
-            if kind is not QUIET:
-                _state.read_whole(self, operand)
-
-
-class Deep(Site):
-    """Reads its operand and all that it holds."""
-
-    __slots__ = ()
-
-    def __getitem__(self, operand: Any) -> None:
-        if _state is not None:
-            of = type(operand)
-            kind = self.known[of]
-            if kind is not QUIET or of in (tuple, frozenset):
-                _state.read_deep(self, (operand,))
+            if kind is not QUIET or (of in _GROUPS and self._does == "read_deep"):
+                getattr(_state, self._does)(self, operand)
 
 
 class Operation(Site):
@@ -272,35 +228,8 @@ class Next(Site):
             of = type(iterator)
             kind = self.known[of]
             if of not in _ENDING:
-                _count_turn(self)
+                _state.count_turn(self)
             _state.take_next(self, kind, iterator)
-
-
-class Divided(Site):
-    """Reads several things of its operand, one after another: items of a container, or `attributes`."""
-
-    __slots__ = ("_attributes",)
-
-    def __init__(self, code: CodeType, line: int, attributes: bool) -> None:
-        super().__init__(code, line)
-        self._attributes = attributes
-
-    def __getitem__(self, operand: Any) -> None:
-        if _state is not None:
-            of = type(operand)
-            kind = self.known[of]
-            if kind is not QUIET:
-                _state.read_in_parts(self, operand, self._attributes)
-
-
-class EveryAttribute(Site):
-    """Reads attributes of its operand, whose names are not looked at."""
-
-    __slots__ = ()
-
-    def __getitem__(self, owner: Any) -> None:
-        if _state is not None:
-            _state.read_attributes(self, owner)
 
 
 class Enter(Site):
@@ -362,81 +291,3 @@ class Returns(Site):
     def __getitem__(self, _: Any) -> None:
         if _state is not None and _state.now.call_backs.marks:
             _state.go_on(self)
-
-
-class Turn(Site):
-    """Goes back to the beginning of a loop that no iterator ends, such as `while`."""
-
-    __slots__ = ()
-
-    def __getitem__(self, _: Any) -> None:
-        if _state is not None:
-            _count_turn(self)
-            _state.turn()
-
-
-def _count_turn(site: Site) -> None:
-    now = _state.now
-    now.turns += 1
-    if now.turns >= TURNS:
-        _state.spin(site)
-
-
-class Made(Site):
-    """Has made a container or a function."""
-
-    __slots__ = ()
-
-    def __getitem__(self, made: Any) -> None:
-        if _state is not None:
-            _state.note_made(self, made)
-
-
-class Begins(Site):
-    """Begins to fill a new object."""
-
-    __slots__ = ()
-
-    def __getitem__(self, owner: Any) -> None:
-        if _state is not None:
-            _state.begin_to_fill(self, owner)
-
-
-class Escapes(Site):
-    """Gives an object that may be new to others."""
-
-    __slots__ = ()
-
-    def __getitem__(self, owner: Any) -> None:
-        if _state is not None:
-            _state.now.new.pop(id(owner), None)
-
-
-class MayEscape(_Named):
-    """Reads an attribute of an object that may be new."""
-
-    __slots__ = ()
-
-    def __getitem__(self, owner: Any) -> None:
-        if _state is not None and id(owner) in _state.now.new and gives_away(type(owner), self.name, False):
-            del _state.now.new[id(owner)]
-
-
-class Finds(Site):
-    """Finds what functions have in their variables, new objects among it."""
-
-    __slots__ = ()
-
-    def __getitem__(self, _: Any) -> None:
-        if _state is not None:
-            _state.now.new.clear()
-
-
-class Ends(Site):
-    """Has filled an object, as far as one of its classes is concerned."""
-
-    __slots__ = ()
-
-    def __getitem__(self, owner: Any) -> None:
-        if _state is not None:
-            _state.end_to_fill(self, owner)

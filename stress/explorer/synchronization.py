@@ -19,7 +19,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from stress.explorer.identity import explored_identity
 from stress.explorer.kinds import LOCKS
@@ -79,6 +79,9 @@ class Primitive:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
         return True  # the limit on accesses (`access_limit`) ends this
 
+    _takes: ClassVar[bool] = True
+    """Whether to wait for it and get it changes it."""
+
     def _take(self, doing: str, free: Any, limit: float | None) -> bool:
         """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
         in time.
@@ -86,7 +89,7 @@ class Primitive:
         if limit is None and self.is_lock and getattr(self.seam.scheduler, "fair", False):
             return bool(cast("Any", self.seam.scheduler).take(self, doing))
         while True:
-            self._step(doing, free)
+            self._step(doing, free if self._takes else LOAD)
             if self._value is free:
                 return True
             if limit == 0:
@@ -104,11 +107,8 @@ class Primitive:
         """A description of what a thread waits for here."""
         return f"a {type(self).__name__}"
 
-    def reset(self) -> None:
-        """Restore the initial state, for a primitive that outlives an execution."""
-
     def begin_as(self, instance: Any) -> None:
-        """Take the state of a real primitive for the initial one."""
+        """Take the state of a real primitive."""
 
 
 def refuse_private(primitive: Any, name: str, changes: bool, where: object) -> None:
@@ -138,11 +138,10 @@ class Lock(Primitive):
 
     is_lock = True
     _value: Any = False
-    _is_held_first = False
+    _holder = MAIN
 
     def __init__(self) -> None:
         self._made()
-        self._holder = -1
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if not self._take("acquire", False, 0 if not blocking else None if timeout < 0 else timeout):
@@ -155,7 +154,7 @@ class Lock(Primitive):
         self._step("release", True)
         if not self._value:
             raise RuntimeError("release unlocked lock")
-        self._value, self._holder = False, -1
+        self._value, self._holder = False, MAIN
         self._wake()
 
     def locked(self) -> bool:
@@ -163,7 +162,7 @@ class Lock(Primitive):
         return bool(self._value)
 
     def _at_fork_reinit(self) -> None:
-        self.reset()
+        self._value, self._holder = False, MAIN
 
     acquire_lock, release_lock, locked_lock = acquire, release, locked
 
@@ -194,13 +193,9 @@ class Lock(Primitive):
     def waits_for(self) -> str:
         return f"a {type(self).__name__} that thread {self._holder} holds"
 
-    def reset(self) -> None:
-        self._value, self._holder = self._is_held_first, -1
-
     def begin_as(self, instance: Any) -> None:
         if type(instance) is LOCKS[0]:
-            self._is_held_first = instance.locked()
-            self.reset()
+            self._value = instance.locked()
 
 
 class RLock(Lock):
@@ -238,18 +233,19 @@ class RLock(Lock):
         super().acquire()
         self._count = count
 
-    def reset(self) -> None:
-        super().reset()
+    def _at_fork_reinit(self) -> None:
+        super()._at_fork_reinit()
         self._count = 0
 
 
 class _OfOneself:
     """A lock that is no lock of `threading`, as a condition uses it: nothing is known of who may release it."""
 
+    acquire: Callable[..., Any]
+    release: Callable[[], None]
+
     def __init__(self, lock: Any) -> None:
-        self.acquire, self.release = lock.acquire, lock.release
-        self.__enter__, self.__exit__ = lock.__enter__, lock.__exit__
-        for name in ("_is_owned", "_release_save", "_acquire_restore"):
+        for name in ("acquire", "release", "__enter__", "__exit__", "_is_owned", "_release_save", "_acquire_restore"):
             if hasattr(lock, name):
                 setattr(self, name, getattr(lock, name))
 
@@ -268,9 +264,6 @@ class _OfOneself:
     def _acquire_restore(self, _: Any) -> None:
         self.acquire()
 
-    def reset(self) -> None:
-        """It is put back as any object is."""
-
 
 class _MadeBefore:
     """A real lock that was made before, as a condition uses it: while threads run, the explored one that stands for it,
@@ -280,37 +273,10 @@ class _MadeBefore:
     def __init__(self, seam: Seam, lock: Any) -> None:
         self._seam, self._real = seam, lock
 
-    def _now(self) -> Any:
+    def __getattr__(self, name: str) -> Any:
         stands_for = self._seam.stands_for
         twin = self._real if stands_for is None else stands_for(self._real)
-        return _OfOneself(twin) if twin is self._real else twin
-
-    def acquire(self, *how: Any, **more: Any) -> Any:
-        return self._now().acquire(*how, **more)
-
-    def release(self) -> None:
-        self._now().release()
-
-    def __enter__(self) -> Any:
-        return self._now().__enter__()
-
-    def __exit__(self, *raised: object) -> Any:
-        return self._now().__exit__(*raised)
-
-    def _is_owned(self) -> bool:
-        return bool(self._now()._is_owned())
-
-    def _is_lent(self) -> bool:
-        return bool(self._now()._is_lent())
-
-    def _release_save(self) -> Any:
-        return self._now()._release_save()
-
-    def _acquire_restore(self, count: Any) -> None:
-        self._now()._acquire_restore(count)
-
-    def reset(self) -> None:
-        """What stands for it is put back with all that stands for something."""
+        return getattr(_OfOneself(twin) if twin is self._real else twin, name)
 
 
 class _Notice(Primitive):
@@ -341,7 +307,12 @@ class Condition(Primitive):
             self._lock = lock if isinstance(lock, Lock) else _OfOneself(lock)
         self._waiters: list[_Notice] = []
         self._may_be_late = False
-        self.acquire, self.release = self._lock.acquire, self._lock.release
+
+    def acquire(self, *how: Any, **more: Any) -> Any:
+        return self._lock.acquire(*how, **more)
+
+    def release(self) -> None:
+        self._lock.release()
 
     def __enter__(self) -> Any:
         return self._lock.__enter__()
@@ -405,17 +376,12 @@ class Condition(Primitive):
     def _is_owned(self) -> bool:
         return bool(self._lock._is_owned())
 
-    def reset(self) -> None:
-        self._lock.reset()
-        self._waiters.clear()
-        self._may_be_late = False
-
 
 class Event(Primitive):
     """As `threading.Event`."""
 
+    _takes = False
     _value: Any = False
-    _is_set_first = False
 
     def __init__(self) -> None:
         self._made()
@@ -434,25 +400,13 @@ class Event(Primitive):
         self._value = False
 
     def wait(self, timeout: float | None = None) -> bool:
-        while True:
-            self._step("wait")
-            if self._value:
-                return True
-            if timeout == 0:
-                return bool(self._value)
-            if not self._wait(timeout):
-                self._step("wait in vain")
-                return bool(self._value)
+        return self._take("wait", True, timeout)
 
     def waits_for(self) -> str:
         return "an Event to be set"
 
-    def reset(self) -> None:
-        self._value = self._is_set_first
-
     def begin_as(self, instance: Any) -> None:
-        self._is_set_first = instance.is_set()
-        self.reset()
+        self._value = instance.is_set()
 
 
 class _Counted(Primitive):
@@ -502,9 +456,6 @@ class Semaphore(_Counted):
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def reset(self) -> None:
-        self._count = self._initial
-
 
 class BoundedSemaphore(Semaphore):
     """As `threading.BoundedSemaphore`."""
@@ -518,7 +469,6 @@ class SimpleQueue(_Counted):
     def __init__(self) -> None:
         self._made()
         self._items: deque[Any] = deque()
-        self._first: list[Any] = []
 
     def _has(self) -> bool:
         return bool(self._items)
@@ -546,14 +496,10 @@ class SimpleQueue(_Counted):
         self._step("empty")
         return not self._items
 
-    def reset(self) -> None:
-        self._items = deque(self._first)
-
     def begin_as(self, instance: Any) -> None:
-        self._first = [instance.get_nowait() for _ in range(instance.qsize())]
-        for item in self._first:
+        self._items.extend(instance.get_nowait() for _ in range(instance.qsize()))
+        for item in self._items:
             instance.put(item)
-        self.reset()
 
 
 class _Local:
@@ -584,10 +530,6 @@ class _Local:
             del object.__getattribute__(self, "_mine")()[name]
         except KeyError:
             raise AttributeError(name) from None
-
-    def reset(self) -> None:
-        """Forget the values of all threads."""
-        object.__getattribute__(self, "_of").clear()
 
 
 class ExploredThreading:

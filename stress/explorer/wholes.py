@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CHANGES", "LOOKS", "OUTSIDE", "OWN_THREAD", "WHOLES", "refusal_of", "whole_of"]
+__all__ = ["CHANGES", "OUTSIDE", "OWN_THREAD", "WHOLES", "refusal_of", "whole_of"]
 
 CHANGES: Final = "change"
 """A call changes what it is given at most, or what no answer depends on."""
 OUTSIDE: Final = "outside"
 """The same, and something outside the object's memory."""
-LOOKS: Final = "looks"
-"""A call reads something outside."""
 
 WHOLES: Final[dict[str, tuple[str, str]]] = {
     "_py_abc": (CHANGES, "the interpreter calls it where a class is asked for its instances"),
@@ -34,7 +32,7 @@ WHOLES: Final[dict[str, tuple[str, str]]] = {
     "dis": (CHANGES, "the explorer calls it"),
     "encodings": (CHANGES, "the interpreter calls it where a text is encoded"),
     "enum": (CHANGES, "members never change, and the interpreter calls it where a class is made"),
-    "genericpath": (LOOKS, "asks for files, and the explorer calls it"),
+    "genericpath": (OUTSIDE, "asks for files, and the explorer calls it"),
     "importlib": (CHANGES, "the interpreter calls it where a module is imported"),
     "inspect": (CHANGES, "looks at code"),
     "io": (CHANGES, "its classes are written in C"),
