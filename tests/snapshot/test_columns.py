@@ -7,7 +7,6 @@ import datetime
 import gc
 import itertools
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from snapshot.texts import SubscriberKeys
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
 from subtrie import columns as plain
 from subtrie.fields import Equals, FieldMatcher, Prefix, Within, from_pattern
+from tests.scripts import run_script
 from tests.snapshot.support import filled, trie_of
 from tests.threads import run_together
 
@@ -326,42 +326,30 @@ def test_changes_have_the_options_of_both_sides(monkeypatch: pytest.MonkeyPatch)
     trie.check()
 
 
-class TestFields:
-    """Subscriptions by fields as Arrow tables."""
-
-    def test_have_every_subscription_of_one_instant(self) -> None:
-        matcher = FieldMatcher[int]()
-        for number in range(100):
-            matcher.subscribe([Equals("a.b", number), Within("c", 0, number)], number, qos=number % 3)
-        matcher.subscribe(from_pattern({"n\udfff": ["\ud800", "\xe9"]}), 200)
-        matcher.subscribe(from_pattern({"n": [{"suffix": "\xe9"}]}), 201)
-        taken = matcher.snapshot()
-        matcher.clear()
-        rows = {row["subscriber"]: row for row in rows_of(snapshot.fields_to_arrow(taken))}
-        found = {(frozenset(from_pattern(row["pattern"])), int(name)) for name, row in rows.items()}
-        assert found == {(one.criteria, one.subscriber) for one in taken}
-        assert rows["4"]["options"] == {"qos": "1"}
-        assert rows["201"]["pattern"] == '{"n": [{"suffix": "\xe9"}]}'
-        assert snapshot.fields_to_arrow(matcher).num_rows == 0
-        taken.check()
-
-    def test_refuse_what_has_no_row(self) -> None:
-        matcher = FieldMatcher[str]()
-        matcher.subscribe([Prefix("f", b"a")], "ann")
-        with pytest.raises(ValueError, match="has no JSON pattern"):
-            snapshot.fields_to_arrow(matcher)
-        with pytest.raises(TypeError, match="must be a FieldMatcher or a snapshot of one, not dict"):
-            snapshot.fields_to_arrow({})  # type: ignore[arg-type]
-        matcher.check()
+def test_subscriptions_by_fields_have_a_row_each_or_are_refused() -> None:
+    matcher = FieldMatcher[Any]()
+    for number in range(100):
+        matcher.subscribe([Equals("a.b", number), Within("c", 0, number)], number, qos=number % 3)
+    matcher.subscribe(from_pattern({"n\udfff": ["\ud800", "\xe9"]}), 200)
+    matcher.subscribe(from_pattern({"n": [{"suffix": "\xe9"}]}), 201)
+    taken = matcher.snapshot()
+    matcher.clear()
+    assert snapshot.fields_to_arrow(matcher).num_rows == 0
+    rows = {row["subscriber"]: row for row in rows_of(snapshot.fields_to_arrow(taken))}
+    found = {(frozenset(from_pattern(row["pattern"])), int(name)) for name, row in rows.items()}
+    assert found == {(one.criteria, one.subscriber) for one in taken}
+    assert (rows["4"]["options"], rows["201"]["pattern"]) == ({"qos": "1"}, '{"n": [{"suffix": "\xe9"}]}')
+    matcher.subscribe([Prefix("f", b"a")], "ann")
+    with pytest.raises(ValueError, match="has no JSON pattern"):
+        snapshot.fields_to_arrow(matcher)
+    with pytest.raises(TypeError, match="must be a FieldMatcher or a snapshot of one, not dict"):
+        snapshot.fields_to_arrow({})  # type: ignore[arg-type]
+    taken.check()
 
 
-class TestExtras:
-    def test_are_not_imported_with_snapshot(self) -> None:
-        code = "import snapshot, sys; print({'pyarrow', 'pandas', 'pyspark', 'numpy'} & set(sys.modules))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == "set()"
-
-    def test_that_are_missing_are_named_with_the_way_to_get_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(ImportError, match=r"pyarrow.*pip install 'subtrie\[arrow\]'"):
-            snapshot.to_arrow(SubscriptionTrie())
+def test_extras_are_not_imported_with_snapshot_and_named_if_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import snapshot, sys; print({'pyarrow', 'pandas', 'pyspark', 'numpy'} & set(sys.modules))"
+    assert run_script(code) == (0, "set()\n", "")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pyarrow.*pip install 'subtrie\[arrow\]'"):
+        snapshot.to_arrow(SubscriptionTrie())

@@ -110,29 +110,19 @@ class TestWrite:
         with pytest.raises(error, match=says or "name"):
             snapshot.write(SubscriptionTrie(), place.format(tmp_path))
 
-    def test_takes_a_uri(self, tmp_path: Path) -> None:
-        trie, uri = trie_of(("a", "s", {"qos": 1})), (tmp_path / "set of ü.parquet").as_uri()
-        snapshot.write(trie, uri)
-        assert [path.name for path in tmp_path.iterdir()] == ["set of ü.parquet"]
-        assert snapshot.load(uri) == trie
-
-    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
-    def test_keeps_the_mode_of_what_it_replaces(self, path: Path, mode: int) -> None:
-        path.touch()
-        path.chmod(mode)
-        assert len(written(path, trie_of(("a", "alice")))) == 1
-        assert path.stat().st_mode & 0o777 == mode
-
-    @pytest.mark.parametrize("is_there", [True, False])
-    def test_keeps_a_link(self, path: Path, is_there: bool) -> None:
-        target = path.parent / "elsewhere" / "set"
+    @pytest.mark.parametrize("mode", [None, 0o600, 0o640, 0o666, 0o444])
+    def test_keeps_a_link_and_the_mode_of_what_it_replaces(self, path: Path, mode: int | None) -> None:
+        """Also at a URI."""
+        target = path.parent / "else where ü" / "set"
         target.parent.mkdir()
-        if is_there:
-            target.touch(0o600)
+        if mode is not None:
+            target.touch()
+            target.chmod(mode)
         path.symlink_to(target)
-        assert len(written(path, trie_of(("a", "alice")))) == 1
+        snapshot.write(trie_of(("a", "alice")), target.as_uri())
+        assert len(written(path, trie_of(("a", "alice"), ("b", "bob")))) == len(snapshot.load(target.as_uri())) == 2
         assert path.is_symlink()
-        assert not is_there or target.stat().st_mode & 0o777 == 0o600
+        assert mode is None or target.stat().st_mode & 0o777 == mode
 
 
 STEPS = {"os": ("open", "fsync", "close"), "pyarrow.parquet:ParquetWriter": ("write_batch",)}

@@ -20,7 +20,7 @@ from snapshot.published import composer, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
 from stress.processes import gil_enabled
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
+from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicStore
 from tests.snapshot.support import held_by, published, trie_of
 from tests.snapshot.world import content
 from tests.threads import run_together
@@ -54,17 +54,6 @@ class TestVersions:
         assert {(row["_commit_version"], row["_commit_timestamp"]) for row in rows} == {(2, second.time)}
         assert feed_schema().names[:-3] == columns.schema().names
 
-    def test_have_rising_times_when_the_clock_goes_back(self, tmp_path: Path) -> None:
-        trie = SubscriptionTrie()
-        before = trie.snapshot()
-        for source in (trie, before):
-            trie.subscribe("a", "alice")
-            with snapshot.Publisher(source, tmp_path) as publisher:
-                publisher.publish()
-        first, second = snapshot.versions(tmp_path)
-        assert before.taken_at is not None
-        assert second.time > first.time > datetime.datetime.fromtimestamp(before.taken_at / 1e9, datetime.UTC)
-
     @pytest.mark.parametrize(("patched", "changes"), [("FEWEST_FEEDS", 1), ("FEWEST_ROWS", 8)])
     def test_are_full_again_when_changes_outweigh_them(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patched: str, changes: int
@@ -78,16 +67,6 @@ class TestVersions:
         kinds = "".join(version.kind[0] for version in snapshot.versions(tmp_path))
         assert kinds == ("fcccfcccfc" if changes == 1 else "fccfccfccf")
         assert all(version.feed is not None for version in snapshot.versions(tmp_path)[1:])
-
-    def test_come_from_any_trie(self, tmp_path: Path) -> None:
-        own = Dialect("own", "-", "?", None, forbidden="\0\t")
-        tries = [SubscriptionTrie(exact=True), SubscriptionTrie(index=True, cache=10), SubscriptionTrie(own)]
-        for number, trie in enumerate(tries):
-            for step in range(2):
-                with snapshot.Publisher(trie, tmp_path / str(number)) as publisher:
-                    trie.subscribe("a", "alice", qos=step)
-                    publisher.publish()
-            assert snapshot.restore(tmp_path / str(number)) == trie
 
 
 class TestRetention:
@@ -404,6 +383,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def another(where: Path) -> snapshot.Publisher:
+    return snapshot.Publisher(SubscriptionTrie(), where)
+
+
 REFUSED: list[tuple[str, Any, dict[str, Any], type[Exception], str]] = [
     ("nowhere", snapshot.versions, {}, FileNotFoundError, "is not a published directory"),
     ("nowhere", snapshot.restore, {}, FileNotFoundError, "nothing was published there"),
@@ -412,6 +395,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], type[Exception], str]] = [
     ("begun", snapshot.follow, {}, snapshot.NotPublishedError, "nothing has been published yet"),
     ("others", snapshot.take_over, {}, ValueError, r"other files \(letter.txt\)"),
     ("set", snapshot.take_over, {"dialect": NATS}, ValueError, "of the dialect MQTT, not NATS"),
+    ("set", another, {}, ValueError, "dialect MQTT, and the trie is of AMQP"),
     ("set", snapshot.take_over, {"into": SubscriptionTrie(AMQP)}, ValueError, "of the dialect MQTT, not AMQP"),
     ("set", snapshot.take_over, {"into": TopicStore(MQTT)}, ValueError, "has subscriptions, not topics"),
     ("store", snapshot.take_over, {"into": TopicStore(NATS)}, ValueError, "of the dialect MQTT, not NATS"),
@@ -445,15 +429,10 @@ def test_what_is_not_there_is_refused_and_changes_nothing(
     assert not (into is not None and list(into.subscriptions() if isinstance(into, SubscriptionTrie) else into))
 
 
-def test_a_publisher_of_another_dialect_or_of_a_removed_directory_is_told(tmp_path: Path) -> None:
+def test_a_publisher_of_a_removed_directory_is_told(tmp_path: Path) -> None:
     trie, first = published(tmp_path / "here")
-    with pytest.raises(ValueError, match="dialect AMQP, and the trie is of MQTT"):
-        snapshot.Publisher(SET, tmp_path / "here")
+    shutil.rmtree(tmp_path / "here")
     trie.subscribe("b", "bob")
-    assert first.publish() == 4  # the attempt has not fenced it
-    for path in sorted((tmp_path / "here").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    trie.subscribe("c", "carol")
     with pytest.raises(FileNotFoundError, match="has been removed"):
         first.publish()
     first.close()

@@ -67,6 +67,7 @@ STRAYS: dict[str, Callable[[Path], object]] = {
     "a large file": large,
     "a copy of another": lambda path: shutil.copy(sorted(path.parent.glob("0*"))[0], path),
 }
+HINT = "_versions/newest"
 NUMBERS = [1, 2, 50, 10**15, 10**20 - 30]
 DOCUMENTED = (snapshot.DamagedError, snapshot.NotPublishedError, FileNotFoundError, snapshot.FencedError, OSError)
 
@@ -147,37 +148,34 @@ class Damaged:
 def test_strays_are_named_or_harm_nothing(whole: tuple[Path, dict[int, Content]], tmp_path: Path, stray: str) -> None:
     """In the place of a file, under a number that is none yet, as the hint, and where the hint is missing, too."""
     highest = max(open_directory(whole[0]).numbers()) + 1  # the claim of the healthy publisher
-    places = ["_versions/newest", "full/*", "changes/*", f"_versions/{1:020}.json"]
-    for place in [*places, *(f"_versions/{min(highest + more, 10**20 - 1):020}.json" for more in NUMBERS)]:
+    numbers = [1, *(min(highest + more, 10**20 - 1) for more in NUMBERS)]
+    for place in [HINT, "full/*", "changes/*", *(f"_versions/{number:020}.json" for number in numbers)]:
         damaged = Damaged(whole, tmp_path / "copy", f"{stray} as {place}")
-        path = sorted((tmp_path / "copy").glob(place), reverse=True)[0] if "*" in place else tmp_path / "copy" / place
+        path = sorted(damaged.where.glob(place), reverse=True)[0] if "*" in place else damaged.where / place
         path.unlink(missing_ok=True)
         STRAYS[stray](path)
         if place.startswith("_versions/9"):
-            (path.parent / "newest").unlink()
-        is_hint = place == places[0]
-        damaged.require(1, is_taken=not is_hint)
-        if is_hint and stray != "a folder":
+            (damaged.where / HINT).unlink()
+        damaged.require(1, is_taken=place != HINT)
+        if place == HINT and stray != "a folder":
             assert damaged.counts.keys() == {"right"}
             assert path.read_bytes() == b"%020d" % max(open_directory(damaged.where).numbers())
 
 
 @pytest.mark.usefixtures("soon")
 def test_damage_is_named_or_harms_nothing(whole: tuple[Path, dict[int, Content]], tmp_path: Path) -> None:
-    seed = random.randrange(2**32)
+    seed, counts = random.randrange(2**32), Counter[str]()
     print("seed", seed)
-    chance, counts = random.Random(seed), Counter[str]()
+    chance = random.Random(seed)
     for case in range(DAMAGES):
-        damaged = Damaged(whole, tmp_path / "copy", f"seed {seed}, case {case}")
-        files = sorted(path for path in (tmp_path / "copy").rglob("*") if path.is_file())
-        chosen = chance.choice([path for path in files if path.suffix == ".json"] if chance.random() < 0.6 else files)
-        damage = chance.choice(CHANGES)
-        damage(chosen, chance)
+        damaged, damage = Damaged(whole, tmp_path / "copy", f"seed {seed}, case {case}"), chance.choice(CHANGES)
+        files = sorted(
+            path for path in damaged.where.rglob("*" if chance.random() < 0.4 else "*.json") if path.is_file()
+        )
+        damage(chance.choice(files), chance)
         if chance.random() < 0.2:
-            hint = chosen.parent.parent / "_versions" / "newest"
-            hint.unlink()
-            STRAYS[chance.choice(sorted(STRAYS))](hint)
-        damaged.label += f": {damage.__name__} of {chosen.name}"
+            (damaged.where / HINT).unlink()
+            STRAYS[chance.choice(sorted(STRAYS))](damaged.where / HINT)
         damaged.require(chance.choice(list(whole[1])), is_taken=chance.random() < 0.5)
         counts += damaged.counts
     print(dict(counts))

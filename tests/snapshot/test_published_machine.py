@@ -26,6 +26,7 @@ from tests.snapshot.world import FAILING, PLACES, Content, Party, at_step, conte
 SETS: dict[Dialect, st.SearchStrategy[tuple[str, dict[str, Any]]]] = {
     AMQP: st.tuples(st.sampled_from(["a", "a.*", "#", ""]), st.just({})),
     MQTT: st.tuples(st.sampled_from(["a/+", "$share/g/a/+", "$share/h/a/+"]), st.sampled_from([{}, {"but": ("a/x",)}])),
+    Dialect("own", "-", "?", None, forbidden="\0\t"): st.tuples(st.sampled_from(["a", "a-?", "?"]), st.just({})),
     NATS: st.tuples(st.sampled_from(["a", "a.>"]), st.sampled_from([{}, {"queue": "q"}, {"queue": "r"}])),
 }
 SHORT = [value for value in ODD if value != 10**6000]  # that has no repr
@@ -238,5 +239,5 @@ class Publishing(RuleBasedStateMachine):
             trie.subscribe("a", "s", n=os.urandom(4))
 
 
-Publishing.TestCase.settings = settings(stateful_step_count=12)
+Publishing.TestCase.settings = settings(stateful_step_count=10)
 TestPublishing = pytest.mark.once(Publishing.TestCase)

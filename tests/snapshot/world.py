@@ -231,6 +231,8 @@ class World:
         """Require that everybody sees the last version."""
         self.follower.poll()
         trie, directory = None, open_directory(self.where)
+        times = [version.time for version in directory.versions()]
+        assert times == sorted(set(times))
         numbers = directory.numbers()
         assert numbers == list(range(numbers[0], numbers[-1] + 1)), "there are gaps"
         for version in directory.versions():
