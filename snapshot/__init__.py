@@ -22,6 +22,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `from_spark`        a trie built from the rows of a Spark ``DataFrame``
 `Publisher`         publishes instants of a trie in a directory, and the changes between them
 `versions`          the versions that a directory holds
+`changes`           the changes between two versions: each one, or what they come to
 `check_storable`    whether a subscription could be published, before it is made
 `restore`           a trie rebuilt as it was when a version was published
 `take_over`         a published trie restored and continued, whoever published it before
@@ -50,6 +51,7 @@ from snapshot.published import (
     Publisher,
     Refused,
     Version,
+    changes,
     follow,
     restore,
     take_over,
@@ -74,6 +76,7 @@ __all__ = [
     "Version",
     "WorkersError",
     "busiest_filters",
+    "changes",
     "check_storable",
     "dead_filters",
     "diff_to_arrow",

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from snapshot._extras import extra
 from snapshot.dialect_fields import KNOWN
 from snapshot.file_metadata import FileMetadata
+from snapshot.merging import QUEUE
 from snapshot.option_maps import OptionReader
 from snapshot.sparks import table_from
-from snapshot.storing import subscriber_of
+from snapshot.storing import options_of, subscriber_of
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, shared_strings_in, text_column
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS, RowError, loaded
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 USED = ("filter", "subscriber", "options", "group", "dialect")
 """The columns that a trie is built from."""
+
+Columns = tuple[list[str], list[Any], list[dict[str, Any] | None]]
+"""Filters, subscribers and options, None for none."""
 
 
 def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False) -> SubscriptionTrie:
@@ -119,21 +123,73 @@ def _is_text(allowed: Any) -> bool:
     return allowed is str or (not isinstance(allowed, type) and isinstance(allowed[0], str))
 
 
+class RowReader:
+    """Makes filters, subscribers and options of the texts of one batch after another.
+
+    Args:
+        meaning: what the texts stand for.
+        own: whether the rows come from a file that an export made: options are never null, and columns are sound.
+    """
+
+    def __init__(self, meaning: FileMetadata, *, own: bool) -> None:
+        self._meaning = meaning
+        self._options = OptionReader(meaning.json_options, own=own, tags=meaning.tags)
+
+    def read(self, batch: pa.RecordBatch, first: int = 0) -> Columns:
+        """The rows of a batch.
+
+        Args:
+            first: the number of the first row, for errors.
+
+        Raises:
+            ValueError: a column is missing or has another type, a null, or a text that stands for nothing.
+        """
+        filters = shared_strings_in(text_column(batch, "filter", first))
+        subscribers, rows = distinct_in(text_column(batch, "subscriber", first))
+        options: list[dict[str, Any] | None] = [None] * len(batch)
+        if "options" in batch.schema.names:
+            options = self._options.read(batch.column("options"), first)
+        plain = not (self._meaning.integer_subscribers or self._meaning.tags)
+        known: list[Any] = subscribers if plain else self._subscribers(subscribers, rows, first)
+        return filters, expanded(known, rows), options
+
+    def named(self, batch: pa.RecordBatch) -> Columns:
+        """What names the subscriptions of the rows of a batch: of the options, only the queue group. The types of
+        others may have been different when they were written."""
+        filters, subscribers, queues = self.read(batch.drop_columns(["options"]))
+        if self._meaning.dialect.queue_groups:
+            json_options = self._meaning.json_options
+            for row, pairs in enumerate(batch.column("options").to_pylist()):
+                texts = {name: text for name, text in pairs if name in QUEUE and text is not None}
+                queues[row] = options_of(texts, texts.values(), json_options, tags=True)
+        return filters, subscribers, queues
+
+    def _subscribers(self, texts: list[str], rows: list[int], first: int) -> list[Any]:
+        """The subscribers of the distinct texts of a column; ``rows`` holds the number of each row's text."""
+        integers, tags = self._meaning.integer_subscribers, self._meaning.tags
+        found: list[Any] = []
+        for number, text in enumerate(texts):
+            try:
+                found.append(subscriber_of(text, integers=integers, tags=tags))
+            except ValueError as error:
+                raise RowError(first + rows.index(number), str(error)) from error
+        return found
+
+
 class Building:
     """A trie being built from batches of rows.
 
     Args:
         meaning: what their texts stand for.
-        own: whether the rows come from a file that an export made: options are never null, and columns are sound.
+        own: as for `RowReader`.
     """
 
     def __init__(self, meaning: FileMetadata, *, own: bool = False, exact: bool = False) -> None:
         self._dialect = meaning.dialect
         self._own = own
-        self._meaning = meaning
-        self._option_reader = OptionReader(meaning.json_options, own=own, tags=meaning.tags)
+        self._reader = RowReader(meaning, own=own)
         self._exact = exact
-        self._added: tuple[list[str], list[Any], list[dict[str, Any] | None]] = ([], [], [])
+        self._added: Columns = ([], [], [])
 
     @property
     def rows(self) -> int:
@@ -154,26 +210,11 @@ class Building:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         first = self.rows
-        filters = shared_strings_in(text_column(batch, "filter", first))
-        subscribers, rows = distinct_in(text_column(batch, "subscriber", first))
-        options = self._options(batch, first)
+        columns = self._reader.read(batch, first)
         self._check_dialect(batch, first)
-        self._check_groups(batch, filters, options, first)
-        plain = not (self._meaning.integer_subscribers or self._meaning.tags)
-        known: list[Any] = subscribers if plain else self._subscribers(subscribers, rows, first)
-        for column, values in zip(self._added, (filters, expanded(known, rows), options), strict=True):
-            column += values
-
-    def _subscribers(self, texts: list[str], rows: list[int], first: int) -> list[Any]:
-        """The subscribers of the distinct texts of a column; ``rows`` holds the number of each row's text."""
-        integers, tags = self._meaning.integer_subscribers, self._meaning.tags
-        found: list[Any] = []
-        for number, text in enumerate(texts):
-            try:
-                found.append(subscriber_of(text, integers=integers, tags=tags))
-            except ValueError as error:
-                raise RowError(first + rows.index(number), str(error)) from error
-        return found
+        self._check_groups(batch, columns[0], columns[2], first)
+        for column, values in zip(self._added, columns, strict=True):
+            column.extend(values)
 
     def finished(self) -> SubscriptionTrie:
         """The trie.
@@ -182,11 +223,6 @@ class Building:
             ValueError: any other fault that `from_arrow` names; a TopicError is one.
         """
         return loaded(self._dialect, *self._added, exact=self._exact)
-
-    def _options(self, batch: pa.RecordBatch, first: int) -> list[dict[str, Any] | None]:
-        if "options" not in batch.schema.names:
-            return [None] * len(batch)
-        return self._option_reader.read(batch.column("options"), first)
 
     def _check_dialect(self, batch: pa.RecordBatch, first: int) -> None:
         if "dialect" not in batch.schema.names:

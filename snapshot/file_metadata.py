@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from snapshot.columns import Cut
 from snapshot.dialect_fields import dialect_of, fields_of
-from snapshot.storing import Kinds, Storing, options_of, subscriber_of
+from snapshot.storing import Kinds, Storing
 from snapshot.texts import SubscriberKeys
 from snapshot.topics import Limits
 from subtrie import Dialect
@@ -18,9 +18,6 @@ FORMAT = 3
 
 TAGGED_FORMAT = 4
 """The version for files with tagged texts (`snapshot.storing`). Files of any other version are refused."""
-
-OptionTexts = list[tuple[str, str | None]]
-"""The options of a row as Arrow holds them: names and their texts. In a damaged file a name may occur twice."""
 
 
 class FileMetadata(NamedTuple):
@@ -75,20 +72,6 @@ class FileMetadata(NamedTuple):
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"no metadata of format {FORMAT} or {TAGGED_FORMAT}: {error!r}") from error
-
-    def subscription(
-        self, filter: str | None, subscriber: str | None, options: OptionTexts | None
-    ) -> tuple[str, Any, dict[str, Any]]:
-        """The subscription of a row, as `SubscriptionTrie.subscribe_many` takes it.
-
-        Raises:
-            ValueError: the row is damaged.
-        """
-        if filter is None or subscriber is None or options is None:
-            raise ValueError(f"a null in the row {(filter, subscriber, options)}")
-        names, texts = [name for name, _ in options], [text for _, text in options]
-        values = options_of(names, texts, self.json_options, tags=self.tags)
-        return filter, subscriber_of(subscriber, integers=self.integer_subscribers, tags=self.tags), values
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import sums
+from snapshot.merging import merged, there_after, there_before
 from snapshot.option_numbers import OptionMap, numbered
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS
@@ -103,20 +104,17 @@ def built(batches: Iterable[pa.RecordBatch], dialect: Dialect) -> HeldSet:
     return _appended(empty, table.to_batches())
 
 
-def advanced(held: HeldSet, feeds: Iterable[pa.Table]) -> HeldSet:
-    """The set after these changes, each a table of `JOINED` and ``_change_type``; ``held`` stays as it is.
+def advanced(held: HeldSet, feeds: Sequence[pa.Table]) -> HeldSet:
+    """The set after the changes of feeds, with the columns `JOINED` and ``_change_type``; ``held`` stays as it is.
 
     The time is proportional to the changes, except that the sizes of all rows are copied.
     """
-    pc = extra("pyarrow.compute")
+    if not feeds:
+        return held
+    changes = merged(feeds, held.dialect.queue_groups)
     held = held._replace(rows=held.rows.fork())
-    for feed in feeds:
-        kind = feed.column("_change_type")
-        gone = feed.filter(pc.is_in(kind, value_set=_strings(["delete", "update_preimage"])))
-        came = feed.filter(pc.is_in(kind, value_set=_strings(["insert", "update_postimage"])))
-        _take_away(held, gone)
-        held = _appended(held, came.select(JOINED).combine_chunks().to_batches())
-    return held
+    _take_away(held, there_before(changes))
+    return _appended(held, there_after(changes).select(JOINED).combine_chunks().to_batches())
 
 
 def joined_schema() -> pa.Schema:
@@ -124,10 +122,6 @@ def joined_schema() -> pa.Schema:
     pa = extra("pyarrow")
     texts = pa.string()
     return pa.schema([("filter", texts), ("subscriber", texts), ("options", pa.map_(texts, texts))])
-
-
-def _strings(values: Sequence[str]) -> pa.Array:
-    return extra("pyarrow").array(values, extra("pyarrow").string())
 
 
 def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:

@@ -158,7 +158,7 @@ class _Maps:
         different, numbers = len(pairs.dictionary), pairs.indices.cast(pa.int64())
         rows = pa.array(range(1, len(lengths) + 1), pa.int64())
         kinds = pc.if_else(pc.greater(lengths, MOST_COMPARED), rows, 0)
-        for place in range(min(MOST_COMPARED, pc.max(lengths).as_py())):
+        for place in range(min(MOST_COMPARED, pc.max(lengths).as_py() or 0)):
             at = pc.if_else(pc.greater(lengths, place), pc.add(starts, place), None)
             here = pc.fill_null(numbers.take(at), different)
             kinds = pc.add(pc.multiply(kinds, different + 1), here).dictionary_encode().indices.cast(pa.int64())

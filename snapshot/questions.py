@@ -127,7 +127,7 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
 
     Returns:
         ``version``, ``time``, ``subscriptions`` (how many there were), ``added``, ``removed`` and ``updated`` (since
-        the previous version).
+        the previous version; before the first one there was nothing).
 
     Raises:
         FileNotFoundError: nothing was ever published at ``where``.
@@ -136,14 +136,14 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
     directory = open_directory(where)
     directory.version_at(None)
     versions = directory.versions()
-    schema = "version bigint, time timestamp, subscriptions bigint"
-    rows = [(each.version, each.time, each.subscriptions) for each in versions]
+    schema = "version bigint, time timestamp, subscriptions bigint, added bigint, removed bigint, updated bigint"
+    rows = [(each.version, each.time, each.subscriptions, each.changes, 0, 0) for each in versions]
     frame = spark.createDataFrame(rows, schema)
     files = [each.feed for each in versions if each.feed is not None]
     kinds = {"added": "insert", "removed": "delete", "updated": "update_postimage"}
     if not files:
-        return frame.selectExpr("*", *(f"cast(0 as bigint) as {name}" for name in kinds)).orderBy("version")
-    counts = [_expr(f"count_if(_change_type = '{kind}') as {name}") for name, kind in kinds.items()]
+        return frame.orderBy("version")
+    counts = [_expr(f"count_if(_change_type = '{kind}') as n_{name}") for name, kind in kinds.items()]
     if directory.store.is_local:
         changes = parquet_from(spark, *map(directory.locate, files))
     else:
@@ -152,7 +152,8 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
         changes = read_published(spark, directory.store.uri, readChangeFeed="true", **between)
     changes = changes.groupBy("_commit_version").agg(*counts)
     counted = frame.join(changes, frame["version"] == changes["_commit_version"], "left")
-    return counted.selectExpr(*frame.columns, *(f"coalesce({name}, 0) as {name}" for name in kinds)).orderBy("version")
+    columns = (f"coalesce(n_{name}, {name}) as {name}" for name in kinds)  # the first version has no feed
+    return counted.selectExpr("version", "time", "subscriptions", *columns).orderBy("version")
 
 
 def _matched(

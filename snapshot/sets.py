@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ from snapshot import held_sets, signatures
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.held_sets import JOINED, HeldSet
+from snapshot.merging import merged, there_after
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
 from snapshot.published.directory import read_whole, require_whole
+from snapshot.published.feed import USED, read_feed
 from snapshot.published.manifest import Mark
 from snapshot.signatures import Signature
 from snapshot.sparks import frame_of, parquet_from, table_from
@@ -203,13 +206,13 @@ class PublishedVersion(SentSet):
         if earlier is not None:
             try:
                 directory.require(earlier)
-                feeds = [_read(directory, version, feed=True) for version in directory.changes(earlier.version, number)]
+                feeds = _changes(directory, directory.changes(earlier.version, number))
                 return held_sets.advanced(held_sets.held_set((self.where, earlier), _not_kept), feeds)
             except (NotPublishedError, HistoryError):
                 pass  # its changes are not kept any more, or it is of another history
-        full, feeds_after = directory.parts(directory.version_at(number))
-        whole = held_sets.built(_read(directory, full, feed=False).to_batches(), full.dialect)
-        return held_sets.advanced(whole, (_read(directory, version, feed=True) for version in feeds_after))
+        full, later = directory.parts(directory.version_at(number))
+        whole = held_sets.built(_read(directory, full).to_batches(), full.dialect)
+        return held_sets.advanced(whole, _changes(directory, later))
 
     def _is_earlier(self, name: Any) -> bool:
         return isinstance(name, tuple) and name[0] == self.where and name[1].version < self.mark.version
@@ -219,12 +222,15 @@ def _not_kept() -> HeldSet:
     raise AssertionError("a set that is kept was not found")
 
 
-def _read(directory: Directory, version: Version, *, feed: bool) -> pa.Table:
-    file = version.feed if feed else version.full
-    assert file is not None
-    columns = [*JOINED, "_change_type"] if feed else list(JOINED)
-    table: pa.Table = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, file)).read(columns)
+def _read(directory: Directory, version: Version) -> pa.Table:
+    assert version.full is not None
+    table: pa.Table = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, version.full)).read(JOINED)
     return table
+
+
+def _changes(directory: Directory, versions: Iterable[Version]) -> list[pa.Table]:
+    """The feeds of versions, with the columns `JOINED` and ``_change_type``."""
+    return [read_feed(directory.store, version.feed, USED) for version in versions if version.feed is not None]
 
 
 class _PublishedSet(SetSource):
@@ -260,28 +266,15 @@ class _PublishedSet(SetSource):
             # Spark would need a connector of its own for this file system; the data source uses ours.
             where, number = self._directory.store.uri, self._version.version
             return read_published(spark, where, versionAsOf=number).select(*JOINED)
-        full, feeds = self._directory.parts(self._version)
+        full, later = self._directory.parts(self._version)
         assert full.full is not None
-        for file in (full.full, *(version.feed for version in feeds)):
-            assert file is not None
-            require_whole(self._directory.store, file)
+        require_whole(self._directory.store, full.full)
         whole = parquet_from(spark, self._directory.locate(full.full)).select(*JOINED)
-        if not feeds:
+        if not later:
             return whole
-        functions = extra("pyspark.sql.functions")
-        files = [self._directory.locate(version.feed) for version in feeds if version.feed is not None]
-        changes = parquet_from(spark, *files).select(*JOINED, "_change_type", "_commit_version")
-        name = ["filter", "subscriber", "queue"]
+        changes = merged(_changes(self._directory, later), self.dialect.queue_groups)
         queue = "options['queue']" if self.dialect.queue_groups else "cast(null as string)"
-        changes = changes.withColumn("queue", functions.expr(queue)).where("_change_type != 'update_preimage'")
-        # In one version, deletes come before inserts.
-        order = "struct(_commit_version, _change_type != 'delete')"
-        last = changes.groupBy(*name).agg(
-            functions.expr(f"max_by(options, {order}) as options"),
-            functions.expr(f"max_by(_change_type, {order}) as kind"),
-        )
-        changed = last.selectExpr("filter as f", "subscriber as s", "queue as q")
-        kept = whole.withColumn("queue", functions.expr(queue)).join(
-            changed, functions.expr("filter = f and subscriber = s and queue <=> q"), "left_anti"
-        )
-        return kept.select(*JOINED).unionByName(last.where("kind != 'delete'").select(*JOINED))
+        changed = frame_of(spark, changes.select(JOINED)).selectExpr("filter as f", "subscriber as s", f"{queue} as q")
+        same = extra("pyspark.sql.functions").expr(f"filter = f and subscriber = s and {queue} <=> q")
+        kept = whole.join(changed, same, "left_anti")
+        return kept.unionByName(frame_of(spark, there_after(changes).select(JOINED)))

@@ -52,6 +52,11 @@ class Kinds(NamedTuple):
             return False
         return self.integers is None or other.integers is None or self.integers is other.integers
 
+    def with_those_of(self, other: Kinds) -> Kinds:
+        """These types and those of later columns, which agree."""
+        integers = self.integers if other.integers is None else other.integers
+        return Kinds(integers, self.json_options | other.json_options, self.string_options | other.string_options)
+
     def are_few(self) -> bool:
         """Whether a manifest may list these names, and more."""
         names = self.names()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from snapshot.published.directory import Directory, Parts, open_directory, versions
 from snapshot.published.errors import DamagedError, FencedError, HistoryError, NotPublishedError, OutdatedError
 from snapshot.published.follower import Follower, follow
+from snapshot.published.history import changes
 from snapshot.published.manifest import DataFile, Version
 from snapshot.published.publisher import Publisher
 from snapshot.published.restoring import restore
@@ -27,6 +28,7 @@ __all__ = [
     "Publisher",
     "Refused",
     "Version",
+    "changes",
     "follow",
     "open_directory",
     "restore",

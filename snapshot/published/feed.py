@@ -7,23 +7,28 @@ the rows that inserts and updates add. Removed rows are not rebuilt: they only s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from snapshot._extras import extra
+from snapshot.build import Columns, RowReader
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, schema
 from snapshot.file_metadata import FileMetadata
+from snapshot.merging import AFTER, BEFORE, DELETE, INSERT, KIND, merged, of_kind, there_after
 from snapshot.published.directory import Directory, read_whole
 from snapshot.published.errors import DamagedError
-from snapshot.published.manifest import FORMAT, Version
+from snapshot.published.manifest import FORMAT, DataFile, Version
+from snapshot.published.store import Store
+from snapshot.storing import Kinds
 from subtrie import SubscriptionTrie
 from subtrie.columns import Changed
-from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_postimage"
+MOST_MERGED: Final = 500_000
+"""How many rows of feeds are in memory at a time, unless one version has more."""
 
 
 class Written(NamedTuple):
@@ -42,13 +47,14 @@ class Written(NamedTuple):
 
 def feed_schema() -> pa.Schema:
     """The Arrow schema of a feed."""
+    return extra("pyarrow").schema([*schema(), *added()])
+
+
+def added() -> pa.Schema:
+    """The columns that a feed has and a full instant has not."""
     pa = extra("pyarrow")
-    added = [
-        ("_change_type", pa.string()),
-        ("_commit_version", pa.int64()),
-        ("_commit_timestamp", pa.timestamp("us", tz="UTC")),
-    ]
-    return pa.schema([*schema(), *(pa.field(name, kind) for name, kind in added)])
+    time = pa.timestamp("us", tz="UTC")
+    return pa.schema([(KIND, pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time)])
 
 
 def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) -> Written:
@@ -86,50 +92,84 @@ def _rows(changes: Iterable[Changed]) -> Iterator[Row]:
 # -------------------------------------------------------------------------------------------------------- and back
 
 
-def apply_feed(trie: SubscriptionTrie, directory: Directory, version: Version) -> None:
-    """Apply the feed of a version to a trie. This is idempotent, even if an earlier attempt stopped in the middle.
+def read_feed(store: Store, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of a feed, which fit into memory, and some of its columns, or all.
 
     Raises:
-        DamagedError: the file is damaged; the changes before the damage may have been applied.
+        DamagedError: the file has other bytes than were written, or is no feed.
         FileNotFoundError: the file is missing.
     """
-    file = version.feed
-    assert file is not None
-    metadata = FileMetadata(
-        version.dialect, bool(version.integers), frozenset(version.json_options), file.rows, tags=True
-    )
-    content = read_whole(directory.store, file)
+    content = read_whole(store, file)
     try:
-        for batch in extra("pyarrow.parquet").ParquetFile(content).iter_batches(BATCH_ROWS, columns=_USED):
-            _apply(trie, batch, metadata)
+        rows: pa.Table = extra("pyarrow.parquet").ParquetFile(content).read(columns)
+        unknown = set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER))
+        if unknown:
+            raise ValueError(f"a change of type {unknown.pop()!r}")
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
-        raise DamagedError(f"{directory.locate(file)} is not a change feed of format {FORMAT}: {error}") from error
+        raise _not_a_feed(store, file, error) from error
+    return rows
 
 
-_USED = ["_change_type", "filter", "subscriber", "options"]
+@contextmanager
+def parquet_file(store: Store, name: str) -> Iterator[Any]:
+    """Open a Parquet file that was compared with its digest before."""
+    with store.open(name) as opened:
+        yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
 
 
-def _apply(trie: SubscriptionTrie, batch: pa.RecordBatch, metadata: FileMetadata) -> None:
-    gone, there = [], []
-    for kind, *row in zip(*(batch.column(name).to_pylist() for name in _USED), strict=True):
-        if kind == DELETE:
-            gone.append(_place(metadata, *row))
-        elif kind in (INSERT, AFTER):
-            there.append(metadata.subscription(*row))
-        elif kind != BEFORE:
-            raise ValueError(f"a change of type {kind!r}")
-    trie.unsubscribe_many(gone)
-    trie.subscribe_many(there)
+def apply_feed(trie: SubscriptionTrie, directory: Directory, *versions: Version) -> None:
+    """Apply the feeds of versions that follow each other to a trie: as many at a time as fit into memory.
+
+    That of a single version is idempotent, even if an earlier attempt stopped in the middle.
+
+    Raises:
+        DamagedError: a file is damaged; changes of it, and those before the damage, may have been applied.
+        FileNotFoundError: a file is missing.
+    """
+    for some, kinds in _alike(versions):
+        files = [version.feed for version in some if version.feed is not None]
+        feeds = [read_feed(directory.store, file, USED) for file in files]
+        dialect = some[-1].dialect
+        try:
+            changes = feeds[0] if len(feeds) == 1 else merged(feeds, dialect.queue_groups)
+            _apply(trie, changes, FileMetadata(dialect, bool(kinds.integers), kinds.json_options, 0, tags=True))
+        except (ValueError, TypeError, KeyError) as error:
+            raise _not_a_feed(directory.store, files[0], error) from error
 
 
-def _place(
-    metadata: FileMetadata, filter: str, subscriber: str, options: list[tuple[str, str | None]]
-) -> tuple[Any, ...]:
-    """What finds a deleted subscription. Its other options are ignored, since their types may have been different."""
-    queue: list[tuple[str, str | None]] = [
-        (name, text) for name, text in options if name in _QUEUE and text is not None
-    ]
-    return metadata.subscription(filter, subscriber, queue if metadata.dialect.queue_groups else [])
+def _not_a_feed(store: Store, file: DataFile, error: Exception) -> DamagedError:
+    return DamagedError(f"{store.locate(file.path)} is not a change feed of format {FORMAT}: {error}")
 
 
-_QUEUE = ("queue", f"{MARK}queue")
+USED = ("filter", "subscriber", "options", KIND)
+"""The columns that readers of feeds need."""
+
+
+def _alike(versions: Iterable[Version]) -> Iterator[tuple[list[Version], Kinds]]:
+    """Versions with feeds, in parts that can be merged, and the types of their columns: in a part one text means one
+    value. And a part has at most `MOST_MERGED` rows, or is a single version."""
+    some: list[Version] = []
+    kinds, rows = Kinds(), 0
+    for version in versions:
+        assert version.feed is not None
+        own = Kinds(version.integers, frozenset(version.json_options), frozenset(version.string_options))
+        if some and (rows + version.feed.rows > MOST_MERGED or not kinds.agree(own)):
+            yield some, kinds
+            some, kinds, rows = [], Kinds(), 0
+        some.append(version)
+        kinds, rows = kinds.with_those_of(own), rows + version.feed.rows
+    if some:
+        yield some, kinds
+
+
+def _apply(trie: SubscriptionTrie, changes: pa.Table, meaning: FileMetadata) -> None:
+    reader = RowReader(meaning, own=True)
+    for batch in of_kind(changes, DELETE).to_batches(BATCH_ROWS):
+        trie.unsubscribe_many(_given(reader.named(batch)))
+    for batch in there_after(changes).to_batches(BATCH_ROWS):
+        trie.subscribe_many(_given(reader.read(batch)))
+
+
+def _given(rows: Columns) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    filters, subscribers, options = rows
+    return zip(filters, subscribers, (each or {} for each in options), strict=True)

@@ -133,8 +133,7 @@ def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:
         raise DamagedError(
             f"{directory.locate(full.full)} has the dialect {trie.dialect.name}, not that of its manifest"
         )
-    for each in feeds:
-        apply_feed(trie, directory, each)
+    apply_feed(trie, directory, *feeds)
     return trie
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
-from snapshot._extras import extra
-from snapshot.columns import BATCH_ROWS, schema
-from snapshot.published import DataFile, Version
-from snapshot.published.directory import require_whole
-from snapshot.source.instants import Instant, feed_file, parquet_file, shaped
+from snapshot.columns import schema
+from snapshot.published import Version
+from snapshot.published.history import as_inserts, changes_in, shaped
+from snapshot.source.instants import Instant
 from snapshot.source.options import Options
 from snapshot.sparks import UnsupportedError
 
@@ -46,20 +44,11 @@ is missing if there was no such manifest, and in checkpoints of earlier versions
 
 
 class _Files(InputPartition):
-    """Feeds, or full instants, whose rows count as inserts of their version."""
+    """Versions whose changes are read."""
 
-    def __init__(self, files: list[_ChangeFile]) -> None:
+    def __init__(self, versions: list[Version]) -> None:
         super().__init__(None)
-        self.files = files
-
-
-class _ChangeFile(NamedTuple):
-    """A file with the changes of a version, or with a whole set, whose rows count as inserts."""
-
-    file: DataFile
-    version: int
-    time: str
-    is_feed: bool
+        self.versions = versions
 
 
 class _ChangeReader:
@@ -69,30 +58,18 @@ class _ChangeReader:
 
     def _between(self, after: int, until: int) -> list[InputPartition]:
         """Partitions of the changes from one version to another."""
-        files = [_file(version) for version in self._options.directory().changes(after, until, first=True)]
-        if not files:
+        versions = self._options.directory().changes(after, until, first=True)
+        if not versions:
             return [_Files([])]  # for no partitions, Spark calls the reader without one
-        size = max(1, -(-len(files) // MOST_PARTITIONS))
-        return [_Files(files[first : first + size]) for first in range(0, len(files), size)]
+        size = max(1, -(-len(versions) // MOST_PARTITIONS))
+        return [_Files(versions[first : first + size]) for first in range(0, len(versions), size)]
 
     def _read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Files)
         store = self._options.directory().store
-        for file, version, time, is_feed in partition.files:
-            if is_feed:
-                for batch in feed_file(store, file).iter_batches(batch_size=BATCH_ROWS):
-                    yield from shaped(batch, self._names)
-                continue
-            require_whole(store, file)
-            with parquet_file(store, file.path) as opened:
-                for batch in opened.iter_batches(batch_size=BATCH_ROWS):
-                    yield from shaped(_as_inserts(batch, version, time), self._names)
-
-
-def _file(version: Version) -> _ChangeFile:
-    file = version.feed or version.full
-    assert file is not None
-    return _ChangeFile(file, version.version, version.time.isoformat(), version.feed is not None)
+        for version in partition.versions:
+            for rows in changes_in(store, version):
+                yield from shaped(rows, self._names)
 
 
 class Changes(_ChangeReader, DataSourceReader):
@@ -201,7 +178,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
         """A part of a whole set, as inserts."""
         instant = Instant(self._options, schema().names)
         for batch in instant.read(partition.rows):
-            yield from shaped(_as_inserts(batch, partition.version, partition.time), self._names)
+            yield from shaped(as_inserts(batch, partition.version), self._names)
 
 
 class _Whole(InputPartition):
@@ -209,16 +186,4 @@ class _Whole(InputPartition):
 
     def __init__(self, rows: InputPartition, version: Version) -> None:
         super().__init__(None)
-        self.rows, self.version, self.time = rows, version.version, version.time.isoformat()
-
-
-def _as_inserts(rows: pa.RecordBatch, version: int, time: str) -> pa.Table:
-    """Rows of a full instant with the columns of changes."""
-    pa = extra("pyarrow")
-    stamp = pa.scalar(datetime.datetime.fromisoformat(time), pa.timestamp("us", tz="UTC"))
-    return (
-        pa.Table.from_batches([rows])
-        .append_column("_change_type", pa.repeat("insert", len(rows)))
-        .append_column("_commit_version", pa.repeat(pa.scalar(version, pa.int64()), len(rows)))
-        .append_column("_commit_timestamp", pa.repeat(stamp, len(rows)))
-    )
+        self.rows, self.version = rows, version

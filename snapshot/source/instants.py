@@ -6,15 +6,17 @@ import datetime
 import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS, schema
+from snapshot.merging import merged, names_of, there_after
 from snapshot.published import DataFile, Version
-from snapshot.published.directory import read_whole, require_whole
+from snapshot.published.directory import require_whole
+from snapshot.published.feed import parquet_file, read_feed
+from snapshot.published.history import shaped
 from snapshot.published.store import Store
 from snapshot.source.options import Options
 
@@ -32,33 +34,6 @@ version in the files."""
 
 # A feed is read by the task that needs it, and compared with its digest. A full instant is compared as a whole when a
 # query is planned; then tasks read parts of it, whose pages have checksums of their own.
-
-
-@contextmanager
-def parquet_file(store: Store, name: str) -> Iterator[Any]:
-    """Open a Parquet file that was compared with its digest before."""
-    with store.open(name) as opened:
-        yield extra("pyarrow.parquet").ParquetFile(opened, page_checksum_verification=True)
-
-
-def feed_file(store: Store, file: DataFile) -> Any:
-    """A Parquet file that fits into memory, compared with its digest.
-
-    Raises:
-        DamagedError: it has other bytes than were written.
-    """
-    return extra("pyarrow.parquet").ParquetFile(read_whole(store, file))
-
-
-def shaped(rows: pa.Table | pa.RecordBatch, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """The columns of these names. A column that a file of an earlier version lacks is null."""
-    pa = extra("pyarrow")
-    kinds = {field.name: field.type for field in schema()}
-    has = set(rows.schema.names)
-    columns = [
-        rows.column(name) if name in has else pa.nulls(rows.num_rows, kinds.get(name, pa.string())) for name in names
-    ]
-    yield from pa.table(columns, names=names).to_batches(max_chunksize=BATCH_ROWS)
 
 
 class _Rows(InputPartition):
@@ -111,18 +86,20 @@ class Instant(DataSourceReader):
         """The rows of a part."""
         assert isinstance(partition, _Rows)
         ds, pc, store = extra("pyarrow.dataset"), extra("pyarrow.compute"), self._options.directory().store
-        changed = [feed_file(store, file).read() for file in partition.feeds]
+        feeds = [read_feed(store, file) for file in partition.feeds]
+        changes = merged(feeds, partition.queues) if feeds else None
+        wanted = _expression(self._wanted)
         if partition.full is None:
-            rows = _brought(changed, partition.queues, _expression(self._wanted))
-            yield from shaped(partition.stamped(rows), self._names)
+            rows = there_after(changes)
+            yield from shaped(partition.stamped(rows if wanted is None else rows.filter(wanted)), self._names)
             return
-        gone = _changed_names(changed, partition.queues)
         with store.open(partition.full.path) as opened:
             fragment = ds.ParquetFileFormat().make_fragment(opened, row_groups=partition.groups or None)
-            for batch in fragment.to_batches(filter=_expression(self._wanted), batch_size=BATCH_ROWS):
+            for batch in fragment.to_batches(filter=wanted, batch_size=BATCH_ROWS):
                 kept = batch
-                if gone is not None:
-                    kept = batch.filter(pc.invert(pc.is_in(_row_names(batch, partition.queues), value_set=gone)))
+                if changes is not None:
+                    changed = names_of(changes, partition.queues)
+                    kept = batch.filter(pc.invert(pc.is_in(names_of(batch, partition.queues), value_set=changed)))
                 yield from shaped(partition.stamped(kept), self._names)
 
 
@@ -172,43 +149,3 @@ def _groups_of(store: Store, full: DataFile) -> list[list[int]]:
         groups[-1].append(number)
         rows += metadata.row_group(number).num_rows
     return groups
-
-
-def _row_names(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
-    """One text for each row, which names its subscription: filter, subscriber and, in a dialect with queues, queue."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    filters, subscribers = rows.column("filter"), rows.column("subscriber")
-    texts = [pc.binary_length(filters).cast(pa.string()), filters]
-    if queues:
-        queue = pc.fill_null(pc.map_lookup(rows.column("options"), "queue", "first"), "")
-        texts += [pc.binary_length(queue).cast(pa.string()), queue]
-    return pc.binary_join_element_wise(*texts, subscribers, ":")
-
-
-def _changed_names(changed: list[pa.Table], queues: bool) -> Any:
-    pa = extra("pyarrow")
-    if not changed:
-        return None
-    return pa.concat_arrays([chunk for table in changed for chunk in _row_names(table, queues).chunks])
-
-
-def _brought(changed: list[pa.Table], queues: bool, expression: Any) -> pa.Table:
-    """The rows of the feeds that exist after all feeds: the last row of each name, unless it is a delete."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    last: dict[str, tuple[int, int]] = {}
-    for number, table in enumerate(changed):
-        kinds = table.column("_change_type").to_pylist()
-        names = _row_names(table, queues).to_pylist()
-        for kinds_now in (("delete",), ("insert", "update_postimage")):  # deletes come first
-            for row, (name, kind) in enumerate(zip(names, kinds, strict=True)):
-                if kind in kinds_now:
-                    last[name] = (number, row)
-    rows: list[list[int]] = [[] for _ in changed]
-    for number, row in last.values():
-        rows[number].append(row)
-    tables = []
-    for table, its_rows in zip(changed, rows, strict=True):
-        kept = table.take(pa.array(sorted(its_rows), pa.int64()))
-        kept = kept.filter(pc.not_equal(kept.column("_change_type"), "delete"))
-        tables.append(kept if expression is None else kept.filter(expression))
-    return pa.concat_tables(tables)

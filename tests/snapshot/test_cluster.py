@@ -66,7 +66,7 @@ def test_spark_connect_matches_and_answers() -> None:
         assert found[way] == wanted, way
     assert "a Spark Connect session cannot send a trie to the workers: publish it" in found["refusal"]
     assert found["rows"] == 2
-    assert found["growth"] == [[1, 2, 0, 0, 0]]
+    assert found["growth"] == [[1, 2, 2, 0, 0]]
     assert found["overlaps"] == [["#", "a.*", "covers"], ["a.*", "#", "is covered by"]]
     assert (found["back"], found["busiest"]) == (2, [2, 1])
     assert (found["set"], found["changes"], found["stream"], found["matched"]) == (2, 2, 2, 2)

@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import snapshot
 from snapshot import storing
-from snapshot.published import composer, retention
+from snapshot.published import composer, open_directory, retention
+from snapshot.published.restoring import restored
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicStore
 from tests.snapshot.values import ALIKE, HOPELESS, ODD
 from tests.snapshot.world import FAILING, PLACES, Content, Party, at_step, content, place
@@ -198,6 +199,19 @@ class Publishing(RuleBasedStateMachine):
         for gone in [number for number in self.published if number < kept[0].version][-1:]:
             with pytest.raises(snapshot.NotPublishedError, match=f"kept are {kept[0].version}"):
                 snapshot.restore(self.where, gone)
+
+    @rule(net=st.booleans())
+    def ask_for_changes(self, net: bool) -> None:
+        """They are as many as the two versions differ by, or as the versions say, from the first version on."""
+        kept, directory = snapshot.versions(self.where), open_directory(self.where)
+        since, before = 0, SubscriptionTrie(kept[0].dialect)
+        if kept[0].feed is not None:
+            since, before = kept[0].version, restored(directory, kept[0].version)[0]
+        if {kept[0].integers, kept[-1].integers} != {True, False}:  # else a text may stand for a string and an integer
+            kinds = snapshot.changes(self.where, since, net=net).read_all().column("_change_type").to_pylist()
+            told = sum(one.changes for one in kept if since < one.version)
+            wanted = len(list(restored(directory)[0].diff(before))) if net else told
+            assert len(kinds) - kinds.count("update_preimage") == wanted
 
     @rule(newer=st.integers(0, 3))
     def go_back(self, newer: int) -> None:

@@ -1,0 +1,100 @@
+"""The changes of several versions as the changes from the first of them to the last: the one merge of feeds.
+
+A full instant and the feeds after it are a set: of the rows with one name, the last one counts. So every reader merges
+the feeds first, as Arrow tables. The set then has the rows of the full instant that no merged row names, and the merged
+rows that are there afterwards. A merged table is a feed itself, so it can be merged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from snapshot._extras import extra
+from snapshot.option_maps import maps_of
+from subtrie.tagged import MARK
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_postimage"
+
+KIND = "_change_type"
+
+QUEUE = ("queue", f"{MARK}queue")
+"""The options that name the queue group: its text, and its tagged text if it has one."""
+
+
+def there_before(changes: pa.Table) -> pa.Table:
+    """The rows of what was there before the changes, as it was."""
+    return of_kind(changes, DELETE, BEFORE)
+
+
+def there_after(changes: pa.Table) -> pa.Table:
+    """The rows of what is there after the changes, and was added or changed by them."""
+    return of_kind(changes, INSERT, AFTER)
+
+
+def of_kind(changes: pa.Table, *kinds: str) -> pa.Table:
+    """The rows of changes of some kinds."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    return changes.filter(pc.is_in(changes.column(KIND), value_set=pa.array(kinds, pa.string())))
+
+
+def names_of(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
+    """One text for each row, which names its subscription: filter, subscriber and, in a dialect with queues, queue."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    parts = [rows.column("filter")]
+    if queues:
+        options = rows.column("options")
+        parts += [pc.fill_null(pc.map_lookup(options, name, "first"), "") for name in QUEUE]
+    lengths = [pc.binary_length(part).cast(pa.string()) for part in parts]
+    return pc.binary_join_element_wise(*lengths, *parts, rows.column("subscriber"), ":")
+
+
+def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
+    """The changes of feeds, in the order of their versions, without what came between: of each subscription, at most
+    one change.
+
+    Args:
+        feeds: tables with the columns of feeds, or some of them: at least those that name a subscription, ``options``
+            and ``_change_type``. At least one.
+        queues: whether the dialect has queue groups.
+
+    O(rows), all in memory.
+    """
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    # In one version, a subscription may be deleted and inserted: for an object that got the key of another one.
+    ordered = [part for feed in feeds for part in (there_before(feed), there_after(feed))]
+    rows = pa.concat_tables(ordered).combine_chunks()
+    numbered = pa.table({"name": names_of(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
+    ends = numbered.group_by("name", use_threads=False).aggregate([("row", "min"), ("row", "max")])
+    first, last = rows.take(ends.column("row_min")), rows.take(ends.column("row_max"))
+    was = pc.is_in(first.column(KIND), value_set=pa.array([DELETE, BEFORE]))
+    there = pc.is_in(last.column(KIND), value_set=pa.array([INSERT, AFTER]))
+    old = last.set_column(last.schema.get_field_index("options"), "options", first.column("options"))
+    differ = pc.and_(pc.and_(was, there), _differ(first.column("options"), last.column("options")))
+    parts = [
+        (old, pc.and_not(was, there), DELETE),
+        (old, differ, BEFORE),
+        (last, differ, AFTER),
+        (last, pc.and_not(there, was), INSERT),
+    ]
+    return pa.concat_tables([_changed(rows.filter(chosen), kind) for rows, chosen, kind in parts])
+
+
+def _changed(rows: pa.Table, kind: str) -> pa.Table:
+    """The rows as changes of a kind."""
+    kinds = extra("pyarrow").repeat(kind, len(rows))
+    return rows.set_column(rows.schema.get_field_index(KIND), KIND, kinds)
+
+
+def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.Array:
+    """Whether the options of each row are others, in any order."""
+    pa = extra("pyarrow")
+    both = pa.concat_arrays([before.combine_chunks(), after.combine_chunks()])
+    kinds, maps = maps_of(both, len(both))
+    known: dict[Any, int] = {}
+    alike = [known.setdefault(frozenset(zip(*each, strict=True)), number) for number, each in enumerate(maps)]
+    rows = len(before)
+    return pa.array([alike[kinds[row]] != alike[kinds[row + rows]] for row in range(rows)], pa.bool_())
