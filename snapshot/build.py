@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 USED = ("filter", "subscriber", "options", "group", "dialect")
 """The columns that a trie is built from."""
 
-Columns = tuple[list[str], list[Any], list[dict[str, Any] | None]]
+Columns = tuple[list[Any], list[Any], list[Any]]
 """Filters, subscribers and options, None for none."""
 
 
