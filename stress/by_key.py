@@ -49,22 +49,34 @@ class FrozenMap(dict[Hashable, Any]):
         return FrozenMap((key, value) for key, value in self.items() if key in keys)
 
 
-class ByKey(Spec):
-    """A specification whose states are `FrozenMap`, and whose elements are the keys. The first argument of an operation
-    is the key that it is about, if it is about one.
+class OfElements(Spec):
+    """A specification whose states are sets of elements. The first argument of an operation is the element that it is
+    about, if it is about one.
     """
 
     def elements(self, operation: Operation) -> Iterable[Element]:
-        """The key."""
+        """The element."""
         return operation.args[:1]
 
-    def elements_of(self, state: FrozenMap) -> Iterable[Element]:
-        """The keys that are there."""
-        return state.keys()
+    def elements_of(self, state: Any) -> Iterable[Element]:
+        """The elements that are there."""
+        return state  # type: ignore[no-any-return]
 
     def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
-        """The key; else everything."""
+        """The element; else everything."""
         return tuple(self.elements(operation)) or EVERYTHING
+
+    def restrict(self, state: Any, elements: Collection[Element]) -> State:
+        """Those of some elements that are there."""
+        return state & frozenset(elements)
+
+    def content(self, state: Any) -> Collection[Hashable]:
+        """The elements."""
+        return state  # type: ignore[no-any-return]
+
+
+class ByKey(OfElements):
+    """A specification whose states are `FrozenMap`, and whose elements are the keys."""
 
     def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
         """What some keys have."""

@@ -14,17 +14,19 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, cycle, product
+from operator import attrgetter
 from random import Random
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
+from stress.checker.waiting import after
 from stress.explorer.explore import explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.scenario import Program
-from stress.frozen_states import frozen_state, judged, with_frozen_states
-from stress.history import MAIN, UNSEEN, Call, History, Operation
+from stress.frozen_states import judged, with_frozen_states
+from stress.history import MAIN, Call, History, Operation
 from stress.processes import Team, Worker, WorkFailed
 from stress.recorder.around import executed
 from stress.recorder.outcome import Outcome
@@ -140,28 +142,17 @@ def _drawn(workloads: Sequence[Workload], seed: int, deadline: float) -> Report 
 
 def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) -> list[Call] | None:
     """As few of the calls `before` as lead to one of these states, when made one after another. None if none do."""
+
+    def state_after(calls: Sequence[Call]) -> State:
+        return reduce(lambda state, call: next(iter(after(spec, state, call)), state), calls, spec.initial)
+
     if spec.initial in states:
         return []
     for key in ("returned", "call"):
-        calls = [(each.op, each.args) for each in sorted(before, key=lambda each: getattr(each, key))]
-        state = _after(spec, calls)
-        if state in states:
-            return needed(calls, partial(_leads_to, spec, state))
+        calls = [(each.op, each.args) for each in sorted(before, key=attrgetter(key))]
+        if state_after(calls) in states:
+            return needed(calls, lambda some: state_after(some) in states)
     return None
-
-
-def _leads_to(spec: Spec, state: State, calls: Sequence[Call]) -> bool:
-    return bool(_after(spec, calls) == state)
-
-
-def _after(spec: Spec, calls: Sequence[Call]) -> State:
-    state = spec.initial
-    try:
-        for op, args in calls:
-            state = spec.step(state, op, args)[0]
-    except Exception:  # noqa: BLE001 - a specification that has only `successors` has no step
-        return UNSEEN
-    return frozen_state(spec, state, "a state")
 
 
 def _made_smaller(workload: Workload, program: Program, deadline: float) -> Report | None:

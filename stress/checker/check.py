@@ -6,7 +6,7 @@ The parts of the method, each sound by itself:
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
    found that has none.
 3. Refuters: a part that its first turn did not decide is also searched for an answer that shows something that was
-   never brought (`unwritten_values`). It is also judged one element at a time (projections), and with pending
+   never brought (`first_without_origin`). It is also judged one element at a time (projections), and with pending
    operations that may take effect again and again (relaxed). If one of these has no linearization, the history is
    refuted; if one has, that proves nothing.
 4. A glance: for such a part some specifications know a narrower object that is quick to search and whose linearizations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import mmap
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import attrgetter
@@ -31,10 +31,9 @@ from sortedcontainers import SortedKeyList
 from stress.alike import are_mixed
 from stress.checker.components import Component, components, projections
 from stress.checker.search import Ending, Search, first_share, segments
-from stress.checker.unwritten_values import first_without_origin
 from stress.frozen_states import frozen_state, judged
-from stress.history import History, Operation, refuse_other_things, refuse_two_at_once, until
-from stress.spec import Element, Excerpt, Spec, State
+from stress.history import History, Operation, calls_and_returns, refuse_other_things, refuse_two_at_once, until
+from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict as Verdict  # whose home this is for users
 
@@ -293,6 +292,23 @@ def _refuters(
         yield _Trial(projected, spec, next(numbers), proves=False)
     if any(operation.pending for operation in part.operations) and not getattr(spec, "keeps_calls", False):
         yield _Trial(part, spec, next(numbers), proves=False, relaxed=True)
+
+
+def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
+    """Of the operations whose answer shows something that was not there at the start and that no operation called by
+    then brings, the one that returns first. This needs neither an order of the operations nor states, so many
+    overlapping operations take no longer than few. O(n log n).
+    """
+    known: set[Hashable] = {each for state in starts for each in spec.content(state)}
+    for is_return, operation in calls_and_returns(operations):
+        if is_return:
+            if any(each not in known for each in spec.shows(operation)):
+                return operation
+        elif (brought := spec.brings(operation)) is EVERYTHING:
+            return None
+        else:
+            known.update(brought)
+    return None
 
 
 def _failure(part: Component, ending: Ending) -> Failure:

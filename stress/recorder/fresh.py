@@ -71,36 +71,30 @@ class Outliving:
     """
 
     def __init__(self, *roots: Any) -> None:
-        packages = {_package(module_of(root)) for root in roots}
+        packages = {module_of(root).partition(".")[0] for root in roots}
         modules = [each for name, each in list(sys.modules.items()) if _is_users(name, packages)]
         self._spaces = [*modules, *(root for root in roots if isinstance(root, type))]
         self._values = dict(_places(self._spaces))
-        self._first: set[str] = set()
-        self._later: set[str] = set()
-        self._looks = 0
+        self._changes: list[set[str]] = []
+        """What changed during each batch."""
 
     @property
     def changed(self) -> set[str]:
         """What has changed since the beginning."""
-        return self._first | self._later
+        return set().union(*self._changes)
 
     @property
     def once(self) -> set[str]:
         """What changed during the first batch, and not since."""
-        return self._first - self._later if self._looks > 1 else set()
+        first, *later = self._changes or [set()]
+        return first.difference(*later) if later else set()
 
     def look(self) -> None:
         """Look again after a batch."""
-        if self._looks > _LOOKS:
-            return
-        values = dict(_places(self._spaces))
-        changed = {name for name, value in values.items() if self._values.get(name, _ABSENT) != value}
-        if self._looks:
-            self._later |= changed
-        else:
-            self._first = changed
-        self._values = values
-        self._looks += 1
+        if len(self._changes) <= _LOOKS:
+            before, self._values = self._values, dict(_places(self._spaces))
+            changed = {name for name, value in self._values.items() if before.get(name, _ABSENT) != value}
+            self._changes.append(changed)
 
 
 _ABSENT: Final = object()
@@ -128,17 +122,13 @@ def _places(spaces: Sequence[Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{home}.{name}", _print_of(value)
 
 
-def _package(module: str) -> str:
-    return module.partition(".")[0]
-
-
 def _is_users(module: str, packages: set[str]) -> bool:
     """Whether a module is the user's, or of the package that the object comes from."""
     file = _file_of(module)
     if is_ours(file) or module == "builtins":
         return False
     foreign = not file or file.startswith(_STANDARD) or any(each in file for each in _INSTALLED)
-    return _package(module) in packages or not foreign
+    return module.partition(".")[0] in packages or not foreign
 
 
 def _file_of(module: str) -> str:

@@ -76,10 +76,9 @@ class Report:
         """The verdict, and the name of the fault if there is one."""
         if self.trouble is not None:
             return f"NOT all right: {self.trouble[0]}"
-        if not self.history.operations:
-            return f"{Verdict.UNKNOWN.value}: it holds no operations"
-        shape = f": {self.diagnosis.shape.name}" if self.diagnosis else ""
-        return f"{self.judgement.verdict.value}{shape}"
+        verdict, reason = verdict_on(self.history, self.judgement)
+        shape = self.diagnosis.shape.name if self.diagnosis else reason
+        return f"{verdict.value}{': ' * bool(shape)}{shape}"
 
     @property
     def sentence(self) -> str:
@@ -88,13 +87,8 @@ class Report:
             return self.trouble[1]
         if self.diagnosis is not None:
             return self.diagnosis.shape.sentence
-        if not self.history.operations:
-            return "Nothing was recorded: that says nothing, good or bad."
-        if self.judgement.verdict is Verdict.UNKNOWN:
-            return (
-                f"Not decided within {self.judgement.spent}: that says nothing, good or bad. "
-                "Raise the budget, or record fewer overlapping operations."
-            )
+        if verdict_on(self.history, self.judgement)[0] is Verdict.UNKNOWN:
+            return "That says nothing, good or bad."
         return "Some order of the operations respects real time and is what the specification allows."
 
 
@@ -135,7 +129,9 @@ def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
         return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
     missing = [] if history.operations else ["it holds no operations"]
     if judgement.verdict is Verdict.UNKNOWN:
-        missing.append(f"not within {judgement.spent}: let the budget be larger")
+        missing.append(
+            f"not within {judgement.spent}: let the budget be larger, or record fewer overlapping operations"
+        )
     return verdict_of(found=judgement.verdict is Verdict.ILLEGAL, missing=missing), "; ".join(missing)
 
 

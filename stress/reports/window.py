@@ -17,10 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from stress.checker.check import Failure, refute
+from stress.checker.check import Failure, first_without_origin, refute
 from stress.checker.components import Component
 from stress.checker.search import Search, segments
-from stress.checker.unwritten_values import first_without_origin
 from stress.history import Operation, until
 from stress.spec import Element, Spec, State
 

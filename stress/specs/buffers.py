@@ -172,7 +172,14 @@ class Stack(_Buffer):
         return _StackInOrder(order[len(start) :], len(start))
 
 
-class _QueueInOrder(Queue):
+class _InOrder(_Buffer):
+    """A buffer through which values pass in one fixed order, each once, and never None."""
+
+    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
+        return op in self.read_only or (op in self._get and _is_nothing(result))
+
+
+class _QueueInOrder(_InOrder, Queue):
     """A queue through which values pass in one fixed order, each once. It allows only what a queue allows. Its states
     are the numbers of values that were put in and got out.
     """
@@ -191,11 +198,8 @@ class _QueueInOrder(Queue):
             return (state,) if result is UNSEEN or _is_nothing(result) else ()
         return ((put, got + 1),) if result is UNSEEN or self._place.get(result) == got else ()
 
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op in self.read_only or (op in self._get and _is_nothing(result))
 
-
-class _StackInOrder(Stack):
+class _StackInOrder(_InOrder, Stack):
     """A stack onto which values are pushed and popped in one fixed order, each once. It allows only what a stack
     allows. Its state is the number of pushes and pops so far.
     """
@@ -213,6 +217,3 @@ class _StackInOrder(Stack):
         if not self._sizes[state]:
             return (state,) if result is UNSEEN or _is_nothing(result) else ()
         return (state + 1,) if self._changes[state] == (result, False) else ()
-
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op in self.read_only or (op in self._get and _is_nothing(result))

@@ -8,11 +8,12 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from numbers import Number
 from typing import Any, ClassVar
 
+from stress.by_key import OfElements
 from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import EVERYTHING, Element, Spec, State
 
 
-class Set(Spec):
+class Set(OfElements):
     """A set: `add(x)`, `discard(x)`, `remove(x)`, `contains(x)`, `pop()`, `items()` (or `read()`), `len()`,
     `clear()`.
 
@@ -75,16 +76,7 @@ class Set(Spec):
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op == "pop":
             return () if operation.result is UNSEEN or isinstance(operation.result, Raised) else (operation.result,)
-        return operation.args[:1]
-
-    def elements_of(self, state: frozenset[Hashable]) -> Iterable[Element]:
-        return state
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Any:
-        return tuple(self.elements(operation)) or EVERYTHING
-
-    def restrict(self, state: frozenset[Hashable], elements: Collection[Element]) -> State:
-        return state & frozenset(elements)
+        return super().elements(operation)
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         op, named, result = operation.op, tuple(self.elements(operation)), operation.result
@@ -117,9 +109,6 @@ class Set(Spec):
         if operation.op == "add":
             return operation.args
         return () if operation.op in self.vocabulary else EVERYTHING
-
-    def content(self, state: frozenset[Hashable]) -> Collection[Hashable]:
-        return state
 
     def refusal(self, state: frozenset[Hashable], operation: Operation) -> str:
         if operation.op == "pop":

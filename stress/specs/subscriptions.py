@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
-from stress.by_key import without_order
+from stress.by_key import OfElements, without_order
 from stress.history import UNSEEN, Operation, Raised, freeze, show
-from stress.spec import EVERYTHING, Element, Spec, State
+from stress.spec import Element, State
 from stress.specs.wildcards import DIALECTS, matches
 
 Pair = tuple[str, Hashable]
@@ -19,7 +19,7 @@ _WHOLE: Final = frozenset({"subscriptions", "snapshot", "len", "__len__"})
 _SETS: Final = frozenset({"match", "entries", "subscriptions", "snapshot", "filters", "deliveries_of"})
 
 
-class Subscriptions(Spec):
+class Subscriptions(OfElements):
     """Pairs of a topic filter and a subscriber.
 
     Operations and answers are those of `subtrie.SubscriptionTrie`: `subscribe(filter, subscriber) -> bool`,
@@ -104,9 +104,6 @@ class Subscriptions(Spec):
     def elements(self, operation: Operation) -> Iterable[Element]:
         return (operation.args,) if operation.op in {"subscribe", "unsubscribe", "contains"} else ()
 
-    def elements_of(self, state: frozenset[Pair]) -> Iterable[Element]:
-        return state
-
     def footprint(self, operation: Operation, universe: Collection[Any]) -> Any:
         if operation.op in _MATCHING:
             return self._covered(operation.args[0], universe)
@@ -114,7 +111,7 @@ class Subscriptions(Spec):
             return [pair for pair in universe if pair[1] == operation.args[0]]
         if operation.op == "deliveries_of":
             return [pair for pair in self._covered(operation.args[0], universe) if pair[1] == operation.args[1]]
-        return self.elements(operation) or EVERYTHING
+        return super().footprint(operation, universe)
 
     def _covered(self, topic: Any, universe: Collection[Any]) -> list[Pair]:
         """The pairs of `universe` whose filter matches `topic`. The answers for the last universe are cached."""
@@ -123,9 +120,6 @@ class Subscriptions(Spec):
         if topic not in self._cover:
             self._cover[topic] = [pair for pair in universe if self._matches(pair[0], topic)]
         return self._cover[topic]
-
-    def restrict(self, state: frozenset[Pair], elements: Collection[Element]) -> State:
-        return state & frozenset(elements)
 
     def project(self, operation: Operation, element: Any, universe: Collection[Any]) -> Operation | None:
         op, args = operation.op, operation.args

@@ -31,10 +31,9 @@ from stress import (
     check,
     read_history,
 )
-from stress.checker.check import is_linearizable
+from stress.checker.check import first_without_origin, is_linearizable
 from stress.checker.components import Component, components, projections
 from stress.checker.search import Search, segments
-from stress.checker.unwritten_values import first_without_origin
 from stress.reports.diagnosis import diagnose
 from tests.tries.mutants.brute_force import KINDS, UNIQUE, histories, linearizable
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -224,11 +225,11 @@ def test_many_threads_do_not_stand_side_by_side() -> None:
 
 def test_what_is_undecided_is_not_said_to_be_right() -> None:
     history = History((Operation(0, 0, 1, 2, "read", (), None),))
-    judgement = check(history, Register())
-    undecided = Report(history, Register(), judgement.__class__(Verdict.UNKNOWN, 1, 1, 10, 0.1), diagnosis=None)
+    judgement = replace(check(history, Register()), verdict=Verdict.UNKNOWN, spent="10 steps")
+    undecided = Report(history, Register(), judgement, diagnosis=None)
 
-    assert undecided.headline == "undecided"
-    assert "that says nothing, good or bad" in undecided.sentence
+    assert undecided.headline.startswith("undecided: not within 10 steps: let the budget be larger")
+    assert "says nothing, good or bad" in undecided.sentence
 
 
 # ------------------------------------------------------------------------------------------------------------- the page
