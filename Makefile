@@ -79,7 +79,8 @@ stress: $(STRESSED)/built .venv/built build/explored/built
 	STRESS_PUBLISHING=1 STRESS_OUTAGE=60 .venv/bin/python -m pytest -s --timeout 3600 tests/snapshot/test_published_kills.py \
 		tests/snapshot/test_published_damage.py
 	$(EXPLORING) -m tests.tries explore --compiled
-	export PYTHONMALLOC=debug && $(EXPLORING) -m tests.tries explore --compiled --ideal --part stops --part snapshots
+	$(call EXPLORING,PYTHONMALLOC=debug) -m tests.tries explore --compiled --ideal --part stops --part sequences
+	$(call EXPLORING,PYTHONMALLOC=malloc $(MEMCHECK)) -m tests.tries explore --compiled --ideal --part sequences map topics shares
 	STRESS_COMPILED=1 .venv/bin/python -m pytest tests/stress/test_compiled.py
 	export STRESS_ALLOCATIONS=1 && for twin in compiled interpreted; do CTRIE_TWIN=$$twin $(STRESSED)/bin/python -m pytest \
 		--timeout 3600 tests/whole/test_no_memory.py || exit 1; done
@@ -90,8 +91,10 @@ soak: .venv/built
 
 # The compiled modules on slots that ask the explorer (tests/tries/seam), in a folder of their own, since extensions of two
 # builds for the same version have the same names. For schedules to be repeatable, every process must hash texts alike.
+# What EXPLORING is called with stands before the interpreter; memcheck sees every use of freed memory.
 EXPLORED := build/explored
-EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled PYTHONPATH=. $(CURDIR)/.venv/bin/python
+MEMCHECK := valgrind --quiet --undef-value-errors=no
+EXPLORING = cd $(EXPLORED)/lib && PYTHONHASHSEED=0 CTRIE_TWIN=compiled PYTHONPATH=. $(1) $(CURDIR)/.venv/bin/python
 explored: $(EXPLORED)/built
 	$(EXPLORING) -m tests.tries $(if $(REPLAY),replay $(REPLAY),explore --compiled $(ARGS))
 

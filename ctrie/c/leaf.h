@@ -17,8 +17,13 @@
 /* The most kinds in a module, and the most references in a kind. */
 enum { LEAF_KINDS = 2, LEAF_REFERENCES = 4 };
 
-/* Enough for the next writes. Each leaf kept may prevent a megabyte of CPython's allocator from being given back. */
+/* Enough for the next writes. Each leaf kept may prevent a megabyte of CPython's allocator from being given back. Builds that
+ * are explored keep none: who uses a leaf that was dropped must be seen, so its memory is freed. */
+#ifdef CTRIE_EXPLORED
+enum { LEAVES_KEPT = 0 };
+#else
 enum { LEAVES_KEPT = 2 };
+#endif
 
 typedef struct {
     PyTypeObject *type;
@@ -27,7 +32,7 @@ typedef struct {
     Py_ssize_t offsets[LEAF_REFERENCES];
 #ifndef Py_GIL_DISABLED
     int count;
-    PyObject *kept[LEAVES_KEPT];        /* untracked, with references that have been dropped */
+    PyObject *kept[LEAVES_KEPT + !LEAVES_KEPT];     /* untracked, with references that have been dropped */
 #endif
 } leaf_kind;
 
@@ -68,7 +73,7 @@ static inline PyObject *leaf_allocate(leaf_kind *kind, int tracked)
 static inline void leaf_free(leaf_kind *kind, PyObject *node, int plain)
 {
     (void)plain;
-    if (kind->count < LEAVES_KEPT) {
+    if (LEAVES_KEPT > 0 && kind->count < LEAVES_KEPT) {
         kind->kept[kind->count++] = node;
     }
     else {

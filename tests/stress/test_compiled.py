@@ -93,7 +93,7 @@ def explored(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow("compiles each mutant: minutes, after `make explored`")
 @pytest.mark.timeout(1_800)  # a change in a header compiles nearly all modules again
-@pytest.mark.skipif(not can_be_built(), reason="make explored has not been run")
+@pytest.mark.skipif(not can_be_built(), reason="make explored has not been run, or there is no valgrind")
 @pytest.mark.skipif("STRESS_COMPILED" not in os.environ, reason="only with STRESS_COMPILED=1, as in make stress")
 class TestBuilt:
     @pytest.mark.parametrize("mutant", REBUILT, ids=lambda mutant: mutant.name)

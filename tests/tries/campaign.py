@@ -5,7 +5,7 @@ The matrix:
 * *pairs*: every pair of operations on every start, every schedule with at most two preemptions;
 * *stops*: the same pairs, for representative operations, while the first thread stops for ever at each of its steps;
 * *triples*: three threads with such operations, every schedule with at most two preemptions;
-* *snapshots*: a change in one thread; another thread makes a change, takes a snapshot, and reads; at most two
+* *sequences*: a call in one thread; another thread makes two changes, or a change, a snapshot and a read; at most two
   preemptions.
 
 Several processes share the work; the first finding ends them all.
@@ -34,16 +34,16 @@ from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
 from tests.tries.experiment import TrieExperiment
-from tests.tries.scenarios import STARTS, pairs, snapshots, stops, triples
+from tests.tries.scenarios import STARTS, pairs, sequences, stops, triples
 from tests.tries.token import Token, decode, encode
 from tests.tries.twins import experiment_on, load_twin
 
-MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "snapshots": snapshots}
+MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "sequences": sequences}
 _TOLD: Final = {
     "pairs": "pairs of operations, with two preemptions",
     "stops": "pairs beside a thread that stops for ever",
     "triples": "triples of operations, with two preemptions",
-    "snapshots": "changes beside snapshots, with two preemptions",
+    "sequences": "calls beside a thread with several, with two preemptions",
 }
 _COUNTS: Final = (*MATRIX, *(f"{part} executions" for part in MATRIX))
 _SAMPLES: Final = 60

@@ -63,6 +63,7 @@ _MAPS: Final = {
     "about to split": _map("a", "a a2 a", "a2 a2 a3"),
     "about to tomb": _map("a a2", "a a2 a", "a a b", "a b a2"),
     "a tomb beside a key": _map("a a2 b", "a a2 a3", "a b a2"),
+    "beside each other": _map("a a2 b c", "b c a", "a b a2"),
     "about to tomb two levels deep": _map("low1 low2 low3", "low1 low2 low3", "low1 low3 low2"),
     "about to tomb three levels deep": _map("deep1 deep2", "deep1 deep2 deep3", "deep1 deep3 deep2"),
     "about to collide": _map("same1", "same1 same2 same1", "same2 same2 same3"),
@@ -146,6 +147,7 @@ _SUBSCRIPTIONS: Final = {
     "a subscriber above": _subscriptions("a a.b", "a", "a.b a a.c", "a a a.b"),
     "a subscriber above a level above": _subscriptions("a a.b.c a.b.d", "a.b.c", "a.b.c a a.b.d", "a a.b.d a.b.c"),
     "a neighbour below": _subscriptions("a.b a.c", "a.b", "a.b a.c a.b", "a a.b a.c"),
+    "neighbours": _subscriptions("a.b a.c a.d", "a.b", "a.b a.c a.d", "a.d a.b a.c"),
     "a neighbour leads on": _subscriptions("a.b a.c.b a.c.d", "a.b", "a.b a.c.b a.c.d", "a.c.d a.b a.c.b"),
     "a subscriber above a neighbour": _subscriptions("a a.b a.c", "a.b", "a a.b a.c", "a.b a a.c"),
     "a subscriber above words that meet": _subscriptions("a a.y1 a.y2", "a.y1", "a.y2 a a.y1", "a.y1 a a.y2"),
@@ -409,29 +411,38 @@ _THREE: Final = {
     "routes": (("subscribe", "unsubscribe"), ("match",)),
 }
 
-_ON_ITS_WAY: Final = {
+_TWO_VALUES: Final = ((("__setitem__", 1), ("__setitem__", 0)), (("pop", 1), ("pop", 0)))
+_TWO_SUBSCRIPTIONS: Final = ((("subscribe", 1), ("unsubscribe", 0)), (("unsubscribe", 1), ("unsubscribe", 0)))
+
+_BESIDE: Final = {
     "map": (
-        ("__setitem__", "pop", "compute"),
+        ("__setitem__", "pop", "compute", "items"),
         (
+            *_TWO_VALUES,
             (("snapshot", 0), ("get", 0), ("items", 0)),
             (("__setitem__", 1), ("snapshot", 1), ("get", 0)),
             (("__setitem__", 1), ("readonly_snapshot", 1), ("pop", 0), ("get", 0)),
         ),
     ),
     "subscriptions": (
-        ("subscribe", "unsubscribe"),
+        ("subscribe", "unsubscribe", "match", "subscriptions"),
         (
+            *_TWO_SUBSCRIPTIONS,
             (("snapshot", 0), ("match", 0), ("subscriptions", 0)),
             (("subscribe", 1), ("snapshot", 1), ("match", 0)),
             (("unsubscribe", 1), ("snapshot", 1), ("subscribe", 0), ("match", 0)),
             (("match_iter", 0), ("match", 0)),
         ),
     ),
-    "shares": ((), ()),
-    "exclusions": (("subscribe",), ((("snapshot", 0), ("match", 0)), (("match", 0), ("has_match", 0)))),
+    "shares": (("subscribe", "unsubscribe"), _TWO_SUBSCRIPTIONS),
+    "exclusions": (
+        ("subscribe",),
+        (*_TWO_SUBSCRIPTIONS, (("snapshot", 0), ("match", 0)), (("match", 0), ("has_match", 0))),
+    ),
     "topics": (
-        ("__setitem__", "pop"),
+        ("__setitem__", "pop", "items"),
         (
+            *_TWO_VALUES,
             (("snapshot", 0), ("get", 0), ("matching", 0)),
             (("__setitem__", 1), ("snapshot", 1), ("get", 0)),
         ),
@@ -439,14 +450,15 @@ _ON_ITS_WAY: Final = {
     "fields": (
         ("subscribe", "unsubscribe"),
         (
+            *_TWO_SUBSCRIPTIONS,
             (("snapshot", 0), ("match", 0), ("subscriptions", 0)),
             (("subscribe", 1), ("snapshot", 1), ("match", 0)),
             (("unsubscribe", 1), ("hits", 0), ("subscribe", 0), ("match", 0)),
         ),
     ),
-    "routes": ((), ()),
+    "routes": (("subscribe", "unsubscribe"), _TWO_SUBSCRIPTIONS),
 }
-"""Changes, and what another thread does at the same time: operations, each on the first or the second place."""
+"""Calls, and what another thread does at the same time: operations, each on the first or the second place."""
 
 # ----------------------------------------------------------------------------------------------------------- scenarios
 
@@ -479,17 +491,18 @@ def triples(target: str) -> Iterator[Scenario]:
                 yield _scenario(target, name, operations, start.places[0])
 
 
-def snapshots(target: str) -> Iterator[Scenario]:
-    """A change that a thread may leave half-way. Another thread changes something in the same nodes, takes a snapshot
-    and reads: a change that is pending below the root then aborts wherever it is found.
+def sequences(target: str) -> Iterator[Scenario]:
+    """A call that a thread may leave half-way, beside a thread with several. That one changes something in the same
+    nodes, takes a snapshot and reads: a change that is pending below the root then aborts wherever it is found. Or it
+    changes something beside what the first thread has found, and then that: what was found, and not kept, is freed.
     """
-    changes, programs = _ON_ITS_WAY[target]
+    firsts, programs = _BESIDE[target]
     for name, start in STARTS[target].items():
-        for change in start.operations_of(target, changes) if changes else ():
+        for op in start.operations_of(target, firsts):
             for places, program in product(start.places, programs):
-                if all(op in start.operations_of(target) for op, _ in program):
+                if all(each in start.operations_of(target) for each, _ in program):
                     fresh = count(1001).__next__
-                    first = (change, OPERATIONS[target][change](places[0], fresh()))
+                    first = (op, OPERATIONS[target][op](places[0], fresh()))
                     calls = tuple((op, OPERATIONS[target][op](places[place], fresh())) for op, place in program)
                     yield Scenario(target, name, ((first,), calls))
 

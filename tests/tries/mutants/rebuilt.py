@@ -1,7 +1,8 @@
 """Mutants of code that only the compiled twin runs, `.pyx` and headers, and mutants that only the compiled twin shows.
 Each is compiled, in a copy of the sources and of `build/explored`, and explored in a separate process.
 
-That takes a minute each, so they run only on request (tests/stress/test_compiled.py), as `make stress` does.
+That takes a minute each, so they run only on request (tests/stress/test_compiled.py), as `make stress` does. Those that
+need the ideal reclaimer run under valgrind's memcheck: not every use of freed memory is seen in what a process does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tests.tries.twins import experiment_on, load_twin
 @dataclass(frozen=True)
 class Rebuilt:
     """A fault of the compiled twin: `text` of the file at `path` is replaced by `instead`. `shown_by` is the scenario
-    to explore; `ideal`: with a reclaimer that releases as soon as the rules allow.
+    to explore; `ideal`: with a reclaimer that releases as soon as the rules allow, under memcheck.
     """
 
     name: str
@@ -49,6 +50,7 @@ _INODE_AND_CNODE: Final = """\
     inode = cython.cast(INode, borrowed(node))
     cn = cython.cast(CNode, borrowed(main))
 """
+_VALUE: Final = "value = borrowed(value_of(end))\n"
 _GOES: Final = (("unsubscribe", ("a.b", "x")),)
 _THROUGH: Final = "    elif outcome == THROUGH:\n"
 _TAKING: Final = """\
@@ -124,6 +126,14 @@ REBUILT: Final = (
         ideal=True,
     ),
     Rebuilt(
+        "a value is taken after the pin under which its pair was found",
+        "ctrie/_descent.py",
+        f"            {_VALUE}            unpin()\n",
+        f"            unpin()\n            {_VALUE}",
+        ("map", "one key", ((("get", ("a",)),), (("__setitem__", ("a", 1001)),))),
+        ideal=True,
+    ),
+    Rebuilt(
         "subscribers are taken after the pin under which they were found",
         f"{_MATCH}matching.py",
         _THROUGH + _TAKING + "    unpin()\n",
@@ -156,6 +166,7 @@ REBUILT: Final = (
     ),
 )
 
+_MEMCHECK: Final = ("valgrind", "--quiet", "--undef-value-errors=no")
 _SAMPLES: Final = 1_000
 _MOST: Final = 40_000
 """The number of executions within which a mutant has to be found."""
@@ -165,6 +176,7 @@ _COPIED: Final = (
     "subtrie",
     "snapshot",
     "stress",
+    "tests/tries/seam",
     "setup.py",
     "tools",
     "pyproject.toml",
@@ -178,8 +190,9 @@ def _root() -> Path:
 
 
 def can_be_built() -> bool:
-    """Whether the sources and the results of `make explored` are present."""
-    return (_root() / "setup.py").exists() and (_root() / "build/explored/built").exists()
+    """Whether the sources, the results of `make explored` and valgrind are present."""
+    needed = (_root() / "setup.py", _root() / "build/explored/built")
+    return all(path.exists() for path in needed) and shutil.which(_MEMCHECK[0]) is not None
 
 
 def trouble_of(mutant: Rebuilt) -> tuple[int, str]:
@@ -212,9 +225,9 @@ def explored(scenario: Scenario, ideal: bool = False, folder: Path | None = None
     """The same of the code as it is, or as it is in a folder."""
     modules = (folder or _root()) / "build/explored/lib"
     settings = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(modules)}
-    settings |= {"PYTHONMALLOC": "debug"} if ideal else {}
+    settings |= {"PYTHONMALLOC": "malloc"} if ideal else {}
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.tries.mutants.rebuilt", encode(Token(scenario, ())), *["ideal"] * ideal],
+        [*_MEMCHECK * ideal, sys.executable, "-m", "tests.tries.mutants.rebuilt", encode(Token(scenario, ())), *["ideal"] * ideal],
         cwd=modules, env={**os.environ, **settings}, capture_output=True, text=True, timeout=_SECONDS, check=False,
     )  # fmt: skip
     if ran.returncode < 0:

@@ -17,6 +17,7 @@ cdef extern from "seam.h":
     object seam_peek(size_t address)
     void seam_write_order(void *memory, size_t bytes)
     void seam_begin_order()
+    const char *seam_fault_told()
     PyObject *seam_allocate(PyTypeObject *type, Py_ssize_t items)
 
 cdef extern from *:
@@ -28,7 +29,6 @@ cdef extern from *:
     #define seam_after_function (&seam.after)
     #define seam_made_function (&seam.made)
     #define seam_changes seam.changes
-    #define seam_fault_told seam.fault
     #define seam_set_allocator(type) ((type)->tp_alloc = seam_allocate)
     """
     bint seam_active, seam_ideal
@@ -37,7 +37,6 @@ cdef extern from *:
     PyObject **seam_made_function
     Py_ssize_t seam_changes
     int seam_me
-    const char *seam_fault_told
     void seam_set_allocator(PyTypeObject *type)
 
 cdef extern from "Python.h":
@@ -122,10 +121,8 @@ def peek(size_t address):
 
 def fault():
     """The rule that was broken since the last call, as a text; None if none was."""
-    global seam_fault_told
-    told = None if seam_fault_told == NULL else (<bytes>seam_fault_told).decode()
-    seam_fault_told = NULL
-    return told
+    cdef const char *told = seam_fault_told()
+    return None if told == NULL else (<bytes>told).decode()
 
 
 def write_order(memory):

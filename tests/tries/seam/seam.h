@@ -9,6 +9,7 @@
  *   pins     counted for each thread. Between pin and unpin a thread may only read; a violation is noted as a `fault`.
  *   ideal    a model of the fastest reclaimer that the rules allow: a replaced value is dropped as soon as all threads that
  *            were pinned when it was replaced have unpinned. Nothing is undone then, so every execution begins anew.
+ *   memory   under valgrind's memcheck, with `ideal`, every use of memory that was freed is a `fault`, too.
  *   order    in memory that processes share: which thread made which access, so that the schedule outlives a crash.
  */
 #ifndef EXPLORED_SEAM_H
@@ -16,6 +17,11 @@
 
 #include <Python.h>
 #include "explored.h"
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_COUNT_ERRORS 0
+#endif
 
 enum { SEAM_THREADS = 64, MOST_TEXT = 24, MOST_WORDS_KNOWN = 64 };
 
@@ -36,6 +42,7 @@ static struct {
     Py_ssize_t waiting, limbo_room;
     uint64_t pinned;
     const char *fault;
+    unsigned memory_errors;
     uint32_t *order_used;       /* directly before `order`, in shared memory */
     uint8_t *order;
     uint32_t order_room;
@@ -273,6 +280,16 @@ static const explored_operations seam_operations = {
 };
 
 /* ------------------------------------------------------------------------------------------------------ for Python */
+
+/* Return the rule that was broken since the last call, or NULL. */
+static const char *seam_fault_told(void)
+{
+    unsigned errors = VALGRIND_COUNT_ERRORS;    /* 0 where no valgrind runs this */
+    const char *told = seam.fault != NULL || errors == seam.memory_errors ? seam.fault : "memory is used that has been freed";
+    seam.memory_errors = errors;
+    seam.fault = NULL;
+    return told;
+}
 
 static PyObject *seam_capsule(void) { return PyCapsule_New((void *)&seam_operations, "explored_seam.operations", NULL); }
 
