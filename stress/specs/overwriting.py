@@ -74,54 +74,36 @@ def read_off(operations: Sequence[Operation], start: Hashable) -> list[Hashable]
 
 def _held(operations: Sequence[Operation], start: Hashable) -> dict[Hashable, _Held] | None:
     """The values that were certainly in the register at some time; None if a value was written twice."""
-    held = {start: _Held(start)}
-    may_have: dict[Hashable, tuple[Hashable, Interval]] = {}  # by a compare-and-set that may have written the value
-    written = {start}
+    written = {start: _Held(start)}  # perhaps: nobody may know whether a write took effect
     seen: list[tuple[Hashable, Interval]] = []
-    unread: dict[Hashable, Interval] = {}  # by a write that never returned
+    certain = [start]
     for (_, _, _, returned, op, args, result), ran in zip(operations, intervals(operations), strict=True):
         if op == "read":
             if result is not UNSEEN:
                 seen.append((result, ran))
-            continue
-        if op == "cas" and result is False:
-            continue
-        if op not in {"write", "cas"}:
+        elif op not in {"write", "cas"}:
             return None
-        value = args[-1]
-        if value in written:
-            return None
-        written.add(value)
-        if op == "cas" and result is UNSEEN:
-            may_have[value] = args[0], ran
-        elif op == "cas":
-            held[value] = _Held(value, ran, args[0])
-        elif returned is None:
-            unread[value] = ran
-        else:
-            held[value] = _Held(value, ran)
+        elif op == "write" or result is not False:
+            value = args[-1]
+            if value in written:
+                return None
+            written[value] = _Held(value, ran, args[0] if op == "cas" else UNSEEN)
+            if result is not UNSEEN if op == "cas" else returned is not None:
+                certain.append(value)
+    certain += {value: None for value, _ in seen}
+    held: dict[Hashable, _Held] = {}
+    while certain:
+        value = certain.pop()
+        here = held.get(value) or written.get(value) or _Held(value)
+        if value not in held and here.follows is not UNSEEN:  # so the old value was there, too
+            certain.append(here.follows)
+        held[value] = here
     for value, ran in seen:
-        held.setdefault(value, _Held(value)).seen.append(ran)
-    _follow(held, may_have, unread)
+        held[value].seen.append(ran)
+    for each in held.values():
+        if each.follows is not UNSEEN:
+            held[each.follows].followed_by.append(each.value)
     return held
-
-
-def _follow(
-    held: dict[Hashable, _Held], may_have: dict[Hashable, tuple[Hashable, Interval]], unread: dict[Hashable, Interval]
-) -> None:
-    """Add the writes of values that were seen, and the old value of each compare-and-set that succeeded."""
-    left = list(held.values())
-    while left:
-        here = left.pop()
-        if here.value in unread:
-            here.written = unread[here.value]
-        elif here.value in may_have:
-            here.follows, here.written = may_have[here.value]
-        if here.follows is not UNSEEN:
-            if here.follows not in held:
-                held[here.follows] = _Held(here.follows)
-                left.append(held[here.follows])
-            held[here.follows].followed_by.append(here.value)
 
 
 def _chain(first: _Held, held: dict[Hashable, _Held], start: Hashable) -> _Chain | Contradiction:
