@@ -21,7 +21,7 @@ from stress.explorer.scenario import Scenario
 from tests.tries.mutants.catalogue import MUTANTS
 from tests.tries.mutants.rebuilt import REBUILT, Rebuilt, can_be_built, trouble_of
 from tests.tries.mutants.rebuilt import explored as explored_anew
-from tests.tries.token import Token, decode, encode
+from tests.tries.twins import Token, decode, encode
 
 pytestmark = pytest.mark.once
 

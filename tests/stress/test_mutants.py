@@ -40,9 +40,8 @@ from tests.tries.mutants.mutant import Mutant
 from tests.tries.mutants.suite import CONTROLS, try_mutant
 from tests.tries.scenarios import CORE, OPERATIONS, STARTS, VARIANTS, pairs, random_scenario
 from tests.tries.source_copy import StaleChange
-from tests.tries.token import Token, decode, encode
 from tests.tries.trie_copy import TrieCopy, load_copy
-from tests.tries.twins import report_on_trie
+from tests.tries.twins import Token, decode, encode, report_on_trie
 
 pytestmark = pytest.mark.once  # mutants are of the interpreted twin and the C text, whatever twin the tests run
 slow = pytest.mark.slow("tries all mutants, or searches at random; `make stress` does the same for longer")

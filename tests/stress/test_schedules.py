@@ -34,8 +34,8 @@ from tests.threads import run_together
 from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant
+from tests.tries.names import fingerprint
 from tests.tries.scenarios import STARTS, random_scenario
-from tests.tries.structure import fingerprint
 from tests.tries.trie_copy import TrieCopy, load_copy
 
 pytestmark = pytest.mark.once  # the explorer imports the interpreted twin whatever twin the tests run
@@ -239,7 +239,7 @@ def test_every_process_starts_from_the_same_state(target: str) -> None:
     """Python hashes texts differently in every process; a token must lead to the same nodes in all of them."""
     script = (
         "from tests.tries.scenarios import STARTS\n"
-        "from tests.tries.structure import fingerprint\n"
+        "from tests.tries.names import fingerprint\n"
         "from tests.tries.trie_copy import load_copy\n"
         f"twin, target = load_copy(), {target!r}\n"
         "for name, start in STARTS[target].items():\n"

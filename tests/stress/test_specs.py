@@ -38,8 +38,7 @@ from stress.specs import SPECS
 from stress.specs.wildcards import matches
 from tests.tries.fields import Fields, as_tests
 from tests.tries.mutants.brute_force import KINDS, answer, drawn
-from tests.tries.specs import Exclusions, Shares
-from tests.tries.topics import Topics
+from tests.tries.specs import Exclusions, Shares, Topics
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 

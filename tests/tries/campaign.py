@@ -35,8 +35,7 @@ from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
 from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import STARTS, pairs, sequences, stops, triples
-from tests.tries.token import Token, decode, encode
-from tests.tries.twins import experiment_on, load_twin
+from tests.tries.twins import Token, decode, encode, experiment_on, load_twin
 
 MATRIX: Final = {"pairs": pairs, "stops": stops, "triples": triples, "sequences": sequences}
 _TOLD: Final = {

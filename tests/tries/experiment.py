@@ -21,10 +21,9 @@ from stress.history import UNSEEN, Operation
 from stress.spec import Spec
 from stress.specs import Map, Subscriptions
 from tests.tries.fields import Fields
-from tests.tries.names import TrieNames
+from tests.tries.names import TrieNames, fingerprint, shape
 from tests.tries.scenarios import STARTS, Start
 from tests.tries.specs import KNOWN_AS, Exclusions, Shares
-from tests.tries.structure import fingerprint, shape
 from tests.tries.trie_copy import NOTICES, TrieCopy
 
 _SPECS: Final[dict[str, Callable[..., Spec]]] = {

@@ -14,8 +14,7 @@ from stress.recorder.workload import Workload, one_of, unique
 from stress.spec import Spec
 from stress.specs import Map, Subscriptions
 from tests.tries.field_subjects import FIELDS
-from tests.tries.specs import Exclusions, Shares
-from tests.tries.topics import Topics
+from tests.tries.specs import Exclusions, Shares, Topics
 from tests.tries.under_test import UnderTest, beside_a_fork, check
 
 

@@ -12,8 +12,7 @@ from stress.reports import html, text
 from tests.tries.compiled import NotBuilt
 from tests.tries.mutants.catalogue import find
 from tests.tries.source_copy import StaleChange
-from tests.tries.token import decode
-from tests.tries.twins import experiment_on, load_twin, report_on_trie
+from tests.tries.twins import decode, experiment_on, load_twin, report_on_trie
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from stress.recorder.workload import Draw, one_of, unique
 from stress.spec import Spec
 from stress.specs import Counter, KeyValue, Map, MultiRegister, Mutex, Queue, Register, Set, Stack, Subscriptions
 from tests.tries.fields import Fields
-from tests.tries.topics import Topics
+from tests.tries.specs import Topics
 
 
 def linearizable(operations: Sequence[Any], spec: Any) -> bool:

@@ -23,8 +23,8 @@ from stress.explorer.suspension import stopped_for_ever
 from tests.tries.experiment import BrokenStart, TrieExperiment
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.scenarios import random_scenario
-from tests.tries.token import Token
 from tests.tries.trie_copy import TrieCopy, load_copy
+from tests.tries.twins import Token
 
 _SEQUENCES: Final = 120
 _LENGTHS: Final = ((6,), (12,))

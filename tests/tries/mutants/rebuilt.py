@@ -23,8 +23,7 @@ from stress.explorer.bounded import bounded
 from stress.explorer.scenario import Program, Scenario
 from tests.tries.campaign import under_ideal_reclaimer
 from tests.tries.source_copy import Change, source_of
-from tests.tries.token import Token, decode, encode
-from tests.tries.twins import experiment_on, load_twin
+from tests.tries.twins import Token, decode, encode, experiment_on, load_twin
 
 
 @dataclass(frozen=True)
