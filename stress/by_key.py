@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 from stress.history import Operation
 from stress.spec import EVERYTHING, Element, Footprint, Spec, State
-
-
-def without_order(found: Sequence[Hashable]) -> Hashable:
-    """The part that counts of an answer in any order: the set of its items. If an item occurs twice, the whole answer
-    in its order, which no state gives.
-
-    >>> without_order(["b", "a"]) == without_order(["a", "b"]), without_order(["a", "a"])
-    (True, ('a', 'a'))
-    """
-    return frozenset(found) if len(set(found)) == len(found) else tuple(found)
 
 
 class FrozenMap(dict[Hashable, Any]):

@@ -59,6 +59,16 @@ class Excerpt(NamedTuple):
     operations: Sequence[Operation]
 
 
+def without_order(found: Collection[Hashable]) -> Hashable:
+    """The part that counts of an answer in any order: the set of its items. If an item occurs twice, the whole answer
+    in its order, which no state gives.
+
+    >>> without_order(["b", "a"]) == without_order(["a", "b"]), without_order(["a", "a"])
+    (True, ('a', 'a'))
+    """
+    return frozenset(found) if len(set(found)) == len(found) else tuple(found)
+
+
 _FROZEN: Final = frozenset({NoneType, bool, int, str, bytes, Raised, frozenset})
 """Types of answers that are compared directly."""
 
@@ -84,6 +94,8 @@ class Spec:
     """The state of a fresh object."""
     read_only: ClassVar[frozenset[str]] = frozenset()
     """Operations that never change any state, whatever they answer."""
+    unordered: ClassVar[frozenset[str]] = frozenset()
+    """Operations that answer with items in any order."""
     name: ClassVar[str] = ""
     vocabulary: ClassVar[frozenset[str]] = frozenset()
     """The operations that exist. Empty: not declared, so a reader of files accepts every name."""
@@ -199,9 +211,10 @@ class Spec:
     # How it stands in files and in reports.
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        """The part of a raw answer that counts, as an immutable value (`match`, for example, may answer in any
-        order)."""
-        return freeze(result)
+        """The part of a raw answer that counts, as an immutable value: of an `unordered` one, the set of its items."""
+        frozen = freeze(result)
+        is_listed = op in self.unordered and isinstance(frozen, (tuple, frozenset))
+        return without_order(frozen) if is_listed else frozen  # type: ignore[arg-type]
 
     def describe(self, state: Any) -> str:
         """`state` as a reader of reports sees it."""

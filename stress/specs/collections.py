@@ -9,7 +9,7 @@ from numbers import Number
 from typing import Any, ClassVar
 
 from stress.by_key import OfElements
-from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.history import UNSEEN, Operation, Raised
 from stress.spec import EVERYTHING, Element, Spec, State
 
 
@@ -26,6 +26,7 @@ class Set(OfElements):
 
     name = "set"
     read_only = frozenset({"contains", "__contains__", "items", "read", "len", "__len__"})
+    unordered = frozenset({"items", "read"})
     vocabulary = read_only | frozenset({"add", "discard", "remove", "pop", "clear"})
     parameters: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("items", "read", "len", "__len__", "pop", "clear"), ""),
@@ -114,12 +115,6 @@ class Set(OfElements):
         if operation.op == "pop":
             return f"cannot take {operation.result!r} out of {self.describe(state)}"
         return super().refusal(state, operation)
-
-    def normalise(self, op: str, result: Any) -> Hashable:
-        frozen = freeze(result)
-        if op in {"items", "read"} and isinstance(frozen, tuple) and len(set(frozen)) == len(frozen):
-            return frozenset(frozen)
-        return frozen
 
 
 class Counter(Spec):

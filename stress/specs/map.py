@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from stress.alike import fits
-from stress.by_key import ByKey, FrozenMap, without_order
+from stress.by_key import ByKey, FrozenMap
 from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import EVERYTHING, Element, State
 
@@ -131,6 +131,7 @@ class Map(ByKey):
 
     name = "map"
     read_only = _WHOLE | _GET
+    unordered = frozenset({"items", "keys", "snapshot", "readonly_snapshot"})
     vocabulary = frozenset(_RULES) | {"popitem"}
     parameters = _PARAMETERS
 
@@ -246,11 +247,8 @@ class Map(ByKey):
         if isinstance(result, (BaseException, Raised)) or result is UNSEEN:
             return freeze(result)
         match _plain(op):
-            case "items":
-                pairs = [freeze(pair) for pair in (result.items() if isinstance(result, Mapping) else result)]
-                return without_order(pairs)
-            case "keys":
-                return without_order([freeze(key) for key in result])
+            case "items" | "keys" as plain:
+                result = tuple(result.items() if plain == "items" and isinstance(result, Mapping) else result)
             case "values":
                 return frozenset(Counter(freeze(value) for value in result).items())
-        return freeze(result)
+        return super().normalise(op, result)

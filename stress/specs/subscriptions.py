@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
-from stress.by_key import OfElements, without_order
-from stress.history import UNSEEN, Operation, Raised, freeze, show
+from stress.by_key import OfElements
+from stress.history import UNSEEN, Operation, Raised, show
 from stress.spec import Element, State
 from stress.specs.wildcards import DIALECTS, matches
 
@@ -16,7 +16,7 @@ Pair = tuple[str, Hashable]
 
 _MATCHING: Final = frozenset({"match", "entries", "has_match", "count"})
 _WHOLE: Final = frozenset({"subscriptions", "snapshot", "len", "__len__"})
-_SETS: Final = frozenset({"match", "entries", "subscriptions", "snapshot", "filters", "deliveries_of"})
+_PAIRS: Final = frozenset({"entries", "subscriptions", "snapshot"})
 
 
 class Subscriptions(OfElements):
@@ -40,6 +40,7 @@ class Subscriptions(OfElements):
 
     name = "subscriptions"
     read_only = _MATCHING | _WHOLE | frozenset({"filters", "contains", "deliveries_of"})
+    unordered = _PAIRS | frozenset({"match", "filters", "deliveries_of"})
     vocabulary = read_only | frozenset({"subscribe", "unsubscribe", "unsubscribe_all", "clear"})
     parameters: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("subscribe", "unsubscribe", "contains"), "filter, subscriber"),
@@ -165,13 +166,9 @@ class Subscriptions(OfElements):
         return "{" + ", ".join(told) + "}"
 
     def normalise(self, op: str, result: Any) -> Hashable:
-        if op not in _SETS or isinstance(result, (BaseException, Raised)) or result is UNSEEN:
-            return freeze(result)
-        if op in {"match", "filters", "deliveries_of"}:
-            found = [freeze(each) for each in result]
-        else:
-            found = [(freeze(each[0]), freeze(each[1])) for each in result]
-        return without_order(found)
+        if op in self.unordered and isinstance(result, Iterable):
+            result = [(each[0], each[1]) if op in _PAIRS else each for each in result]
+        return super().normalise(op, result)
 
 
 def _is_subscription(value: Any) -> bool:

@@ -20,8 +20,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
-from stress.by_key import without_order
-from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.history import UNSEEN, Operation
 from stress.spec import Element, State
 from stress.specs.subscriptions import Subscriptions
 from stress.specs.wildcards import matches
@@ -113,6 +112,7 @@ class Fields(Subscriptions):
 
     name = "fields"
     read_only = Subscriptions.read_only - {"filters", "entries", "has_match", "count"} | {"match_any", "hits"}
+    unordered = Subscriptions.unordered | {"hits", "match_any"}
     vocabulary = read_only | {"subscribe", "unsubscribe", "subscribe_many", "unsubscribe_all", "clear"}
     parameters: ClassVar[Mapping[str, str]] = {
         **Subscriptions.parameters,
@@ -152,11 +152,6 @@ class Fields(Subscriptions):
         if element not in _several(operation):
             return None
         return operation._replace(op="subscribe", args=element, result=UNSEEN)
-
-    def normalise(self, op: str, result: Any) -> Hashable:
-        if op not in {"hits", "match_any"} or isinstance(result, (BaseException, Raised)) or result is UNSEEN:
-            return super().normalise(op, result)
-        return without_order([freeze(each) for each in result])
 
 
 def _several(operation: Operation) -> tuple[Any, ...]:

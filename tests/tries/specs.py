@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
-from stress.by_key import FrozenMap, without_order
-from stress.history import UNSEEN, Operation, Raised, freeze
+from stress.by_key import FrozenMap
+from stress.history import Operation
 from stress.spec import Element, Spec, State
 from stress.specs.map import Map
 from stress.specs.wildcards import DIALECTS, matches
@@ -23,21 +23,7 @@ KNOWN_AS: Final = {
 """Operations, by their names in the specifications."""
 
 
-class _Pairs(Spec):
-    """A specification whose state is a set. The order of answers to `unordered` operations says nothing; an exception is
-    itself."""
-
-    unordered: frozenset[str]
-
-    def __init__(self, initial: Any = frozenset()) -> None:
-        self.initial = initial
-
-    def normalise(self, op: str, result: Any) -> Hashable:
-        is_set = op in self.unordered and isinstance(result, Iterable)
-        return frozenset(map(freeze, result)) if is_set else freeze(result)
-
-
-class Shares(_Pairs):
+class Shares(Spec):
     """One queue group: its members. A match names any of them, if there is one.
 
     >>> spec = Shares()
@@ -48,6 +34,9 @@ class Shares(_Pairs):
 
     name = "shares"
     unordered = frozenset({"subscriptions", "members"})
+
+    def __init__(self, initial: Any = frozenset()) -> None:
+        self.initial = initial
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         match op:
@@ -73,7 +62,7 @@ class Shares(_Pairs):
         return [state] if result in [(who,) for _, who in state] else []
 
 
-class Exclusions(_Pairs):
+class Exclusions(Spec):
     """Subscriptions to one filter, each with the topic that it does without ("": none).
 
     >>> spec = Exclusions()
@@ -84,6 +73,9 @@ class Exclusions(_Pairs):
 
     name = "exclusions"
     unordered = frozenset({"subscriptions", "snapshot", "match"})
+
+    def __init__(self, initial: Any = frozenset()) -> None:
+        self.initial = initial
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         others = frozenset(each for each in state if each[:2] != args[:2])
@@ -119,6 +111,7 @@ class Topics(Map):
 
     name = "topics"
     read_only = Map.read_only | {"matching"}
+    unordered = Map.unordered | {"matching"}
     vocabulary = Map.vocabulary | {"matching"}
     parameters: ClassVar[dict[str, str]] = {**Map.parameters, "matching": "filter"}
 
@@ -158,8 +151,3 @@ class Topics(Map):
 
     def shows(self, operation: Operation) -> Iterable[Hashable]:
         return super().shows(operation._replace(op="items", args=()) if operation.op == "matching" else operation)
-
-    def normalise(self, op: str, result: Any) -> Hashable:
-        if op != "matching" or isinstance(result, (BaseException, Raised)) or result is UNSEEN:
-            return super().normalise(op, result)
-        return without_order([freeze(pair) for pair in result])
