@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import sums
-from snapshot.merging import merged, there_after, there_before
+from snapshot.merging import merged, there_after
 from snapshot.option_numbers import OptionMap, numbered
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS
@@ -113,7 +113,7 @@ def advanced(held: HeldSet, feeds: Sequence[pa.Table]) -> HeldSet:
         return held
     changes = merged(feeds, held.dialect.queue_groups)
     held = held._replace(rows=held.rows.fork())
-    _take_away(held, there_before(changes))
+    _take_away(held, changes)
     return _appended(held, there_after(changes).select(JOINED).combine_chunks().to_batches())
 
 
@@ -161,24 +161,19 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
     return tuple(merged)
 
 
-def _take_away(held: HeldSet, gone: pa.Table) -> None:
-    """Remove the subscriptions of these rows from the trie.
-
-    Raises:
-        ValueError: one of them is not there.
-    """
-    names = list(names_of(gone, held.dialect))
+def _take_away(held: HeldSet, changes: pa.Table) -> None:
+    """Remove the subscriptions that rows name, as far as they are there, from the trie."""
+    names = set(names_of(changes, held.dialect))
     filters = {behind_group(filter, held.dialect) for filter, _, _ in names}
-    candidates = [(filter, found.subscriber) for filter in filters for found in held.rows.subscriptions(filter=filter)]
-    numbers = extra("numpy").array([number for _, number in candidates], extra("numpy").int64)
+    candidates = [found.subscriber for filter in filters for found in held.rows.subscriptions(filter=filter)]
+    numbers = extra("numpy").array(candidates, extra("numpy").int64)
     numbers.sort()
-    by_name: dict[Any, int] = {}
-    for rows, texts in taken(held, numbers):
-        by_name.update(zip(names_of(texts, held.dialect), rows.tolist(), strict=True))
-    try:
-        held.rows.unsubscribe_many([(behind_group(name[0], held.dialect), by_name[name]) for name in names])
-    except KeyError as missing:
-        raise ValueError(f"the change feed takes away a subscription that is not there: {missing}") from None
+    held.rows.unsubscribe_many(
+        (behind_group(name[0], held.dialect), row)
+        for rows, texts in taken(held, numbers)
+        for name, row in zip(names_of(texts, held.dialect), rows.tolist(), strict=True)
+        if name in names
+    )
 
 
 def names_of(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:

@@ -1,8 +1,8 @@
-"""The changes of several versions as the changes from the first of them to the last: the one merge of feeds.
+"""The changes of several versions as one table: the one merge of feeds.
 
 A full instant and the feeds after it are a set: of the rows with one name, the last one counts. So every reader merges
 the feeds first, as Arrow tables. The set then has the rows of the full instant that no merged row names, and the merged
-rows that are there afterwards. A merged table is a feed itself, so it can be merged again.
+rows of what is there afterwards. A merged table can be merged again.
 """
 
 from __future__ import annotations
@@ -25,11 +25,6 @@ QUEUE = ("queue", f"{MARK}queue")
 """The options that name the queue group: its text, and its tagged text if it has one."""
 
 
-def there_before(changes: pa.Table) -> pa.Table:
-    """The rows of what was there before the changes, as it was."""
-    return of_kind(changes, DELETE, BEFORE)
-
-
 def there_after(changes: pa.Table) -> pa.Table:
     """The rows of what is there after the changes, and was added or changed by them."""
     return of_kind(changes, INSERT, AFTER)
@@ -37,8 +32,7 @@ def there_after(changes: pa.Table) -> pa.Table:
 
 def of_kind(changes: pa.Table, *kinds: str) -> pa.Table:
     """The rows of changes of some kinds."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    return changes.filter(pc.is_in(changes.column(KIND), value_set=pa.array(kinds, pa.string())))
+    return changes.filter(_is_of(changes, *kinds))
 
 
 def names_of(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
@@ -53,25 +47,26 @@ def names_of(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
 
 
 def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
-    """The changes of feeds, in the order of their versions, without what came between: of each subscription, at most
-    one change.
+    """The last row of each subscription: how it is after all changes, or that it was deleted. It may be brought to a
+    set at any time since the first feed.
 
     Args:
         feeds: tables with the columns of feeds, or some of them: at least those that name a subscription, ``options``
-            and ``_change_type``. At least one.
+            and ``_change_type``; in the order of their versions. At least one.
         queues: whether the dialect has queue groups.
 
     O(rows), all in memory.
     """
+    rows, ends = _ends_of(feeds, queues)
+    return rows.take(ends.column("row_max"))
+
+
+def net(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
+    """The changes of feeds without what came between: a feed from the version before the first to the last."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    # In one version, a subscription may be deleted and inserted: for an object that got the key of another one.
-    ordered = [part for feed in feeds for part in (there_before(feed), there_after(feed))]
-    rows = pa.concat_tables(ordered).combine_chunks()
-    numbered = pa.table({"name": names_of(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
-    ends = numbered.group_by("name", use_threads=False).aggregate([("row", "min"), ("row", "max")])
+    rows, ends = _ends_of(feeds, queues)
     first, last = rows.take(ends.column("row_min")), rows.take(ends.column("row_max"))
-    was = pc.is_in(first.column(KIND), value_set=pa.array([DELETE, BEFORE]))
-    there = pc.is_in(last.column(KIND), value_set=pa.array([INSERT, AFTER]))
+    was, there = _is_of(first, DELETE, BEFORE), _is_of(last, INSERT, AFTER)
     old = last.set_column(last.schema.get_field_index("options"), "options", first.column("options"))
     differ = pc.and_(pc.and_(was, there), _differ(first.column("options"), last.column("options")))
     parts = [
@@ -81,6 +76,21 @@ def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
         (last, pc.and_not(there, was), INSERT),
     ]
     return pa.concat_tables([_changed(rows.filter(chosen), kind) for rows, chosen, kind in parts])
+
+
+def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, pa.Table]:
+    """All rows, in order; and the numbers of the first and the last row of each subscription."""
+    pa = extra("pyarrow")
+    # In one version, a subscription may be deleted and inserted: for an object that got the key of another one.
+    ordered = [of_kind(feed, *kinds) for feed in feeds for kinds in ((DELETE, BEFORE), (INSERT, AFTER))]
+    rows = pa.concat_tables(ordered).combine_chunks()
+    numbered = pa.table({"name": names_of(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
+    return rows, numbered.group_by("name", use_threads=False).aggregate([("row", "min"), ("row", "max")])
+
+
+def _is_of(changes: pa.Table, *kinds: str) -> Any:
+    pa = extra("pyarrow")
+    return extra("pyarrow.compute").is_in(changes.column(KIND), value_set=pa.array(kinds, pa.string()))
 
 
 def _changed(rows: pa.Table, kind: str) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import itertools
 import os
 import random
 from abc import ABC, abstractmethod
@@ -250,15 +251,21 @@ class _PublishedSet(SetSource):
         return PublishedVersion(self._directory.store.uri, self._version.marked())
 
     def options(self) -> tuple[OptionMap, ...]:
+        return numbered(self._first(OPTIONS_SEEN, "options").combine_chunks(), ())[1]
+
+    def sample(self, spark: SparkSession, size: int) -> DataFrame:
+        """Of the full instant: whether later versions have the same subscriptions does not matter."""
+        return frame_of(spark, extra("pyarrow").table({"filter": self._first(size, "filter")}))
+
+    def _first(self, rows: int, column: str) -> pa.ChunkedArray:
+        """The first rows of a column of the full instant."""
         full = self._directory.parts(self._version).full.full
         assert full is not None
         with self._directory.store.open(full.path) as opened:
             file = extra("pyarrow.parquet").ParquetFile(opened)
-            batch = next(file.iter_batches(OPTIONS_SEEN, columns=["options"]), None)
-        return () if batch is None else numbered(batch.column("options"), ())[1]
-
-    def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        return self.rows(spark).select("filter").limit(size)
+            batches = itertools.islice(file.iter_batches(rows, columns=[column]), 1)
+            schema = extra("pyarrow").schema([file.schema_arrow.field(column)])
+            return extra("pyarrow").Table.from_batches(batches, schema).column(column)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The version as Spark reads it: the full instant without the rows that feeds remove, plus those they add."""

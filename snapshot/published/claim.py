@@ -213,6 +213,7 @@ def _after(newest: Version | None, dialect: Dialect) -> Version:
         changes=0,
         full=None,
         feed=None,
+        merged=None,
         epoch=number,
         previous=newest.digest,
         **process(),

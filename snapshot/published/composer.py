@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
+import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.columns import Cut, in_batches
 from snapshot.parquet import kinds_in, write_plain, write_stored
 from snapshot.published.directory import Directory
-from snapshot.published.feed import Written, write_feed
+from snapshot.published.errors import DamagedError
+from snapshot.published.feed import Written, alike, write_feed, write_merged
 from snapshot.published.ledger import Ledger, Trial
-from snapshot.published.manifest import CHANGES, FULL, DataFile, Version, data_name
+from snapshot.published.manifest import CHANGES, FULL, DataFile, Merged, Version, data_name
 from snapshot.published.restoring import lost, rebuild
 from snapshot.published.sieve import Refused, Sieve, SubscriptionKey
 from snapshot.published.store import Store
@@ -26,6 +29,12 @@ FEED_ROWS: Final = 300
 FEWEST_ROWS: Final = 1000
 """Changes with at most this many rows never outweigh a full instant,"""
 
+LOOSE_FEEDS: Final = 32
+"""So many manifests with feeds are merged into one file."""
+
+ROW_COST: Final = 5
+"""A merged change takes a Spark worker about as long as so many rows of a full instant; a trie takes half of it."""
+
 FEWEST_FEEDS: Final = 16
 """nor do at most this many manifests: for a small set, a feed and a full instant cost the same."""
 
@@ -36,14 +45,20 @@ class Published(NamedTuple):
     Args:
         version: its manifest.
         instant: the trie as it was then; None if another process published it.
-        manifests: how many manifests there are since the last full instant: feeds, and claims of publishers.
-        rows: how many changes the feeds contain.
+        chain: the manifests that a reader opens who begins now: that of the last full instant, then those of merged
+            changes, of feeds, and claims of publishers.
     """
 
     version: Version
     instant: SubscriptionTrie | None
-    manifests: int
-    rows: int
+    chain: tuple[Version, ...]
+
+    def followed_by(self, version: Version, instant: SubscriptionTrie) -> Published:
+        """The next version, once it is published."""
+        if version.full is not None:
+            return Published(version, instant, (version,))
+        before = [each for each in self.chain if each.version <= version.before()]
+        return Published(version, instant, (*before, version))
 
 
 class Composition(NamedTuple):
@@ -132,7 +147,7 @@ class Composer:
         full: DataFile | None = None
         try:
             changes = sieve.stored(storing)
-            if next(changes, None) is None and not _outweighs(last.manifests, 0, version.subscriptions):
+            if next(changes, None) is None and not _outweighs(len(last.chain) - 1, 0, version.subscriptions):
                 return Composition(None, sieve.trial, sieve.refused)
             feed, content = self._feed(cut, number, sieve.stored(storing), written)
             kinds = storing.kinds()
@@ -142,7 +157,11 @@ class Composer:
             full, kinds = self._full(cut, number, sieve, written)  # perhaps an option has got another type
             feed, content = self._feed(cut, number, sieve.stored(Storing(kinds, tags=False)), written)
         subscriptions = version.subscriptions + content.growth
-        if full is None and _outweighs(last.manifests + 1, last.rows + content.changes, subscriptions):
+        new = dataclasses.replace(
+            version, version=number, feed=feed, merged=None, changes=content.changes, **_fields_of(kinds)
+        )
+        chain = (*last.chain, new)
+        if full is None and _outweighs(len(last.chain), _changes_in(chain[1:]), subscriptions):
             full, kinds = self._full(cut, number, sieve, written)
             # The same text must name the same subscriber as in the feeds before, and the same options have columns as
             # in this version's own feed.
@@ -157,6 +176,7 @@ class Composer:
             "changes": content.changes,
             "refused": len(sieve.refused),
             "base": version.base if full is None else number,
+            "merged": None if full is not None else self._merged(chain, written),
             **_fields_of(kinds),
         }
         return Composition(fields, sieve.trial, sieve.refused)
@@ -188,6 +208,19 @@ class Composer:
         file = DataFile(name, content.rows, size, digest)
         written.append(file)
         return file, content
+
+    def _merged(self, chain: tuple[Version, ...], written: list[DataFile]) -> Merged | None:
+        """Merge the last changes of a chain, if there are many feeds. None if not, or if one cannot be read."""
+        since, versions = _to_merge(chain)
+        if len(versions) < 2:
+            return None
+        name = data_name(CHANGES, chain[-1].version, self._epoch)
+        try:
+            rows, size, digest = self._store.produce(name, lambda path: write_merged(path, self._store, versions))
+        except (OSError, DamagedError):  # then readers take the feeds themselves, and see
+            return None
+        written.append(DataFile(name, rows, size, digest))
+        return Merged(written[-1], since.version, since.digest)
 
     def _full(
         self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile], kinds: Kinds | None = None
@@ -231,7 +264,33 @@ def all_added(trie: SubscriptionTrie) -> Iterator[Changed]:
 
 def _outweighs(manifests: int, rows: int, subscriptions: int) -> bool:
     """Whether the changes since a full instant cost more to read than a new full instant would."""
-    return rows > max(subscriptions, FEWEST_ROWS) or manifests > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)
+    are_many = manifests > max(subscriptions // FEED_ROWS, FEWEST_FEEDS)
+    return are_many or rows > max(subscriptions // ROW_COST, FEWEST_ROWS)
+
+
+def _changes_in(chain: Iterable[Version]) -> int:
+    """How many changes the versions of a chain have, merged where they are."""
+    return sum(each.changes if each.merged is None else each.merged.file.rows for each in chain)
+
+
+def _to_merge(chain: tuple[Version, ...]) -> tuple[Version, list[Version]]:
+    """The last versions of a chain whose changes are to be merged, after the version with which they begin. None, if
+    there are fewer than `LOOSE_FEEDS` after the last merged ones.
+
+    Merged changes are merged again with as many others. So each change is merged a number of times that is the
+    logarithm of how many there are.
+    """
+    start, rows = len(chain), 0
+    while start > 1 and (chain[start - 1].merged is None or _changes_in(chain[start - 1 : start]) <= rows):
+        start -= 1
+        rows += _changes_in(chain[start : start + 1])
+    loose = list(itertools.takewhile(lambda each: each.merged is None, chain[:0:-1]))
+    feeds = [each.replayed() for each in chain[start:] if each.feed is not None]
+    if len(loose) < LOOSE_FEEDS or not feeds:
+        return chain[-1], []
+    *_, (some, _) = alike(feeds)
+    place = [each.version for each in chain].index(some[0].version)
+    return chain[place - 1], some
 
 
 def _fields_of(kinds: Kinds) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import hashlib
 import io
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
@@ -123,11 +123,14 @@ class Directory:
             HistoryError: it was not.
         """
         if not later.follows(earlier):
-            raise HistoryError(
-                f"{self.store.place}: version {later.version} was not published after this version {earlier.version}, "
-                "but after another one: files of two histories are mixed. Restore the directory from one copy, or "
-                "publish to a new directory"
-            )
+            raise self._mixed(earlier, later)
+
+    def _mixed(self, earlier: Version, later: Version) -> HistoryError:
+        return HistoryError(
+            f"{self.store.place}: version {later.version} was not published after this version {earlier.version}, "
+            "but after another one: files of two histories are mixed. Restore the directory from one copy, or "
+            "publish to a new directory"
+        )
 
     def require(self, known: Mark | str | None) -> None:
         """Require that a version that was seen is here, or was before what is here. None asks for nothing.
@@ -234,12 +237,28 @@ class Directory:
         base = version.base
         if base is None:
             raise self._missing(version.version)
-        full, *after = chain = [*(self._there(number) for number in range(base, version.version)), version]
-        for one, following in itertools.pairwise(chain):
-            self.require_order(one, following)
-        if full.full is None:
+        full, *later = self.chain(version, self._there)
+        if full.version != base or full.full is None:
             raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
-        return Parts(full, [each for each in after if each.feed is not None])
+        return Parts(full, [each.replayed() for each in later if each.feed is not None])
+
+    def chain(self, version: Version, get: Callable[[int], Version]) -> list[Version]:
+        """The version with the full instant that `version` is rebuilt from, and those after it whose changes, merged
+        where they are, lead there. Claims are among them.
+
+        Args:
+            get: returns a version.
+
+        Raises:
+            HistoryError: they belong to different histories.
+        """
+        found = [version]
+        while version.base is not None and found[-1].version > version.base:
+            before = get(found[-1].before())
+            if not found[-1].continues(before):
+                raise self._mixed(before, found[-1])
+            found.append(before)
+        return found[::-1]
 
     def changes(self, after: int, until: int, *, first: bool = False) -> list[Version]:
         """The versions with feeds that lead from version `after` to version `until`, in order.

@@ -81,6 +81,14 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
     return Written(rows, rows - counts[BEFORE], counts[INSERT] - counts[DELETE])
 
 
+def write_merged(path: str, store: Store, versions: Iterable[Version]) -> int:
+    """Write the last row of each subscription in the feeds of versions, and return how many there are."""
+    feeds = [(version, read_feed(store, version.feed)) for version in versions if version.feed is not None]
+    rows = merged([feed for _, feed in feeds], feeds[-1][0].dialect.queue_groups)
+    extra("pyarrow.parquet").write_table(rows, path, compression="zstd", write_page_checksum=True)
+    return len(rows)
+
+
 def _rows(changes: Iterable[Changed]) -> Iterator[Row]:
     for filter, _, subscriber, before, after in changes:
         if before is not None:
@@ -126,7 +134,7 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, *versions: Version)
         DamagedError: a file is damaged; changes of it, and those before the damage, may have been applied.
         FileNotFoundError: a file is missing.
     """
-    for some, kinds in _alike(versions):
+    for some, kinds in alike(versions):
         files = [version.feed for version in some if version.feed is not None]
         feeds = [read_feed(directory.store, file, USED) for file in files]
         dialect = some[-1].dialect
@@ -145,7 +153,7 @@ USED = ("filter", "subscriber", "options", KIND)
 """The columns that readers of feeds need."""
 
 
-def _alike(versions: Iterable[Version]) -> Iterator[tuple[list[Version], Kinds]]:
+def alike(versions: Iterable[Version]) -> Iterator[tuple[list[Version], Kinds]]:
     """Versions with feeds, in parts that can be merged, and the types of their columns: in a part one text means one
     value. And a part has at most `MOST_MERGED` rows, or is a single version."""
     some: list[Version] = []

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
-from snapshot.merging import INSERT, merged
+from snapshot.merging import INSERT
+from snapshot.merging import net as net_of
 from snapshot.published.directory import open_directory, require_whole
 from snapshot.published.feed import added, feed_schema, parquet_file, read_feed
 from snapshot.published.manifest import Version
@@ -72,7 +73,7 @@ def changes(
     versions = directory.changes(number, last.version, first=True)
     tables: Iterable[pa.Table] = (table for version in versions for table in changes_in(directory.store, version))
     if net:
-        tables = [merged([feed_schema().empty_table(), *tables], last.dialect.queue_groups)]
+        tables = [net_of([feed_schema().empty_table(), *tables], last.dialect.queue_groups)]
     batches = (batch for table in tables for batch in shaped(table, feed_schema().names))
     return extra("pyarrow").RecordBatchReader.from_batches(feed_schema(), batches)
 

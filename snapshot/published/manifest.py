@@ -56,6 +56,21 @@ class DataFile:
     sha256: str
 
 
+@dataclass(frozen=True)
+class Merged:
+    """All changes since an earlier version in one file, for readers that begin there or before.
+
+    Args:
+        file: the last row of each subscription that changed.
+        since: the number of the earlier version.
+        digest: the digest of its manifest.
+    """
+
+    file: DataFile
+    since: int
+    digest: str
+
+
 class Mark(NamedTuple):
     """A version, told from versions of other histories that have its number.
 
@@ -120,6 +135,7 @@ class Version:
         previous: the digest of the manifest with the number before; None if there is none.
         refused: how many subscriptions could not be stored, so that this version lacks them.
         limits: those of the topic store that was published; None for a set of subscriptions.
+        merged: the changes of this version and others before it, in one file; None in most versions.
         digest: the digest of the manifest's own bytes, once it is written.
     """
 
@@ -146,6 +162,7 @@ class Version:
     previous: str | None = None
     refused: int = 0
     limits: Limits | None = None
+    merged: Merged | None = None
     digest: str = field(default="", compare=False)
 
     @property
@@ -159,7 +176,8 @@ class Version:
 
     def files(self) -> list[DataFile]:
         """The version's own files."""
-        return [file for file in (self.full, self.feed) if file is not None]
+        merged = None if self.merged is None else self.merged.file
+        return [file for file in (self.full, self.feed, merged) if file is not None]
 
     def to_json(self) -> bytes:
         """The text of the manifest, in the present format."""
@@ -168,9 +186,8 @@ class Version:
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)
         fields["limits"] = None if self.limits is None else self.limits._asdict()
-        for name in ("full", "feed"):
-            file = fields[name]
-            fields[name] = None if file is None else dataclasses.asdict(file)
+        for name in ("full", "feed", "merged"):
+            fields[name] = None if fields[name] is None else dataclasses.asdict(fields[name])
         text = json.dumps({"format": FORMAT, **fields}, indent=1).removesuffix(_END).encode()
         return text + _checksum_of(text)
 
@@ -178,6 +195,20 @@ class Version:
         """Whether this is the manifest that was written after ``other``, as far as the two can tell."""
         is_next = self.version == other.version + 1 and self.directory == other.directory
         return is_next and self.previous == other.digest
+
+    def before(self) -> int:
+        """The number of the version that its changes begin with, for a reader that takes the merged ones."""
+        return self.version - 1 if self.merged is None else self.merged.since
+
+    def replayed(self) -> Version:
+        """This version with the merged changes as its feed, if it has any."""
+        return self if self.merged is None else dataclasses.replace(self, feed=self.merged.file)
+
+    def continues(self, other: Version) -> bool:
+        """Whether its changes, merged or not, are those since the other version, as far as the two can tell."""
+        merged = self.merged
+        known = self.previous if merged is None else merged.digest
+        return (self.before(), known, self.directory) == (other.version, other.digest, other.directory)
 
 
 _END: Final = "\n}"
@@ -263,11 +294,20 @@ def _read(fields: dict[str, Any]) -> dict[str, Any]:
         "json_options": tuple(fields["json_options"]),
         "string_options": tuple(fields["string_options"]),
         "limits": Limits.read(fields.get("limits")),
+        "merged": _merged(fields.get("merged")),
     }
 
 
 def _file(fields: dict[str, Any] | None) -> DataFile | None:
     return None if fields is None else DataFile(**_known(DataFile, fields))
+
+
+def _merged(fields: dict[str, Any] | None) -> Merged | None:
+    return (
+        None
+        if fields is None
+        else Merged(DataFile(**_known(DataFile, fields["file"])), fields["since"], fields["digest"])
+    )
 
 
 _TYPES: Final[dict[str, Any]] = {
@@ -284,7 +324,7 @@ def _check(version: Version, number: int) -> None:
     for name, kind in {**_TYPES, "kind": str}.items():
         if not isinstance(getattr(version, name), kind):
             raise TypeError(f"its {name} is {getattr(version, name)!r}")
-    for other in (version.base, version.content, version.oldest):
+    for other in (version.base, version.content, version.oldest, version.before() + 1):
         if other is not None and not 0 <= other <= number:
             raise ValueError(f"it refers to version {other}")
     if not all(isinstance(name, str) for name in (*version.json_options, *version.string_options)):

@@ -162,9 +162,8 @@ class Writer:
                 **process(),
             )
         )
-        last = self.published if version.full is None else None
-        manifests, changes = (0, 0) if last is None else (last.manifests + 1, last.rows + version.changes)
-        return _Attempt(version, text, Published(version, cut.trie, manifests, changes), trial, refused)
+        last = self.published or Published(version, None, ())
+        return _Attempt(version, text, last.followed_by(version, cut.trie), trial, refused)
 
     def _commit(self, attempt: _Attempt) -> None:
         self._attempt = attempt
@@ -361,5 +360,9 @@ def _last(directory: Directory, claimed: Claimed, instant: SubscriptionTrie | No
     version = next((each for each in claimed.present if each.version == claim.content), None)
     if version is None:
         raise removed(directory, claim, directory.lost(claim.content))
-    changes = sum(each.changes for each in claimed.present if each.feed is not None and each.version > claim.base)
-    return Published(version, instant, claim.version - claim.base, changes)
+    there = {each.version: each for each in claimed.present}
+    try:
+        chain = directory.chain(claim, there.__getitem__)
+    except KeyError:  # a listing lacked one, so what comes is counted from here
+        chain = [claim]
+    return Published(version, instant, tuple(chain))

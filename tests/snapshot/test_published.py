@@ -16,7 +16,7 @@ import pytest
 
 import snapshot
 from snapshot import columns
-from snapshot.published import composer, retention, store, taking_over
+from snapshot.published import composer, open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
 from stress.processes import gil_enabled
@@ -58,7 +58,7 @@ class TestVersions:
     def test_are_full_again_when_changes_outweigh_them(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patched: str, changes: int
     ) -> None:
-        monkeypatch.setattr(composer, patched, 3 if changes == 1 else 10)
+        monkeypatch.setattr(composer, patched, 3 if changes == 1 else 20)
         trie = trie_of(*((f"a.{number}", "s") for number in range(20 if changes > 1 else 0)))
         with snapshot.Publisher(trie, tmp_path) as publisher:
             for step in range(10):
@@ -67,6 +67,29 @@ class TestVersions:
         kinds = "".join(version.kind[0] for version in snapshot.versions(tmp_path))
         assert kinds == ("fcccfcccfc" if changes == 1 else "fccfccfccf")
         assert all(version.feed is not None for version in snapshot.versions(tmp_path)[1:])
+
+    def test_are_merged_so_that_a_beginner_opens_few_files(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also after a take-over, and beside the feeds of all versions, which followers and `changes` take."""
+        monkeypatch.setattr(composer, "FEWEST_FEEDS", 1000)
+        trie, publisher = published(tmp_path, 1)
+        opened = []
+        with snapshot.follow(tmp_path) as follower:
+            for step in range(2, 102):
+                if step % 45 == 0:
+                    trie, publisher = snapshot.take_over(tmp_path)
+                trie.subscribe("a.*", f"s{step % 7}", n=step)
+                trie.unsubscribe("a.*", f"s{step % 5}")
+                version = publisher.publish()
+                opened.append(len(open_directory(tmp_path).parts(snapshot.versions(tmp_path)[-1]).feeds))
+            assert follower.poll() == version
+        assert 20 < max(opened) <= composer.LOOSE_FEEDS
+        assert [one.version for one in snapshot.versions(tmp_path) if one.full] == [1]
+        changed = snapshot.changes(tmp_path, 0).read_all().column("subscriber").to_pylist()
+        assert len(changed) == len(trie)
+        for found in (snapshot.restore(tmp_path), snapshot.restore(tmp_path, version), follower.trie):
+            assert found == trie
 
 
 class TestRetention:

@@ -72,7 +72,8 @@ class Publishing(RuleBasedStateMachine):
         key=st.sampled_from([None, first_letter]),
     )
     def begin(self, kind: str, dialect: Any, keep: int | None, key: Any) -> None:
-        self.patch.setattr(composer, "FEWEST_FEEDS", 2)
+        for name, value in {"FEWEST_FEEDS": 3, "LOOSE_FEEDS": 2, "FEWEST_ROWS": 8}.items():
+            self.patch.setattr(composer, name, value)
         self.patch.setattr(retention, "REMOVALS", 3)
         self.patch.setattr(storing, "MOST_NAMES", 2)
         self.where = place(kind, self.folder / "published", self.patch)

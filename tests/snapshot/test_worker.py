@@ -149,13 +149,6 @@ class TestChanges:
                 rows += [row_of(now[name], _change_type="update_postimage")]
         return pa.Table.from_pylist(rows, FEED)
 
-    def test_that_take_away_what_is_not_there_are_refused(self) -> None:
-        held = held_of(trie_of(("a", "alice")))
-        row = {"filter": "a", "subscriber": "bob", "options": [], "_change_type": "delete"}
-        with pytest.raises(ValueError, match=r"takes away a subscription that is not there: .*'bob'"):
-            held_sets.advanced(held, [pa.Table.from_pylist([row], FEED)])
-        held.rows.check()
-
 
 QOS: OptionMap = (("qos", "1"),)
 NULL: OptionMap = (("no_local", None), ("qos", "1"))
