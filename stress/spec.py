@@ -94,6 +94,10 @@ class Spec:
     """The state of a fresh object."""
     read_only: ClassVar[frozenset[str]] = frozenset()
     """Operations that never change any state, whatever they answer."""
+    unchanged: ClassVar[Mapping[str, object]] = {}
+    """Operations that change no state if they answer so: ``{"add": False, "pop": Raised}``. `Raised` stands for any
+    exception.
+    """
     unordered: ClassVar[frozenset[str]] = frozenset()
     """Operations that answer with items in any order."""
     name: ClassVar[str] = ""
@@ -155,7 +159,10 @@ class Spec:
         It is not enough that it leaves the present state unchanged: a blind write of the value that is already there is
         not a read. For `UNSEEN` it must hold for every answer.
         """
-        return op in self.read_only
+        if op not in self.unchanged:
+            return op in self.read_only
+        failure = self.unchanged[op]
+        return isinstance(result, Raised) if failure is Raised else result is failure
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         """The elements of the object (keys, members) that `operation` names."""

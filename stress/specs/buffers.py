@@ -6,15 +6,16 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar, Final
 
+from stress.by_key import OfElements
 from stress.history import UNSEEN, Operation, Raised
-from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
+from stress.spec import EVERYTHING, Element, Excerpt, Footprint, Spec, State
 from stress.specs import fifo, lifo
 from stress.specs.moments import EVER, Contradiction, Interval, Passage, intervals
 
 _LEN: Final = frozenset({"len", "__len__", "qsize"})
 
 
-class _Buffer(Spec):
+class _Buffer(OfElements):
     """The common part of a queue and a stack: operations that put a value in, that get one out, and that count."""
 
     _put: ClassVar[frozenset[str]]
@@ -43,17 +44,14 @@ class _Buffer(Spec):
             return (state,)
         return super().successors(state, op, args, result)
 
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op in self.read_only or (op in self._get and isinstance(result, Raised))
-
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op in self._put:
             return operation.args[:1]
         says_nothing = operation.result in (UNSEEN, None) or isinstance(operation.result, Raised)
         return () if says_nothing or operation.op not in self._get else (operation.result,)
 
-    def elements_of(self, state: tuple[Hashable, ...]) -> Iterable[Element]:
-        return state
+    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
+        return EVERYTHING  # values that are equal to no other are in one order with all
 
     def restrict(self, state: tuple[Hashable, ...], elements: Collection[Element]) -> State:
         return tuple(each for each in state if each in elements)
@@ -76,9 +74,6 @@ class _Buffer(Spec):
         if operation.op in self._put:
             return operation.args[:1]
         return () if operation.op in self.vocabulary else EVERYTHING
-
-    def content(self, state: tuple[Hashable, ...]) -> Collection[Hashable]:
-        return state
 
     def _excerpt(self, operations: Iterable[Operation], values: tuple[Hashable, ...], start: Sequence[Any]) -> Excerpt:
         """What operations say about these values alone, while others may have been among them."""
@@ -131,6 +126,7 @@ class Queue(_Buffer):
     _put = frozenset({"enqueue", "put", "append"})
     _get = frozenset({"dequeue", "get", "get_nowait", "popleft"})
     _next = 0
+    unchanged: ClassVar[Mapping[str, object]] = dict.fromkeys(_get, Raised)
     vocabulary = _LEN | _put | _get
     parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
 
@@ -158,6 +154,7 @@ class Stack(_Buffer):
     _put = frozenset({"push", "put", "append"})
     _get = frozenset({"pop", "get", "get_nowait"})
     _next = -1
+    unchanged: ClassVar[Mapping[str, object]] = dict.fromkeys(_get, Raised)
     vocabulary = _LEN | _put | _get
     parameters: ClassVar[Mapping[str, str]] = dict.fromkeys(_put, "item")
 

@@ -26,6 +26,7 @@ class Set(OfElements):
 
     name = "set"
     read_only = frozenset({"contains", "__contains__", "items", "read", "len", "__len__"})
+    unchanged: ClassVar[Mapping[str, object]] = {"add": False, "discard": False, "remove": Raised, "pop": Raised}
     unordered = frozenset({"items", "read"})
     vocabulary = read_only | frozenset({"add", "discard", "remove", "pop", "clear"})
     parameters: ClassVar[Mapping[str, str]] = {
@@ -69,15 +70,10 @@ class Set(OfElements):
             return () if state else (state,)
         return (state - {result},) if result in state else ()
 
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        if op in {"add", "discard"}:
-            return result is False
-        return op in self.read_only or (op in {"remove", "pop"} and isinstance(result, Raised))
-
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op == "pop":
             return () if operation.result is UNSEEN or isinstance(operation.result, Raised) else (operation.result,)
-        return super().elements(operation)
+        return operation.args[:1]
 
     def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
         op, named, result = operation.op, tuple(self.elements(operation)), operation.result
@@ -110,11 +106,6 @@ class Set(OfElements):
         if operation.op == "add":
             return operation.args
         return () if operation.op in self.vocabulary else EVERYTHING
-
-    def refusal(self, state: frozenset[Hashable], operation: Operation) -> str:
-        if operation.op == "pop":
-            return f"cannot take {operation.result!r} out of {self.describe(state)}"
-        return super().refusal(state, operation)
 
 
 class Counter(Spec):

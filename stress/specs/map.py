@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from stress.alike import fits
 from stress.by_key import ByKey, FrozenMap
@@ -131,6 +131,10 @@ class Map(ByKey):
 
     name = "map"
     read_only = _WHOLE | _GET
+    unchanged: ClassVar[Mapping[str, object]] = {
+        **dict.fromkeys(("replace", "replace_if", "remove_if"), False),
+        **dict.fromkeys(("delitem", "__delitem__", "pop", "popitem"), Raised),
+    }
     unordered = frozenset({"items", "keys", "snapshot", "readonly_snapshot"})
     vocabulary = frozenset(_RULES) | {"popitem"}
     parameters = _PARAMETERS
@@ -154,18 +158,12 @@ class Map(ByKey):
         return (state.without(key),) if key in state and fits(value, state[key]) else ()
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        if op in self.read_only:
-            return True
         match _plain(op):
             case "put_if_absent":
                 return result is not UNSEEN and result != (args[2] if len(args) > 2 else None)
             case "setdefault" | "get_or_create":
                 return result is not UNSEEN and result != (args[1] if len(args) > 1 else None)
-            case "replace" | "replace_if" | "remove_if":
-                return result is False
-            case "delitem" | "pop" | "popitem":
-                return isinstance(result, Raised)
-        return False
+        return super().is_read_only(op, args, result)
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         if operation.op == "popitem" and isinstance(operation.result, tuple):
@@ -237,11 +235,6 @@ class Map(ByKey):
             case "replace_if", (key, _, value):
                 return ((key, value),)
         return EVERYTHING
-
-    def refusal(self, state: FrozenMap, operation: Operation) -> str:
-        if operation.op == "popitem":
-            return f"cannot take {operation.result!r} out of {self.describe(state)}"
-        return super().refusal(state, operation)
 
     def normalise(self, op: str, result: Any) -> Hashable:
         if isinstance(result, (BaseException, Raised)) or result is UNSEEN:

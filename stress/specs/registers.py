@@ -25,6 +25,7 @@ class Register(Spec):
 
     name = "register"
     read_only = frozenset({"read"})
+    unchanged: ClassVar[Mapping[str, object]] = {"cas": False}
     vocabulary = frozenset({"read", "write", "cas"})
     parameters: ClassVar[Mapping[str, str]] = {"read": "", "write": "value", "cas": "old, new"}
 
@@ -41,9 +42,6 @@ class Register(Spec):
                 old, new = args
                 return (new, True) if state == old else (state, False)
         return super().step(state, op, args)
-
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op == "read" or (op == "cas" and result is False)
 
     def shows(self, operation: Operation) -> Iterable[Hashable]:
         if operation.op == "cas":
@@ -235,6 +233,7 @@ class Mutex(Spec):
 
     name = "mutex"
     vocabulary = frozenset({"acquire", "release"})
+    unchanged: ClassVar[Mapping[str, object]] = {"acquire": False, "release": Raised}
 
     def __init__(self, initial: Hashable = False) -> None:
         self.initial = bool(initial)
@@ -248,11 +247,5 @@ class Mutex(Spec):
             return () if state else (False,)
         return (False,) if state else ()
 
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return result is False if op == "acquire" else isinstance(result, Raised)
-
     def describe(self, state: Any) -> str:
         return "held" if state else "free"
-
-    def refusal(self, state: Any, operation: Operation) -> str:
-        return f"is not possible while the lock is {self.describe(state)}"

@@ -40,6 +40,7 @@ class Subscriptions(OfElements):
 
     name = "subscriptions"
     read_only = _MATCHING | _WHOLE | frozenset({"filters", "contains", "deliveries_of"})
+    unchanged: ClassVar[Mapping[str, object]] = {"subscribe": False, "unsubscribe": False}
     unordered = _PAIRS | frozenset({"match", "filters", "deliveries_of"})
     vocabulary = read_only | frozenset({"subscribe", "unsubscribe", "unsubscribe_all", "clear"})
     parameters: ClassVar[Mapping[str, str]] = {
@@ -98,9 +99,6 @@ class Subscriptions(OfElements):
             return hits
         subscribers = frozenset(subscriber for _, subscriber in hits)
         return subscribers if op == "match" else bool(hits) if op == "has_match" else len(subscribers)
-
-    def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
-        return op in self.read_only or (op in {"subscribe", "unsubscribe"} and result is False)
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         return (operation.args,) if operation.op in {"subscribe", "unsubscribe", "contains"} else ()

@@ -99,8 +99,8 @@ CHECKER: Final = (
     _of_checker(
         "a blind write is taken at once",
         "specs.registers",
-        'return op == "read" or (op == "cas" and result is False)',
-        'return op in ("read", "write") or (op == "cas" and result is False)',
+        'read_only = frozenset({"read"})',
+        'read_only = frozenset({"read", "write"})',
     ),
     _of_checker(
         "what is pending must happen",
