@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import os
 import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,12 +13,13 @@ from typing import Any, Final
 
 PACKAGE: Final = __name__.removesuffix(".source")
 """The name of this package: `stress`, or that of its alias."""
-_STANDARD: Final = sysconfig.get_path("stdlib")
+_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _OURS: Final = (
     str(Path(__file__).parent),
     *(str(Path(_STANDARD, name)) for name in ("threading.py", "multiprocessing")),
     "<frozen runpy",
 )
+_INSTALLED: Final = ("site-packages", "dist-packages")
 _LARGEST: Final = 4_000_000
 
 
@@ -47,6 +49,16 @@ def module_of(written: Any) -> str:
 def is_ours(file: str) -> bool:
     """Whether a file belongs to the code that runs the threads, and not to the code that they run."""
     return file.startswith(_OURS)
+
+
+def is_standard(file: str) -> bool:
+    """Whether a file is of the interpreter or of the standard library. Packages may be installed in a folder of it."""
+    return file.startswith((_STANDARD, "<frozen")) and not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is of an installed package."""
+    return any(each in file for each in _INSTALLED)
 
 
 def short_path(file: str) -> str:

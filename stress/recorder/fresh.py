@@ -9,14 +9,13 @@ which puts such things back before each object is made, mends both.
 from __future__ import annotations
 
 import sys
-import sysconfig
 import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from stress.source import is_ours, module_of
+from stress.source import is_installed, is_ours, is_standard, module_of
 
 _REMEMBERED: Final = 64
 """Objects that are remembered without weak references, and the least number with."""
@@ -101,8 +100,6 @@ _ABSENT: Final = object()
 _LOOKS: Final = 6
 """The number of batches after which what has changed once counts as changing only once."""
 _MOST_ITEMS: Final = 200
-_STANDARD: Final = sysconfig.get_path("stdlib")
-_INSTALLED: Final = ("site-packages", "dist-packages")
 
 
 def _places(spaces: Sequence[Any]) -> Iterator[tuple[str, Any]]:
@@ -127,7 +124,7 @@ def _is_users(module: str, packages: set[str]) -> bool:
     file = _file_of(module)
     if is_ours(file) or module == "builtins":
         return False
-    foreign = not file or file.startswith(_STANDARD) or any(each in file for each in _INSTALLED)
+    foreign = not file or is_standard(file) or is_installed(file)
     return module.partition(".")[0] in packages or not foreign
 
 

@@ -28,7 +28,6 @@ import inspect
 import itertools
 import os
 import sys
-import sysconfig
 import threading
 import time
 import traceback
@@ -52,7 +51,7 @@ from stress.recorder.progress_log import Plan, ProgressLog
 from stress.recorder.workload import refuse_misfits
 from stress.reference import name_of
 from stress.rest import end_of, rest_of
-from stress.source import is_ours
+from stress.source import is_ours, is_standard
 from stress.spec import Spec
 from stress.values import fresh
 
@@ -433,10 +432,6 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
     return trace
 
 
-_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
-_INSTALLED: Final = tuple({sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep})
-
-
 _GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -449,6 +444,5 @@ def _is_made_where_it_runs(frame: FrameType) -> bool:
 
 @cache
 def _untouched(filename: str) -> bool:
-    """Whether code of that file runs without yields: this package, the standard library, and code without a file."""
-    standard = filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
-    return standard or filename.startswith("<frozen") or filename == __file__
+    """Whether code of that file runs without yields: this module, the standard library, and the interpreter's own."""
+    return is_standard(filename) or filename == __file__
