@@ -65,11 +65,6 @@ class FieldsUnderTest(UnderTest):
         """Criteria and subscriber of every subscription."""
         return list(map(self._told, self.trie.subscriptions()))
 
-    def snapshot(self) -> Deferred:
-        """A snapshot, read later."""
-        taken = self.trie.snapshot()
-        return Deferred(lambda: self._content(taken))
-
     def fork(self) -> Deferred:
         """A fork, read later, and after that emptied, which is nobody else's business."""
         taken = self.trie.fork()
@@ -78,15 +73,16 @@ class FieldsUnderTest(UnderTest):
             fork = taken.fork()
             fork.clear()
             fork.check()
-            return self._content(taken)
+            return self.content_of(taken)
 
         return Deferred(read)
 
-    def _content(self, matcher: Any) -> _Pairs:
-        matcher.check()
-        listed = list(map(self._told, matcher))
-        if len(listed) != len(matcher):
-            raise AssertionError(f"{len(matcher)} subscriptions, of which {len(listed)} are listed")
+    def content_of(self, trie: Any) -> _Pairs:
+        """Criteria and subscriber of every subscription, as it lists them one after another."""
+        trie.check()
+        listed = list(map(self._told, trie))
+        if len(listed) != len(trie):
+            raise AssertionError(f"{len(trie)} subscriptions, of which {len(listed)} are listed")
         return listed
 
     @staticmethod

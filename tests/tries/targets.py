@@ -95,14 +95,13 @@ class SubscriptionsUnderTest(UnderTest):
         """Unsubscribe from several filters by one call."""
         return int(self.trie.unsubscribe_many(pairs))
 
-    def subscriptions(self) -> list[tuple[str, Any]]:
+    def content_of(self, trie: Any) -> list[Any]:
         """Filter and subscriber of every entry."""
-        return [(entry.filter, entry.subscriber) for entry in self.trie.subscriptions()]
+        return [(entry.filter, entry.subscriber) for entry in trie.subscriptions()]
 
-    def snapshot(self) -> Deferred:
-        """A snapshot, read later."""
-        taken = self.trie.snapshot()
-        return Deferred(lambda: [(entry.filter, entry.subscriber) for entry in taken.subscriptions()])
+    def subscriptions(self) -> list[Any]:
+        """The content."""
+        return self.content_of(self.trie)
 
 
 class SharesUnderTest(SubscriptionsUnderTest):
@@ -128,18 +127,9 @@ class ExclusionsUnderTest(SubscriptionsUnderTest):
         """Subscribe to the filter without a topic, or without none."""
         return bool(self.trie.subscribe(filter, subscriber, but=(without,) if without else ()))
 
-    def subscriptions(self) -> list[tuple[str, Any, str]]:  # type: ignore[override]
+    def content_of(self, trie: Any) -> list[Any]:
         """Filter, subscriber and topic left out, of every entry."""
-        return _left_out(self.trie)
-
-    def snapshot(self) -> Deferred:
-        """A snapshot, read later."""
-        taken = self.trie.snapshot()
-        return Deferred(lambda: _left_out(taken))
-
-
-def _left_out(trie: Any) -> list[tuple[str, Any, str]]:
-    return [(entry.filter, entry.subscriber, entry.options.get("but", ("",))[0]) for entry in trie.subscriptions()]
+        return [(entry.filter, entry.subscriber, entry.options.get("but", ("",))[0]) for entry in trie.subscriptions()]
 
 
 class TopicsUnderTest(UnderTest):
@@ -184,11 +174,6 @@ class StoreUnderTest(UnderTest):
     def matching_all(self) -> list[tuple[str, Any]]:
         """All topics with their values, looked up by a filter."""
         return list(self.trie.matching("#"))
-
-    def snapshot(self) -> Deferred:
-        """A snapshot, read later."""
-        taken = self.trie.snapshot()
-        return Deferred(lambda: list(taken.items()))
 
 
 class Key(str):

@@ -17,6 +17,15 @@ class UnderTest:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.trie, name)
 
+    def content_of(self, trie: Any) -> list[Any]:
+        """What a trie of this kind holds."""
+        return list(trie.items())
+
+    def snapshot(self) -> Deferred:
+        """A snapshot, read later."""
+        taken = self.trie.snapshot()
+        return Deferred(lambda: self.content_of(taken))
+
 
 def check(subject: Any) -> None:
     """Raise if an invariant of the trie is broken."""
