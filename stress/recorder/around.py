@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
-from stress.history import MAIN, Call, History, Operation, Time, renumbered
+from stress.history import MAIN, Call, History, Operation, renumbered
 from stress.recorder.record import Stuck, record
 from stress.reports.window import needed
 from stress.spec import Spec
@@ -22,33 +22,24 @@ _SECONDS: Final = 3.0
 _BUDGET: Final = Budget(steps=200_000, seconds=1.0)
 
 
-def alone(subject: Any, calls: Sequence[Call], spec: Spec, patience: float, since: Time) -> tuple[Operation, ...]:
-    """The operations of these calls, made one after another, at times from `since` on.
+def alone(subject: Any, calls: Sequence[Call], spec: Spec, patience: float) -> Sequence[Operation]:
+    """The operations of these calls, made one after another by one thread.
 
     Raises:
         Stuck: one of them did not return.
     """
-    if not calls:
-        return ()
-    made = record(subject, [[calls]], spec, patience=patience)
-    return tuple(
-        each._replace(thread=MAIN, call=since + 2 * at, returned=since + 2 * at + 1) for at, each in enumerate(made)
-    )
+    return record(subject, [[calls]], spec, patience=patience).operations if calls else ()
 
 
 def joined(before: Sequence[Operation], met: History, after: Sequence[Operation]) -> History:
-    """A history of threads, with what was called before and after."""
-    return History(renumbered([*before, *met, *after]), met.header)
-
-
-def first_time(calls: Sequence[Call]) -> Time:
-    """When to begin with calls that come before all others."""
-    return -2 * len(calls) - 2
-
-
-def last_time(met: History) -> Time:
-    """When to begin with calls that come after all others."""
-    return 2 + max((each.returned or each.call for each in met), default=0)
+    """A history of threads, with what was called before and after, at times of which only the order counts."""
+    last = max((each.returned or each.call for each in met), default=0)
+    around = [
+        each._replace(thread=MAIN, call=since + 2 * at, returned=since + 2 * at + 1)
+        for since, made in ((-2 * len(before) - 2, before), (last + 2, after))
+        for at, each in enumerate(made)
+    ]
+    return History(renumbered([*around, *met]), met.header)
 
 
 def executed(
@@ -67,9 +58,9 @@ def executed(
     Raises:
         Stuck: one of them did not return.
     """
-    before = alone(subject, at_start, spec, patience, first_time(at_start))
+    before = alone(subject, at_start, spec, patience)
     met = record(subject, [[list(calls)] for calls in program], spec, yields=yields, seed=seed, patience=patience)
-    return joined(before, met, alone(subject, at_end, spec, patience, last_time(met)))
+    return joined(before, met, alone(subject, at_end, spec, patience))
 
 
 def wrong_alone(make: Callable[[], Any], calls: Sequence[Call], spec: Spec) -> History | None:

@@ -21,7 +21,7 @@ from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
 from stress.history import Call, History, Operation
 from stress.processes import gil_enabled
-from stress.recorder.around import alone, first_time, joined, last_time
+from stress.recorder.around import alone, joined
 from stress.recorder.fresh import Refused
 from stress.recorder.progress_log import ProgressLog
 from stress.recorder.record import CLOCKS, Stuck, by_round, record, threads_yielding
@@ -124,8 +124,8 @@ class Batch:
             self.length, size = max(1, min(settings.length, most // settings.threads)), _BATCH_ALONE
         self._planned = 1 if self.workload.reset else max(1, size // (settings.threads * self.length))
         self._most = self._planned if most_rounds is None else min(self._planned, most_rounds)
-        self._before: list[tuple[Operation, ...]] = []
-        self._after: list[tuple[Operation, ...]] = []
+        self._before: list[Sequence[Operation]] = []
+        self._after: list[Sequence[Operation]] = []
         """What was called on each of the objects before the threads began, and when they had ended."""
         self.rounds_made = 0
         """How many rounds were begun: fewer than planned where all threads wait as they should."""
@@ -197,7 +197,7 @@ class Batch:
         refuse_misfits(subject, around)
         calls = as_calls(workload.at_start)
         try:
-            self._before.append(alone(subject, calls, workload.spec, self.settings.patience, first_time(calls)))
+            self._before.append(alone(subject, calls, workload.spec, self.settings.patience))
         except Stuck as stuck:
             raise Refused(f"the calls at the start do not return: {stuck}") from None
         return subject
@@ -205,10 +205,8 @@ class Batch:
     def _end(self, subjects: Sequence[Any], history: History) -> None:
         """Make the calls at the end on the objects that threads have called."""
         calls = as_calls(self.workload.at_end)
-        for subject, made in zip(subjects, self._rounds(history), strict=False) if calls else ():
-            self._after.append(
-                alone(subject, calls, self.workload.spec, self.settings.patience, last_time(History(made)))
-            )
+        for subject, _ in zip(subjects, self._rounds(history), strict=False) if calls else ():
+            self._after.append(alone(subject, calls, self.workload.spec, self.settings.patience))
 
     def _judged(self, history: History, budget: Budget) -> tuple[History, Judgement]:
         """The judgement of the history, or of its first part that is wrong. Of an object that is its own specification

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from stress.checker.check import refute
 from stress.checker.components import Component, universe_of
@@ -28,8 +28,6 @@ from stress.reports.window import Window, illegal
 from stress.spec import EVERYTHING, Spec
 
 WRONG_ALONE: Final = "wrong with one thread alone"
-
-Item = TypeVar("Item")
 
 _STEPS = 20_000
 _SECONDS = 3.0
@@ -81,16 +79,10 @@ class _Case:
         return self.spec.is_read_only(operation.op, operation.args, operation.result)
 
     def fits(self, operations: Sequence[Operation]) -> bool:
+        """Whether there may be a linearization; no more, when the time to ask is up."""
         if time.monotonic() > self.deadline:
             return False
         return not illegal(operations, self.spec, self.story.starts, _STEPS)
-
-    def in_time(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items, until the time to try them is up."""
-        for item in items:
-            if time.monotonic() > self.deadline:
-                return
-            yield item
 
     def without(self, lost: Sequence[Operation], operations: Sequence[Operation]) -> list[Operation]:
         gone = {each.id for each in lost}
@@ -126,7 +118,7 @@ class _Case:
         later = [
             each for each in self.story.after if each.call > (self.culprit.returned or 0) and not self.only_reads(each)
         ]
-        for update in self.in_time(later):
+        for update in later:
             moment = update.call if update.returned is None else update.returned
             answer_given_then = [
                 each._replace(returned=moment) if each.id == self.culprit.id else each
@@ -173,7 +165,7 @@ class _Case:
         """One update that had never happened, or, if the wrong answer is an update's, the latest few."""
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
         several = [] if self.reads else [latest[:number] for number in range(2, len(latest) + 1)]
-        for lost in self.in_time([*([update] for update in latest), *several]):
+        for lost in [*([update] for update in latest), *several]:
             if self.fits(self.without(lost, self.story.operations)):
                 return None if self.are_seen_later(lost) else self.shape("lost update", self.lost(lost), lost[-1])
         return None
@@ -224,7 +216,7 @@ class _Case:
             return None
         others = [each for each in self.story.operations if each.id != read.id]
         earlier = [each for each in others if each.returned is not None and each.returned < read.call]
-        for pinning in self.in_time(sorted(earlier, key=lambda each: each.returned or 0, reverse=True)):
+        for pinning in sorted(earlier, key=lambda each: each.returned or 0, reverse=True):
             called_then = [
                 each._replace(call=pinning.returned or 0) if each.id == read.id else each
                 for each in self.story.operations

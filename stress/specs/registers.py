@@ -217,11 +217,8 @@ class MultiRegister(ByKey):
 
 
 def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
-    if result is UNSEEN:
-        return True
-    if not isinstance(result, tuple) or len(result) != len(seen):
-        return False
-    return all(map(fits, result, seen))
+    is_listed = isinstance(result, tuple) and len(result) == len(seen)
+    return result is UNSEEN or (is_listed and all(map(fits, result, seen)))
 
 
 class Mutex(Spec):
