@@ -97,7 +97,7 @@ def _again(
 ) -> tuple[int, dict[str, Any]]:
     """The result of a token's schedule, on the first object of that name that it fits."""
     at_start, *threads, at_end = map(as_arguments, calls)
-    misfit = f"nothing at {workloads[0].target} makes a {name}"
+    misfit = f"nothing at {workloads[0].target} makes a {name}: let the earlier version replay the token"
     for each in workloads:
         if len(workloads) > 1 and type(each.factory()).__name__ != name:
             continue

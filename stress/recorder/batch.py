@@ -199,7 +199,7 @@ class Batch:
         try:
             self._before.append(alone(subject, calls, workload.spec, self.settings.patience))
         except Stuck as stuck:
-            raise Refused(f"the calls at the start do not return: {stuck}") from None
+            raise Refused(f"the calls at the start do not return: let others come before them: {stuck}") from None
         return subject
 
     def _end(self, subjects: Sequence[Any], history: History) -> None:

@@ -65,25 +65,25 @@ def _outcome(
     once: Collection[str],
 ) -> Outcome:
     operations, overlapping, undecided = map(tally.value, ("operations", "overlapping", "undecided"))
-    missing = [] if found else list(_missing(settings, tally, interrupted))
+    reasons = [] if found else list(missing(settings, tally, interrupted))
     if not found and operations and not (interrupted or undecided or settings.threads == 1):
-        missing += _vacuous(tally, once)  # also if few calls overlapped: more of them would not help
+        reasons += vacuous(tally, once)  # also if few calls overlapped: more of them would not help
     return Outcome(
-        verdict_of(found=found is not None, missing=missing), settings.seed, tally.value("rounds"), operations,
+        verdict_of(found=found is not None, missing=reasons), settings.seed, tally.value("rounds"), operations,
         overlapping / max(operations, 1), undecided, seconds, interrupted, spec,
         trouble=found.trouble if found else "",
         history=found.history if found else None,
         judgement=found.judgement if found else None,
         stacks=found.stacks if found else "",
-        missing=tuple(missing),
+        missing=tuple(reasons),
     )  # fmt: skip
 
 
-def _missing(settings: Settings, tally: Tally, interrupted: bool) -> Iterator[str]:
+def missing(settings: Settings, tally: Tally, interrupted: bool) -> Iterator[str]:
     """The reasons why nothing can be said of the object, although no fault was found."""
     operations, overlapping, undecided = map(tally.value, ("operations", "overlapping", "undecided"))
     if interrupted:
-        yield "it was interrupted"
+        yield "it was interrupted: run it to its end"
     if undecided:
         batches = "1 batch was" if undecided == 1 else f"{undecided} batches were"
         yield f"{batches} not decided within the budget: raise `budget`, or let fewer calls overlap (`length`)"
@@ -102,7 +102,7 @@ _LEAST_OVERLAP: Final = 0.02
 them are compiled, a global lock leaves a tenth of it: only the calls' own beginnings and ends meet then."""
 
 
-def _vacuous(tally: Tally, once: Collection[str]) -> Iterator[str]:
+def vacuous(tally: Tally, once: Collection[str]) -> Iterator[str]:
     """The reasons why calls that were judged say nothing, however many overlapped: no fault could have shown."""
     if not tally.value("telling"):
         yield (

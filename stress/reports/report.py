@@ -127,7 +127,7 @@ def verdict_on(history: History, judgement: Judgement) -> tuple[Verdict, str]:
     trouble = trouble_of(history)
     if trouble is not None and judgement.verdict is not Verdict.ILLEGAL:
         return Verdict.ILLEGAL, f"{trouble[0]}: {history.header['trouble']}"
-    missing = [] if history.operations else ["it holds no operations"]
+    missing = [] if history.operations else ["it holds no operations: let some calls be recorded"]
     if judgement.verdict is Verdict.UNKNOWN:
         missing.append(
             f"not within {judgement.spent}: let the budget be larger, or record fewer overlapping operations"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import threading
 from collections import deque
@@ -13,6 +14,9 @@ import pytest
 import stress
 from stress import Counter, Operation, Outcome, Raised, Spec, Verdict, one_of, unique
 from stress.process_wide import COLLECTOR, SWITCH_INTERVAL
+from stress.processes import Tally
+from stress.recorder.batch import COUNTERS, Settings
+from stress.recorder.campaign import missing, vacuous
 from stress.recorder.fresh import Outliving
 from stress.recorder.telling import could_contradict
 
@@ -143,6 +147,16 @@ class TableSpec(Spec):
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
         key, value = args
         return (state, state[key]) if key in state else (state.put(key, value), value)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("counted", [{}, {"operations": 9}, {"operations": 9, "overlapping": 9}, {"undecided": 1}])
+def test_each_reason_names_a_way_out(threads: int, counted: dict[str, int]) -> None:
+    tally = Tally(COUNTERS, 1)
+    for name, amount in counted.items():
+        tally.add(0, name, amount)
+    reasons = [*missing(Settings(threads), tally, interrupted=True), *vacuous(tally, {"it"})]
+    assert [each for each in reasons if not re.search(r"(: |, or )(let|raise|run) ", each)] == []
 
 
 class TestTheSameObjectAgain:
