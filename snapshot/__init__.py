@@ -24,6 +24,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `versions`          the versions that a directory holds
 `changes`           the changes between two versions: each one, or what they come to
 `check_storable`    whether a subscription could be published, before it is made
+`compact`           a full instant, written beside the publisher
 `restore`           a trie rebuilt as it was when a version was published
 `take_over`         a published trie restored and continued, whoever published it before
 `follow`            a live copy of a published trie, in another process
@@ -52,6 +53,7 @@ from snapshot.published import (
     Refused,
     Version,
     changes,
+    compact,
     follow,
     restore,
     take_over,
@@ -78,6 +80,7 @@ __all__ = [
     "busiest_filters",
     "changes",
     "check_storable",
+    "compact",
     "dead_filters",
     "diff_to_arrow",
     "diff_to_spark",

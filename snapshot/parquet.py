@@ -61,7 +61,7 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
         write_plain(cut, path, key)
     except (TypeError, ValueError):  # TypeError or ValueError of a value; or an error that comes again
         given = None if key is None else SubscriberKeys(key).of
-        write_stored(cut, path, lambda storing: _stored(cut, storing, given))
+        write_stored(cut, path, lambda storing: stored_rows(cut, storing, given))
 
 
 def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
@@ -89,7 +89,8 @@ def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]],
         out.finish(metadata_from(cut, storing.kinds(), out.rows, tags=True))
 
 
-def _stored(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
+def stored_rows(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
+    """All subscriptions as a `Storing` turns them into texts."""
     for some in in_batches(cut.trie.subscriptions()):
         storing.decide(some)
         for held in some:

@@ -5,6 +5,7 @@ docs/published-format.md describes the format, which is plain Parquet and JSON. 
 
 from __future__ import annotations
 
+from snapshot.published.compacting import compact
 from snapshot.published.directory import Directory, Parts, open_directory, versions
 from snapshot.published.errors import DamagedError, FencedError, HistoryError, NotPublishedError, OutdatedError
 from snapshot.published.follower import Follower, follow
@@ -29,6 +30,7 @@ __all__ = [
     "Refused",
     "Version",
     "changes",
+    "compact",
     "follow",
     "open_directory",
     "restore",

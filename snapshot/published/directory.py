@@ -7,6 +7,8 @@ gets an error that says so.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import datetime
 import errno
 import hashlib
@@ -18,6 +20,7 @@ from typing import Any, NamedTuple
 
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
+    FULL,
     MOST_BYTES,
     NEWEST,
     VERSIONS,
@@ -29,6 +32,7 @@ from snapshot.published.manifest import (
     hinted,
     manifest_name,
     manifest_number,
+    record_name,
 )
 from snapshot.published.store import LocalStore, Store, store_of
 
@@ -237,14 +241,30 @@ class Directory:
         base = version.base
         if base is None:
             raise self._missing(version.version)
-        full, *later = self.chain(version, self._there)
-        if full.version != base or full.full is None:
+        compacted = self.compacted(version)
+        full, *later = self.chain(version, compacted.version if compacted else base, self._there)
+        full = compacted or full
+        if full.full is None:
             raise DamagedError(f"{self._manifest(base)} has no full instant, which version {version.version} needs")
         return Parts(full, [each.replayed() for each in later if each.feed is not None])
 
-    def chain(self, version: Version, get: Callable[[int], Version]) -> list[Version]:
-        """The version with the full instant that `version` is rebuilt from, and those after it whose changes, merged
-        where they are, lead there. Claims are among them.
+    def compacted(self, version: Version) -> Version | None:
+        """The newest version that this one can be rebuilt from, and of which `compact` has written a full instant, with
+        that; None if there is none."""
+        numbers = [number for number in map(manifest_number, self.store.names(FULL)) if number is not None]
+        assert version.base is not None
+        for number in sorted(numbers, reverse=True):
+            if version.base <= number <= version.version:
+                with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
+                    name = record_name(number)
+                    found = from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name))
+                    if dataclasses.replace(found, full=None) == self._there(number):
+                        return found
+        return None
+
+    def chain(self, version: Version, start: int, get: Callable[[int], Version]) -> list[Version]:
+        """The version `start`, and those after it whose changes, merged where they are, lead to `version`. Claims are
+        among them. Merged changes may begin before `start`: they have the last row of each subscription.
 
         Args:
             get: returns a version.
@@ -253,11 +273,11 @@ class Directory:
             HistoryError: they belong to different histories.
         """
         found = [version]
-        while version.base is not None and found[-1].version > version.base:
-            before = get(found[-1].before())
-            if not found[-1].continues(before):
-                raise self._mixed(before, found[-1])
-            found.append(before)
+        while found[-1].version > start:
+            after = found[-1]
+            found.append(get(max(start, after.before())))
+            if after.before() >= start and not after.continues(found[-1]):
+                raise self._mixed(found[-1], after)
         return found[::-1]
 
     def changes(self, after: int, until: int, *, first: bool = False) -> list[Version]:

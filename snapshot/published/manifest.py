@@ -353,7 +353,8 @@ def origin_of(trie: SubscriptionTrie) -> Version | None:
 # ------------------------------------------------------------------------------------------------------------- names
 
 # Only the ten digits of ASCII: a name in other digits would be read as a number, and never be found under it.
-_DATA = re.compile(rf"(?:{FULL}|{CHANGES})/([0-9]{{20}})\.([0-9]+)\.[0-9a-f]+\.parquet")
+_DATA = re.compile(rf"(?:{FULL}|{CHANGES})/([0-9]{{20}})\.([0-9]+|c)\.[0-9a-f]+\.parquet")
+_COMPACTED = re.compile(r"\.?([0-9]{20})\.(?:json|c\..*)")
 _MANIFEST = re.compile(r"([0-9]{20})\.json")
 _SCRATCH = re.compile(r"\.?([0-9]{20})\.([0-9]+)\.[0-9a-f]+\..*")
 _DESK = re.compile(r"\.desk\.([0-9]{20})\.[0-9a-f]+(?:\.cleared)?")
@@ -382,8 +383,20 @@ def hinted(content: bytes) -> int | None:
     return int(content) if _HINT.fullmatch(content) else None
 
 
-def data_name(folder: str, version: int, epoch: int) -> str:
-    """A new name for a Parquet file that the publisher with `epoch` writes for a version in one attempt."""
+def record_name(version: int) -> str:
+    """The name of the record of a full instant that was written after its version."""
+    return f"{FULL}/{version:020}.json"
+
+
+def compacted_number(file: str) -> int | None:
+    """The version that a file in the folder of full instants was written for after it; None for other files."""
+    found = _COMPACTED.fullmatch(file)
+    return int(found[1]) if found else None
+
+
+def data_name(folder: str, version: int, epoch: int | str) -> str:
+    """A new name for a Parquet file that the publisher with `epoch` writes for a version in one attempt; or, with "c",
+    a compactor."""
     return f"{folder}/{version:020}.{epoch}.{uuid.uuid4().hex[:8]}.parquet"
 
 

@@ -12,7 +12,17 @@ from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
-from snapshot.published.manifest import CHANGES, FULL, VERSIONS, Version, desk_epoch, epoch_of, is_trial, manifest_name
+from snapshot.published.manifest import (
+    CHANGES,
+    FULL,
+    VERSIONS,
+    Version,
+    compacted_number,
+    desk_epoch,
+    epoch_of,
+    is_trial,
+    manifest_name,
+)
 from snapshot.published.store import Store
 
 Keep = int | datetime.timedelta | None
@@ -76,18 +86,22 @@ class Retention:
 
     def remove_some(self, directory: Directory, store: Store) -> None:
         """Remove the oldest manifests that are not needed any more, each before the files that it names."""
-        needed = self._kept[0].base
+        needed, are_some = self._kept[0].base, False
         for _ in range(REMOVALS):
             if not self._removes or not self._there or self._there[0] >= needed:
-                return
+                break
             number = self._there[0]
-            version = None
+            version, are_some = None, True
             with contextlib.suppress(DamagedError):  # then the next publisher removes the files that it named
                 version = directory.get(number)
             store.remove(manifest_name(number))
             for file in () if version is None else version.files():
                 store.remove(file.path)
             self._there.popleft()
+        for name in sorted(store.names(FULL), reverse=True) if are_some else ():  # a record before its file
+            written = compacted_number(name)
+            if written is not None and written < self._there[0]:
+                store.remove(f"{FULL}/{name}")
 
     def _expired(self, time: datetime.datetime) -> int:
         """How many of the kept versions, from the oldest, expire when a version with this time is published."""

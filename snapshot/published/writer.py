@@ -111,6 +111,8 @@ class Writer:
             self._resolve_attempt()
         cut = cut_of(self._source)
         cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
+        if self.published is not None:
+            self.published = self._composer.rebased(self.published)
         last, number = self.published, self._previous.version + 1
         ledger = None if self._key is None else self._restored_ledger(self._key)
         try:
@@ -362,7 +364,7 @@ def _last(directory: Directory, claimed: Claimed, instant: SubscriptionTrie | No
         raise removed(directory, claim, directory.lost(claim.content))
     there = {each.version: each for each in claimed.present}
     try:
-        chain = directory.chain(claim, there.__getitem__)
-    except KeyError:  # a listing lacked one, so what comes is counted from here
-        chain = [claim]
+        chain = directory.chain(claim, claim.base, there.__getitem__)
+    except KeyError as missing:
+        raise removed(directory, claim, directory.lost(missing.args[0])) from None
     return Published(version, instant, tuple(chain))

@@ -10,7 +10,6 @@ import pytest
 
 import snapshot
 from subtrie import MQTT, NATS, Dialect
-from tests.snapshot.support import published
 from tests.snippets import snippets
 
 PAGE = Path(__file__).parents[2] / "docs" / "published-format.md"
@@ -54,15 +53,6 @@ def test_other_engines_find_what_the_trie_holds(later: str) -> None:
         ("room/1/heat", "utf8", "21.5"),
         ("room/2/heat", "json", '{"celsius": 19}'),
     ]
-
-
-def test_polars_still_refuses_both_kinds_of_files_at_once(tmp_path: Path) -> None:
-    """The page says so."""
-    polars = pytest.importorskip("polars", reason="needs the extra `readers`")
-    published(tmp_path, 2)
-    files = [str(file) for file in tmp_path.rglob("*.parquet")]
-    with pytest.raises(polars.exceptions.PolarsError, match="_change_type"):
-        polars.read_parquet(sorted(files, reverse=True))
 
 
 @pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)

@@ -91,6 +91,26 @@ class TestVersions:
         for found in (snapshot.restore(tmp_path), snapshot.restore(tmp_path, version), follower.trie):
             assert found == trie
 
+    def test_have_full_instants_of_other_processes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Then the publisher writes none. Retention removes them, and what a killed process left."""
+        monkeypatch.setattr(composer, "FEWEST_ROWS", 12)
+        trie, publisher = published(tmp_path, 1, keep=3)
+        for step in range(2, 40):
+            trie.subscribe_many((f"b.{step % 3}.{number}", "s", {"n": step}) for number in range(3))
+            assert publisher.publish() == step
+            if step % 2 == 0:
+                assert snapshot.compact(tmp_path) == snapshot.compact(tmp_path) == step
+            if step == 5:
+                (tmp_path / "full" / f"{step:020}.c.0.parquet").touch()
+        directory, kept = open_directory(tmp_path), snapshot.versions(tmp_path)
+        assert [one.version for one in kept if one.full] == []
+        assert len(directory.numbers()) < 12
+        assert len(list((tmp_path / "full").iterdir())) < 12
+        assert directory.parts(kept[-1]).full.version == 38
+        assert snapshot.restore(tmp_path) == trie
+        (tmp_path / "full" / f"{38:020}.json").write_text("damaged")
+        assert snapshot.restore(tmp_path) == trie
+
 
 class TestRetention:
     def test_keeps_a_number_of_versions_and_few_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,6 +201,11 @@ class Publishing(RuleBasedStateMachine):
             with pytest.raises(snapshot.NotPublishedError, match=f"kept are {kept[0].version}"):
                 snapshot.restore(self.where, gone)
 
+    @rule()
+    def compact(self) -> None:
+        version, directory = snapshot.compact(self.where), open_directory(self.where)
+        assert version == directory.parts(directory.version_at()).full.version == max(self.published)
+
     @rule(net=st.booleans())
     def ask_for_changes(self, net: bool) -> None:
         """They are as many as the two versions differ by, or as the versions say, from the first version on."""

@@ -29,6 +29,7 @@ CALLS: dict[str, Callable[[World], object]] = {
     "restore": World.restore,
     "follow": World.follow,
     "poll": World.poll,
+    "compact": World.compact,
 }
 OTHERS: dict[str, Callable[[World], object]] = {
     "another publishes": World.publish,
@@ -78,7 +79,9 @@ def test_another_publisher_acts(
         with contextlib.suppress(snapshot.FencedError):
             OTHERS[other](world)
 
-    every_step(world, call, stride, act, () if call in ("restore", "follow", "poll") else (snapshot.FencedError,))
+    every_step(
+        world, call, stride, act, () if call in ("restore", "follow", "poll", "compact") else (snapshot.FencedError,)
+    )
 
 
 @pytest.mark.parametrize("stride", STRIDES)

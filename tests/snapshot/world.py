@@ -200,6 +200,9 @@ class World:
 
         self.read(poll)
 
+    def compact(self) -> None:
+        snapshot.compact(self.where)
+
     def list_versions(self) -> None:
         assert snapshot.versions(self.where)
 

@@ -1,0 +1,83 @@
+"""`compact`: a full instant of the newest version, written by any process beside the publisher.
+
+It is a Parquet file as a publisher writes it, and a record of it: the manifest of its version with that file as its
+full instant. Readers take the newest record that they find. The publisher does, too, so that it need not write a full
+instant, and its retention removes both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from snapshot.columns import Cut
+from snapshot.parquet import kinds_in, stored_rows, write_plain, write_stored
+from snapshot.published.directory import open_directory
+from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
+from snapshot.published.restoring import restored
+from snapshot.storing import Kinds
+
+
+def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None = None) -> int:
+    """Write a full instant of the newest version of a published directory, while its publisher goes on.
+
+    Whoever restores, follows or matches with a later version begins with it, and reads only the changes since. If this
+    is called often enough, the publisher of a large set never writes a full instant after the first, which takes it
+    seconds in which it publishes nothing: each time when a tenth of the subscriptions has changed.
+
+    Args:
+        where: the directory, a path or a URI, to which this process can write.
+        storage: as for `Publisher`.
+
+    Returns:
+        The number of the version.
+
+    Raises:
+        FileNotFoundError: nothing was ever published there.
+        NotPublishedError: nothing has been published there yet.
+        DamagedError: a file is damaged or missing, or has an unknown format.
+        OSError: a file cannot be written.
+
+    Any number of processes may call it at any time: a version gets one record. If one is killed, readers see nothing of
+    it. O(n), and memory for the trie. The linearization point is the creation of the record.
+
+    >>> import tempfile, snapshot
+    >>> from subtrie import SubscriptionTrie
+    >>> trie = SubscriptionTrie()
+    >>> with tempfile.TemporaryDirectory() as where, snapshot.Publisher(trie, where) as publisher:
+    ...     for client in ("ann", "bob"):
+    ...         added = trie.subscribe("a", client)
+    ...         version = publisher.publish()
+    ...     compact(where), len(snapshot.restore(where))
+    (2, 2)
+    """
+    directory = open_directory(where, storage)
+    trie, version = restored(directory)
+    store, number = directory.store, version.version
+    record = record_name(number)
+    if version.full is not None or record.removeprefix(f"{FULL}/") in store.names(FULL):
+        return number
+    kinds = Kinds(version.integers, frozenset(version.json_options), frozenset(version.string_options))
+    cut = Cut(trie.snapshot(), version.snapshot_id, version.time, version.limits)
+
+    def make(path: str) -> int:
+        with contextlib.suppress(TypeError, ValueError):
+            write_plain(cut, path, None)
+            rows, found = kinds_in(path)
+            if found.agree(kinds):
+                return rows
+        write_stored(cut, path, lambda storing: stored_rows(cut, storing, None), kinds)
+        return kinds_in(path)[0]
+
+    name = data_name(FULL, number, "c")
+    rows, size, digest = store.produce(name, make)
+    text, _ = sealed(dataclasses.replace(version, full=DataFile(name, rows, size, digest)))
+    try:
+        store.create(record, text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")
+    except FileExistsError:  # another process was quicker
+        store.remove(name)
+    return number
