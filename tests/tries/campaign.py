@@ -47,6 +47,7 @@ _TOLD: Final = {
 _COUNTS: Final = (*MATRIX, *(f"{part} executions" for part in MATRIX))
 _SAMPLES: Final = 60
 """Executions drawn at random, under an ideal reclaimer."""
+_MOST_SECONDS_IN_LOCK: Final = 5.0
 _PREEMPTIONS: Final = 2
 _ORDER: Final = 1 << 16
 """Bytes for the schedule of an execution, in case a process dies of it."""
@@ -145,13 +146,23 @@ def _agenda(plan: Plan, taken: Any) -> Iterator[tuple[str, Scenario]]:
     agenda = [(part, each) for part, scenarios in matrix(plan.targets, plan.parts).items() for each in scenarios]
     if plan.duration is not None:
         Random(plan.seed).shuffle(agenda)
-    while True:  # the next that no process has taken: some take a thousand times as long as others
-        with taken:
-            number = taken.value
-            taken.value += 1
-        if number >= len(agenda):
+    return map(agenda.__getitem__, taken_in_turn(taken, len(agenda)))
+
+
+def taken_in_turn(turn: Any, size: int) -> Iterator[int]:
+    """What one process takes of so many tasks: always the next that nobody has taken, since some take a thousand times as
+    long as others. `turn` is a number that processes share.
+    """
+    while True:
+        lock = turn.get_lock()
+        is_mine = lock.acquire(timeout=_MOST_SECONDS_IN_LOCK)  # on timeout, the process that held it has died
+        number = turn.value
+        turn.value += 1
+        if is_mine:
+            lock.release()
+        if number >= size:
             return
-        yield agenda[number]
+        yield number
 
 
 def _attempts(plan: Plan, part: str, experiment: TrieExperiment) -> Attempts:

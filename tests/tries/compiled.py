@@ -177,21 +177,13 @@ class _PythonSide:
         """As `Seam.before`."""
         return None if self._seam.before is None else partial(self._step, self._seam.before)
 
-    def name(self) -> Any:
-        """As `Scheduler.name`."""
-        return self._seam.scheduler.name()
-
-    def identity(self) -> Any:
-        """As `Scheduler.identity`."""
-        return self._seam.scheduler.identity()
+    def __getattr__(self, name: str) -> Any:
+        """As `Scheduler`, which is asked for names and identities, and told who wakes."""
+        return getattr(self._seam.scheduler, name)
 
     def wait(self, event: Any) -> None:
         """As `Scheduler.wait`."""
         self._step(self._seam.scheduler.wait, event)
-
-    def wake(self, event: Any) -> None:
-        """As `Scheduler.wake`."""
-        self._seam.scheduler.wake(event)
 
     def _step(self, make: Any, *what: Any) -> None:
         native = self._seam.native

@@ -23,7 +23,14 @@ KNOWN_AS: Final = {
 """Operations, by their names in the specifications."""
 
 
-class Shares(Spec):
+class _OfPairs(Spec):
+    """A specification whose state is a set of tuples."""
+
+    def __init__(self, initial: Any = frozenset()) -> None:
+        self.initial = initial
+
+
+class Shares(_OfPairs):
     """One queue group: its members. A match names any of them, if there is one.
 
     >>> spec = Shares()
@@ -34,9 +41,6 @@ class Shares(Spec):
 
     name = "shares"
     unordered = frozenset({"subscriptions", "members"})
-
-    def __init__(self, initial: Any = frozenset()) -> None:
-        self.initial = initial
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         match op:
@@ -62,7 +66,7 @@ class Shares(Spec):
         return [state] if result in [(who,) for _, who in state] else []
 
 
-class Exclusions(Spec):
+class Exclusions(_OfPairs):
     """Subscriptions to one filter, each with the topic that it does without ("": none).
 
     >>> spec = Exclusions()
@@ -73,9 +77,6 @@ class Exclusions(Spec):
 
     name = "exclusions"
     unordered = frozenset({"subscriptions", "snapshot", "match"})
-
-    def __init__(self, initial: Any = frozenset()) -> None:
-        self.initial = initial
 
     def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[State, Hashable]:
         others = frozenset(each for each in state if each[:2] != args[:2])

@@ -46,9 +46,7 @@ def experiment_on(twin: TrieCopy, scenario: Scenario) -> TrieExperiment:
     Raises:
         BrokenStart: its start cannot be made.
     """
-    if isinstance(twin, CompiledCopy):
-        return CompiledExperiment(twin, scenario)
-    return TrieExperiment(twin, scenario)
+    return CompiledExperiment(twin, scenario) if isinstance(twin, CompiledCopy) else TrieExperiment(twin, scenario)
 
 
 def report_on_trie(twin: TrieCopy, finding: Finding, mutant: str = "") -> Report:

@@ -54,8 +54,9 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
     trials: list[Trial] = []
+    missing: list[str] = []
     processes = min(arguments.processes or default_processes(1), len(wanted))
-    began, interrupted = time.monotonic(), False
+    began = time.monotonic()
     try:
         with following("mutants", len(wanted), told=True) as tell:
             for trial in run_suite(arguments.seed, arguments.attempts, processes, wanted):
@@ -64,8 +65,7 @@ def _try(wanted: Sequence[Any], arguments: argparse.Namespace) -> int:
                     say(json.dumps(asdict(trial)) if arguments.json else _as_text(trial), _status_of(trial))
                 tell(f"{len(trials)} of {len(wanted)} tried", len(trials))
     except KeyboardInterrupt:
-        interrupted = True
-    missing = [*["it was interrupted"] * interrupted]
+        missing.append("it was interrupted")
     if len(trials) < len(wanted):
         missing.append(f"{len(trials)} of {len(wanted)} were tried")
     summary = _summary(trials, arguments.seed, time.monotonic() - began, missing)

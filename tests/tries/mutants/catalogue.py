@@ -16,10 +16,7 @@ from tests.tries.mutants.of_subscriptions import OBSERVERS, SHAPES, SUBSCRIPTION
 
 def find(name: str) -> Mutant:
     """The mutant of that name; LookupError if there is none."""
-    for mutant in MUTANTS:
-        if mutant.name == name:
-            return mutant
-    raise LookupError(f"there is no mutant {name!r}")
+    return {mutant.name: mutant for mutant in MUTANTS}[name]
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from stress.processes import Died, Team, Worker
 from stress.verdicts import end_of_process
+from tests.tries.campaign import taken_in_turn
 from tests.tries.mutants.catalogue import MUTANTS
 from tests.tries.mutants.checked import first_difference
 from tests.tries.mutants.layers import catch
@@ -20,7 +21,6 @@ from tests.tries.mutants.mutant import Mutant
 from tests.tries.mutants.reclaimed import compiler, processors, trouble_of
 from tests.tries.source_copy import StaleChange
 
-_MOST_SECONDS_IN_LOCK: Final = 5.0
 _RUNS: Final = 40
 """Runs of the real threads of a mutant of the reclaimer: nearly all are caught by the first."""
 _OF_CONTROLS: Final = 10
@@ -121,14 +121,6 @@ def run_suite(
 
 def _work(worker: Worker, mutants: Sequence[Mutant], turn: Any, seed: int, most: int) -> None:
     """The work of one process: it takes the next mutant whenever it is free."""
-    while True:
-        lock = turn.get_lock()
-        is_mine = lock.acquire(timeout=_MOST_SECONDS_IN_LOCK)  # on timeout, the process that held it has died
-        at = turn.value
-        turn.value += 1
-        if is_mine:
-            lock.release()
-        if at >= len(mutants):
-            return
+    for at in taken_in_turn(turn, len(mutants)):
         worker.note(str(at))
         worker.send(try_mutant(mutants[at], seed, most))
