@@ -7,7 +7,7 @@ from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from ctrie._nodes cimport mix
 from subtrie._trie.draws cimport draw
 from subtrie._trie.groups cimport Group, members_in, weight_of
-from subtrie._trie.keyed cimport SetNode, branches_of, find_keyed, set_array_of, set_size, size_in
+from subtrie._trie.keyed cimport SetNode, find_keyed, set_array_of, set_size, size_in
 from subtrie._trie.match.reading cimport Query, is_excluded
 from subtrie._trie.match.walk cimport item_of
 from subtrie._trie.subscribers cimport Entry, Excepting, living, subscriber_hash
@@ -27,36 +27,20 @@ cdef class Choice:
 
 
 @cython.locals(choice=Choice)
-cpdef Choice new_choice(object key, object sender, frozenset without)
-@cython.locals(other=Choice)
-cdef Choice choice_for(Choice choice, Query query)
+cpdef Choice new_choice(object key, object sender, object without)
 @cython.locals(members=Borrowed, size=uint64_t)
 cdef Borrowed any_member(Borrowed group) noexcept
-@cython.locals(heaviest=Py_ssize_t, total=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry, lot=Py_ssize_t)
 cdef tuple choose_among(list groups, Choice choice)
-@cython.locals(listed=list, ends=list, end=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry, everyone=Choice)
-cdef tuple _among_listed(list groups, Choice choice)
+@cython.locals(heaviest=Py_ssize_t, total=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry, lot=Py_ssize_t)
+cdef tuple _chosen(list groups, Choice choice, bint spares)
+@cython.locals(listed=list, ends=list, end=Py_ssize_t, at=Py_ssize_t, group=Group, entry=Entry, able=Entry)
+cdef tuple _among_listed(list groups, Choice choice, bint spares)
 @cython.locals(able=Entry)
-cdef Entry _able(Entry entry, Choice choice)
-cdef bint _is_excluded(Entry entry, Entry able, Choice choice) except -1
-cdef bint _is_sender(Entry able, Choice choice) except -1
+cdef Entry _able(Entry entry, Choice choice, bint spares)
 @cython.locals(at=Py_ssize_t, group=Group, size=uint64_t)
 cdef tuple _member_at(list groups, uint64_t place)
 @cython.locals(array=Borrowed, at=Py_ssize_t, size=uint64_t)
 cdef Borrowed entry_at(Borrowed members, uint64_t place) noexcept
-@cython.locals(best=_Best, at=Py_ssize_t, group=Group, weighted=bint)
-cdef tuple _by_key(list groups, Choice choice)
-
-
-cdef class _Best:
-    cdef Choice choice
-    cdef bint weighted
-    cdef Py_ssize_t number
-    cdef Entry entry
-    cdef double score
-    cdef bint spared
-
-    cdef object look_at(self, object members, Py_ssize_t number)
-    @cython.locals(score=double, able=Entry, spared=bint, better=bint)
-    cdef object _look_at_one(self, Entry entry, Py_ssize_t number)
-    cdef double _score(self, Entry entry) except? 0
+@cython.locals(at=Py_ssize_t, number=Py_ssize_t, group=Group, entry=Entry, able=Entry, best=Entry, score=double, greatest=double)
+cdef tuple _by_key(list groups, Choice choice, bint spares, bint weighted)
+cdef double _score(Entry entry, Choice choice, bint weighted) except? 0

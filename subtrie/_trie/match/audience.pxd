@@ -3,7 +3,7 @@ cimport cython
 
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
 from subtrie._trie.branch cimport Branch, subscribers_of
-from subtrie._trie.choosing cimport Choice, any_member, choice_for, choose_among
+from subtrie._trie.choosing cimport Choice, any_member, choose_among, new_choice
 from subtrie._trie.groups cimport Group, Shared, groups_in, plain_in
 from subtrie._trie.match.plan cimport Matchable, plan_of, query_again
 from subtrie._trie.match.reading cimport Query, is_excluded
@@ -21,7 +21,6 @@ cdef class Audience:
     cdef Matchable trie
     cdef object topic
     cdef Query _query
-    cdef Choice _excepting_choice
 
     cdef int add(self, Entry entry, object group, object trail, Py_ssize_t at) except -1
     cdef int receive(self, Borrowed value, object trail, Py_ssize_t at) except -1

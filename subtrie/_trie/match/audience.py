@@ -22,7 +22,7 @@ import cython
 if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly
     from subtrie._trie.branch import Branch, subscribers_of
-    from subtrie._trie.choosing import Choice, any_member, choice_for, choose_among
+    from subtrie._trie.choosing import Choice, any_member, choose_among, new_choice
     from subtrie._trie.groups import Group, Shared, groups_in, plain_in
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.plan import Matchable, plan_of, query_again
@@ -36,7 +36,6 @@ class Audience:
     """How a message looks for its receivers. What is to become of a receiver is a matter of the class (`add`)."""
 
     __slots__ = (
-        "_excepting_choice",
         "_query",
         "choice",
         "entries",
@@ -48,7 +47,6 @@ class Audience:
     trie: Matchable
     topic: Any
     _query: Query | None  # made when exclusions are met
-    _excepting_choice: Choice | None  # the same
     weak: bool
     choice: Choice | None
     joined: dict[str, Any] | None  # by name, the groups met, each with its filter: one, or a list of several
@@ -98,9 +96,9 @@ class Audience:
         for at in range(len(groups)):
             group: Group = groups[at]
             if group.excepting:
-                if self._excepting_choice is None:
-                    self._excepting_choice = choice_for(self.choice, self._asked())
-                return self._excepting_choice
+                if self.choice is None:
+                    self.choice = new_choice(None, None, None)
+                self.choice.query = self._asked()
         return self.choice
 
     def _add_plain(self, subscribers: Any, trail: Any, at: int) -> int:
@@ -157,7 +155,6 @@ def begin_audience(audience: Audience, trie: Matchable, topic: Any, filters: int
     audience.trie = trie
     audience.topic = topic
     audience._query = None
-    audience._excepting_choice = None
     audience.weak = trie._home is not None
     audience.choice = choice
     audience.joined = {} if filters > 1 and trie._plan.joins else None
