@@ -39,10 +39,8 @@ cdef inline bint is_weighted(Borrowed group) noexcept nogil:
 
 @cython.locals(shared=Shared)
 cdef object members_of(object value, object group)
-cpdef bint may_be_excluded(object value) except -1
 
 
-# A view of a borrowed value.
 cdef inline bint may_be_excluded_from(Borrowed value) noexcept:
     return is_exactly(value, Shared) and (<Shared>value).excepting > 0
 

@@ -65,6 +65,10 @@ if not cython.compiled:  # views of what is borrowed; the compiled ones (groups.
         """Return the members of a group."""
         return group.members
 
+    def may_be_excluded_from(value: Any) -> bool:
+        """Return whether a topic of the filter may be among the exclusions of subscribers."""
+        return _excepting_in(value) > 0
+
     def is_weighted(group: Any) -> bool:
         """Return whether a member has, or had, a weight other than 1."""
         return group.heaviest > 1  # type: ignore[no-any-return]
@@ -105,15 +109,6 @@ def with_members(value: Any, group: str | None, members: Any, newest: Entry | No
     elif found is not None:
         groups = without_keyed(groups, found)
     return _with_groups(members_of(value, None), groups, excepting)
-
-
-def may_be_excluded(value: Any) -> bool:
-    """Return whether a topic of the filter may be among the exclusions of subscribers."""
-    return _excepting_in(value) > 0
-
-
-if not cython.compiled:
-    may_be_excluded_from = may_be_excluded  # of what is borrowed
 
 
 def _with_groups(plain: Any, groups: Any, excepting: int) -> Any:

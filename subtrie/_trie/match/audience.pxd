@@ -2,7 +2,6 @@
 cimport cython
 
 from ctrie._native cimport Borrowed, borrow, borrowed, is_exactly
-from subtrie._trie.branch cimport Branch, subscribers_of
 from subtrie._trie.choosing cimport Choice, any_member, choose_among, new_choice
 from subtrie._trie.groups cimport Group, Shared, groups_in, plain_in
 from subtrie._trie.match.plan cimport Matchable, plan_of, query_again
@@ -45,6 +44,4 @@ cdef int begin_audience(
 ) except -1
 @cython.locals(entry=Entry)
 cdef int put_receivers(Question *q, Matchable trie, object topic) except -1
-@cython.locals(branch=Branch, entry=Entry, same_hash=list)
-cdef tuple distinct_subscribers(list found, Matchable trie, object topic)
 cdef inline Borrowed _several(Borrowed members) noexcept

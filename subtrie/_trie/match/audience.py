@@ -14,14 +14,12 @@ when all filters are known.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 import cython
 
 if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly
-    from subtrie._trie.branch import Branch, subscribers_of
     from subtrie._trie.choosing import Choice, any_member, choose_among, new_choice
     from subtrie._trie.groups import Group, Shared, groups_in, plain_in
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
@@ -177,22 +175,6 @@ def put_receivers(q: Question, trie: Matchable, topic: Any) -> int:
         put_taken(q, key_in(borrow(entry)), hash_in(borrow(entry)))
     drop_shared(q, count)
     return 0
-
-
-def distinct_subscribers(found: list[tuple[Branch, Any]], trie: Matchable, topic: Any) -> tuple[Any, ...]:
-    """Return every subscriber of the branches that reading.py has found, once; of each group, one member. Users'
-    `__hash__` is not called; `__eq__` only if two hashes are equal."""
-    audience = new_audience(trie, topic, len(found))
-    for branch, _ in found:
-        value = subscribers_of(branch)
-        audience.receive(borrow(value), None, 0)
-    audience.receive_joined()
-    by_hash: dict[int, list[Any]] = {}
-    for entry in audience.entries:
-        same_hash = by_hash.setdefault(entry.hash, [])
-        if not any(other is entry.key or other == entry.key for other in same_hash):
-            same_hash.append(entry.key)
-    return tuple(chain.from_iterable(by_hash.values()))
 
 
 def _several(members: Any) -> Any:

@@ -107,7 +107,7 @@ def _answer_block(b: Batch, trie: Matchable, block: list[Any], wants: int, answe
                 elif wants == SUBSCRIBERS:
                     answers.append(subscribers_of(question_at(b.group, i), trie, topic))
                 else:
-                    answers.append(told_of(question_at(b.group, i), trie, topic, topic, None))
+                    answers.append(told_of(question_at(b.group, i), trie, topic, topic, None, None))
         finally:
             if taken:
                 end_group(b)

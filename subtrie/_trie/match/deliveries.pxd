@@ -4,10 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ctrie._machine cimport check_stack, flag_at, leaf_after, new_leaf
-from ctrie._native cimport borrow, is_exactly
-from subtrie._trie.branch cimport Branch, subscribers_of
+from ctrie._native cimport is_exactly
 from subtrie._trie.choosing cimport Choice
-from subtrie._trie.groups cimport Shared
 from subtrie._trie.match.audience cimport Audience, begin_audience, new_audience
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.trail cimport group_text_of, text_of, topic_of
@@ -56,8 +54,6 @@ cdef inline int _check_made(Told one) except -1
 cdef object _subscriber(Told one)
 @cython.locals(entry=Entry, sole=Sole)
 cdef dict _options(Told one)
-@cython.locals(branch=Branch, trail=tuple)
-cdef tuple told_by(list found, object dialect, str topic, bint delivers, bint whole)
 
 
 cdef class Recipients(Audience):
@@ -68,8 +64,6 @@ cdef class Recipients(Audience):
 
 @cython.locals(recipients=Recipients)
 cdef Recipients new_recipients(Matchable trie, object topic, Py_ssize_t filters, Choice choice)
-@cython.locals(branch=Branch)
-cpdef tuple delivered_by(list found, Matchable trie, object topic, str plain, Choice choice)
 @cython.locals(one=Told)
 cpdef tuple shown_entries(tuple found, Matchable trie, object topic, bint delivers)
 @cython.locals(one=Told, alive=Entry)

@@ -23,10 +23,7 @@ import cython
 
 if not cython.compiled:
     from ctrie._machine import check_stack, flag_at, leaf_after, new_leaf
-    from ctrie._slot import borrow
-    from subtrie._trie.branch import Branch, subscribers_of
     from subtrie._trie.choosing import Choice
-    from subtrie._trie.groups import Shared
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.audience import Audience, begin_audience, new_audience
     from subtrie._trie.match.plan import Matchable
@@ -35,9 +32,7 @@ if not cython.compiled:
 
 from ctrie._views import SUBSCRIPTED
 from subtrie._trie.groups import everybody, sets_of
-from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.wildcards import stood_for
-from subtrie.dialects import Dialect
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 ALL = "all"
@@ -282,24 +277,6 @@ def _options(one: Told) -> dict[str, Any] | None:
 # ---------------------------------------------------------------------------------------------------- what was found
 
 
-def told_by(
-    found: list[tuple[Branch, Any]], dialect: Dialect, topic: str, delivers: bool, whole: bool
-) -> tuple[Told, ...]:
-    """Return what stands for the subscribers of the branches that a reading has found for a topic: `whole`, one for all
-    subscribers of a branch."""
-    answer: list[Told] = []
-    for branch, path in found:
-        trail = dialect, path, topic
-        if branch.alone != 0:
-            answer.append(new_told(delivers, branch.value, branch.alone, None, trail, 0))
-        elif whole or isinstance(branch.value, (Entry, Shared)):
-            answer.append(new_told(delivers, branch.value, 0, None, trail, 0))
-        else:
-            for entry in iter_keyed(branch.value):
-                answer.append(new_told(delivers, entry, 0, None, trail, 0))
-    return tuple(answer)
-
-
 class Recipients(Audience):
     """An audience whose `answer` is deliveries."""
 
@@ -317,20 +294,6 @@ def new_recipients(trie: Matchable, topic: Any, filters: int, choice: Choice | N
     begin_audience(recipients, trie, topic, filters, choice)
     recipients.answer = []
     return recipients
-
-
-def delivered_by(
-    found: list[tuple[Branch, Any]], trie: Matchable, topic: Any, plain: str, choice: Choice | None
-) -> tuple[Told, ...]:
-    """Return the deliveries of a message by the branches that a reading has found. `plain`: the words of the topic with
-    separators between them."""
-    recipients = new_recipients(trie, topic, len(found), choice)
-    dialect = trie._plan.dialect
-    for branch, path in found:
-        value = subscribers_of(branch)
-        recipients.receive(borrow(value), (dialect, path, plain), 0)
-    recipients.receive_joined()
-    return tuple(recipients.answer)
 
 
 def shown_entries(found: tuple[Told, ...], trie: Matchable, topic: Any, delivers: bool) -> tuple[Told, ...]:

@@ -13,21 +13,21 @@ from ctrie._nodes cimport (
 )
 from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
 from subtrie._trie.choosing cimport Choice
-from subtrie._trie.groups cimport Shared, may_be_excluded, may_be_excluded_from
+from subtrie._trie.groups cimport Shared, may_be_excluded_from
 from subtrie._trie.match.answer_cache cimport (
     DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_place,
 )
-from subtrie._trie.match.audience cimport distinct_subscribers, put_receivers
+from subtrie._trie.match.audience cimport put_receivers
 from subtrie._trie.match.buffer cimport buffer
 from subtrie._trie.match.deliveries cimport (
-    Told, delivered_by, told_by, shown_entries, deliveries_to, new_recipients, new_told,
+    Told, deliveries_to, new_recipients, new_told, shown_entries,
 )
 from subtrie._trie.match.plan cimport (
     Matchable, cache_of, plan_of, prepare_whole, put_query, query_of, split_in_place,
 )
 from subtrie._trie.match.reading cimport Query, read_matches
 from subtrie._trie.match.scratch cimport (
-    ALL, ANY, ENTRIES, NUMBERS, OWN, REPEATED, Question, add_record, answer_made, begin, begin_records, begin_trails,
+    ALL, ANY, ENTRIES, NUMBERS, OWN, Question, add_record, answer_made, begin, begin_records, begin_trails,
     end_pairs, end_trails, fetch_ahead, forget, handed_over, hash_at, is_shared_at, keep_living, new_answer,
     note_subscriber, push_node, put_entry, put_in_answer, put_subscriber, release, remembered, room_for_pairs,
     subscriber_at, take_references, take_seen, taken_from, taken_shared, trail_of,
@@ -36,7 +36,7 @@ from subtrie._trie.match.walk cimport (
     ABOVE, Ends, NOTED, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, as_node, begins_branch, bit,
     buffer_push, character_at, count_notes, ends_of, has_room, is_one_word, is_part, is_readonly, item_of, length_of,
     lowest_bit, make_room, note, note_above, note_both, note_found, noted, prefetch, prefetch_to_count,
-    prefetch_wanted, rewind, size_of, text_in, word_end,
+    prefetch_wanted, push_branch, rewind, size_of, text_in, word_end,
 )
 from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport Entry, Sole, entry_alone, subscriber_in
@@ -46,7 +46,7 @@ cdef extern from *:
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
 
 cdef enum:
-    FEW = 16
+    FEWEST_PLACES = 64
 
 cdef enum:              # how a traversal goes on or ends; see matching.py
     THROUGH
@@ -78,8 +78,7 @@ cdef inline object _read_in_place(
     Question *q, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, Choice choice
 )
 cdef inline bint _notes_trails(Question *q) noexcept
-cdef object _read_slowly(Question *q, Matchable trie, object topic, Query query, Choice choice)
-cdef str _plain(Matchable trie, Query query)
+cdef list _read_slowly(Question *q, Matchable trie, Query query)
 
 # -------------------------------------------------------------------------------------------------------- one instant
 
@@ -108,6 +107,7 @@ cdef uint64_t along(Traversal *t, Borrowed branch, Py_ssize_t at, uint64_t reach
 # ------------------------------------------------------------------------------------------------------- what is taken
 
 cdef bint take_found(Question *q) noexcept
+cdef bint take_branches(Question *q) noexcept
 cdef inline bint _note_found(Question *q) noexcept
 cdef bint _note_entries_found(Question *q) noexcept
 cdef bint _note_shared(Question *q, Borrowed shared) noexcept
@@ -119,11 +119,11 @@ cdef inline Py_ssize_t _record(Trails *trails, Borrowed branch, uint64_t level) 
 # ------------------------------------------------------------------------------------------------------- the answers
 
 cdef tuple subscribers_of(Question *q, Matchable trie, object topic)
-cdef tuple told_of(Question *q, Matchable trie, object topic, str plain, Choice choice)
+cdef tuple told_of(Question *q, Matchable trie, object topic, str plain, list paths, Choice choice)
 @cython.locals(end=Py_ssize_t, place=Py_ssize_t)
-cdef tuple _told(Question *q, Matchable trie, str topic)
+cdef tuple _told(Question *q, object trail)
 @cython.locals(end=Py_ssize_t, place=Py_ssize_t, entry=Entry)
-cdef tuple _delivered(Question *q, Matchable trie, object topic, str plain, Choice choice)
+cdef tuple _delivered(Question *q, Matchable trie, object topic, object trail, Choice choice)
 
 
 # ----------------------------------------------------------------------------------------------- each subscriber once
@@ -132,20 +132,12 @@ cdef inline bint is_one(uint64_t one, uint64_t other) except -1:
     return one == other or PyObject_RichCompareBool(<object><PyObject *>one, <object><PyObject *>other, Py_EQ)
 
 
-cdef inline bint is_marked(buffer *subscribers, Py_ssize_t i) noexcept nogil:
-    return subscribers.items[i] & REPEATED
-
-
-cdef inline void mark(buffer *subscribers, Py_ssize_t i) noexcept nogil:
-    subscribers.items[i] |= REPEATED
-
-
-cdef inline void let_go_at(buffer *subscribers, Py_ssize_t i) noexcept:
-    Py_DECREF_PTR(<PyObject *>(subscribers.items[i] & ~<uint64_t>REPEATED))
-
-
-cdef inline void keep_first(buffer *subscribers, Py_ssize_t count) noexcept nogil:
-    subscribers.count = count
+cdef inline void drop_at(buffer *subscribers, Py_ssize_t i) noexcept:
+    cdef PyObject *dropped = <PyObject *>subscribers.items[i]
+    subscribers.count -= 2
+    subscribers.items[i] = subscribers.items[subscribers.count]
+    subscribers.items[i + 1] = subscribers.items[subscribers.count + 1]
+    Py_DECREF_PTR(dropped)      # which may run code: the buffer is in order again
 
 
 cdef inline uint32_t *new_places(Py_ssize_t size) noexcept nogil:
@@ -158,10 +150,4 @@ cdef inline void free_places(uint32_t *places) noexcept nogil:
 
 cdef int drop_repeated(buffer *subscribers) except -1
 cdef inline bint _have_distinct_hashes(buffer *subscribers) noexcept
-cdef inline bint _is_same(buffer *subscribers, Py_ssize_t i, Py_ssize_t j) except -1
-cdef bint _mark_among_few(buffer *subscribers) except -1
-cdef bint _mark_among_many(buffer *subscribers) except -1
-cdef Py_ssize_t _place_until_taken(
-    uint64_t *items, Py_ssize_t i, Py_ssize_t count, uint32_t *places, uint64_t mask
-) noexcept
-cdef void _drop_marked(buffer *subscribers) noexcept
+cdef int _keep_distinct(buffer *subscribers, uint32_t *places, uint64_t mask) except -1

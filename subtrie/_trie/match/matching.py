@@ -52,7 +52,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of, sole_hash_of
     from subtrie._trie.choosing import Choice
-    from subtrie._trie.groups import Shared, may_be_excluded, may_be_excluded_from
+    from subtrie._trie.groups import Shared, may_be_excluded_from
     from subtrie._trie.keyed import SetNode, hash_in, key_in, set_array_of
     from subtrie._trie.match.answer_cache import (
         DELIVERIES,
@@ -64,16 +64,8 @@ if not cython.compiled:
         remember,
         wanted_place,
     )
-    from subtrie._trie.match.audience import distinct_subscribers, put_receivers
-    from subtrie._trie.match.deliveries import (
-        Told,
-        delivered_by,
-        deliveries_to,
-        new_recipients,
-        new_told,
-        shown_entries,
-        told_by,
-    )
+    from subtrie._trie.match.audience import put_receivers
+    from subtrie._trie.match.deliveries import Told, deliveries_to, new_recipients, new_told, shown_entries
     from subtrie._trie.match.plan import (
         Matchable,
         cache_of,
@@ -155,6 +147,7 @@ if not cython.compiled:
         prefetch,
         prefetch_to_count,
         prefetch_wanted,
+        push_branch,
         rewind,
         size_of,
         text_in,
@@ -167,7 +160,7 @@ else:
 
 RETRIES = 4  # traversals, before a snapshot is read
 if not cython.compiled:
-    FEW = 16  # subscribers that are compared each with each
+    FEWEST_PLACES = 64  # of a hash table
     # in matching.pxd, an enum: how a traversal goes on or ends
     THROUGH = 0
     PENDING = 1
@@ -245,9 +238,8 @@ def _find(q: Question, trie: Matchable, topic: Any, table: Any, choice: Choice |
         if answer is not None:
             return answer
     query = prepare(address(q.walk), trie, topic)
-    if q.walk.size == 0:
-        return _read_slowly(q, trie, topic, query, choice)
-    return _read_in_place(q, trie, topic, query, table, -1 if table is None else wanted_place(table, topic), choice)
+    remembers = table is not None and q.walk.size > 0
+    return _read_in_place(q, trie, topic, query, table, wanted_place(table, topic) if remembers else -1, choice)
 
 
 def prepare(t: Traversal, trie: Matchable, topic: Any) -> Any:
@@ -264,7 +256,7 @@ def _read_in_place(
     q: Question, trie: Matchable, topic: Any, query: Any, table: Any, place: int, choice: Choice | None
 ) -> Any:
     """Find the answer of what was prepared, to be remembered at `place` of `table` unless that is -1. None: the words
-    are needed. `query`: None if the topic's words were read in place."""
+    are needed. `query`: None if the topic's words were read in place; without words in `q`, reading.py answers it."""
     if not cython.compiled:
         trails = Trails()
     begin(q)
@@ -275,14 +267,18 @@ def _read_in_place(
         q.weak = trie._home is not None
     try:
         q.keep_seen = place >= 0
-        if read_at_last(q, root_of(trie)) == UNSPLIT:
+        paths = None
+        if query is not None and q.walk.size == 0:
+            paths = _read_slowly(q, trie, query)
+        elif read_at_last(q, root_of(trie)) == UNSPLIT:
             return None
         if q.wants == SUBSCRIBERS:
             answer: Any = subscribers_of(q, trie, topic)
         elif q.wants == ANY:  # the first that was found may have exclusions
             answer = q.walk.found.count > 0 and (not q.shared or len(match(trie, topic)) > 0)
         else:
-            answer = told_of(q, trie, topic, topic if query is None else _plain(trie, query), choice)
+            plain = topic if query is None else trie._plan.separator.join(query.words)
+            answer = told_of(q, trie, topic, plain, paths, choice)
         q.by_lot = q.shared
         if q.seen_taken and not q.shared:
             remember(table, place, remembered(q, borrow(topic), borrow(answer), root_of(trie)))
@@ -298,22 +294,21 @@ def _notes_trails(q: Question) -> bool:
     return DELIVERIES <= q.wants <= OWN
 
 
-def _read_slowly(q: Question, trie: Matchable, topic: Any, query: Any, choice: Choice | None) -> Any:
-    """As `_read_in_place`, for topics that reading.py has to answer."""
-    q.by_lot = True
+def _read_slowly(q: Question, trie: Matchable, query: Any) -> list[Any]:
+    """Let reading.py find what the topic reaches, and take references to its subscribers, as `_read`. Return the path
+    of each branch found."""
     found = read_matches(trie, query, q.wants == ANY)
-    if q.wants == SUBSCRIBERS:
-        return distinct_subscribers(found, trie, topic)
-    if q.wants == ANY:
-        return len(found) > 0 and (not may_be_excluded(found[0][0].value) or len(match(trie, topic)) > 0)
-    if q.wants == DELIVERIES:
-        return delivered_by(found, trie, topic, _plain(trie, query), choice)
-    return told_by(found, trie._plan.dialect, _plain(trie, query), q.wants != ENTRIES, q.wants == OWN)
-
-
-def _plain(trie: Matchable, query: Any) -> Any:
-    """Return the words of a query with separators between them."""
-    return trie._plan.separator.join(query.words)
+    t = address(q.walk)
+    rewind(t)
+    for place in range(len(found)):
+        branch = borrow(found[place][0])
+        if not push_branch(t, branch) or (t.trails and not buffer_push(address(t.trails.levels), place)):
+            raise MemoryError
+        if q.wants == ANY:
+            q.shared = may_be_excluded_from(value_of(branch))
+    if q.wants != ANY and not take_branches(q):
+        raise MemoryError
+    return [path for _, path in found]
 
 
 # -------------------------------------------------------------------------------------------------------- one instant
@@ -577,6 +572,11 @@ def along(t: Traversal, branch: Any, at: int, reached: int) -> int:
 
 
 def take_found(q: Question) -> bool:
+    """Take what `take_branches` does, and note the trails to the branches, if they are wanted."""
+    return (not q.walk.trails or _note_trails(address(q.walk))) and take_branches(q)
+
+
+def take_branches(q: Question) -> bool:
     """Take a reference to every subscriber of every branch found; False, and none, when there is no memory."""
     if not (_note_entries_found(q) if q.walk.trails else _note_found(q)):
         forget(address(q.subscribers))
@@ -604,10 +604,8 @@ def _note_found(q: Question) -> bool:
 
 
 def _note_entries_found(q: Question) -> bool:
-    """As `_note_found`, with entries in the place of their subscribers, and the trails. In `found`, how many have been
-    noted then stands in the place of each branch, and in `levels` the place of its record."""
-    if not _note_trails(address(q.walk)):
-        return False
+    """As `_note_found`, with entries in the place of their subscribers. In `found`, how many have been noted then
+    stands in the place of each branch."""
     for i in range(q.walk.found.count):
         branch = as_node(q.walk.found.items[i])
         value = value_of(branch)
@@ -653,7 +651,8 @@ def _note_all(q: Question, several: Any, entries: bool) -> bool:
 
 
 def _note_trails(t: Traversal) -> bool:
-    """Write records of the branches found and of those above them, these first."""
+    """Write records of the branches found and of those above them, these first. In `levels`, the place of its record
+    then stands for each branch."""
     trails: Any = t.trails
     above = trails.above.items
     levels = trails.levels.items
@@ -704,17 +703,22 @@ def subscribers_of(q: Question, trie: Matchable, topic: Any) -> tuple[Any, ...]:
     return handed_over(q)
 
 
-def told_of(q: Question, trie: Matchable, topic: Any, plain: str, choice: Choice | None) -> tuple[Told, ...]:
+def told_of(
+    q: Question, trie: Matchable, topic: Any, plain: str, paths: list[Any] | None, choice: Choice | None
+) -> tuple[Told, ...]:
     """Return the deliveries, or subscriptions, of the entries taken for a topic. `plain`: the words of the topic with
-    separators between them."""
+    separators between them. `paths`: those of `_read_slowly`."""
+    if paths is not None:
+        trail = (trie._plan.dialect, paths, plain)
+    else:
+        trail = trail_of(address(q.walk), trie, plain, q.shared or q.wants == OWN)
     if q.wants == DELIVERIES and q.shared:
-        return _delivered(q, trie, topic, plain, choice)
-    return _told(q, trie, plain)
+        return _delivered(q, trie, topic, trail, choice)
+    return _told(q, trail)
 
 
-def _told(q: Question, trie: Matchable, topic: str) -> tuple[Told, ...]:
-    """Return what stands for the entries taken, as `told_by` in deliveries.py does."""
-    trail = trail_of(address(q.walk), trie, topic, q.shared or q.wants == OWN)
+def _told(q: Question, trail: Any) -> tuple[Told, ...]:
+    """Return what stands for the entries taken (deliveries.py)."""
     trails: Any = q.walk.trails
     found = new_answer(q.subscribers.count // 2)
     at = 0
@@ -729,10 +733,8 @@ def _told(q: Question, trie: Matchable, topic: str) -> tuple[Told, ...]:
     return answer_made(found)  # type: ignore[no-any-return]
 
 
-def _delivered(q: Question, trie: Matchable, topic: Any, plain: str, choice: Choice | None) -> tuple[Told, ...]:
-    """Return the deliveries of a message, without subscribers that have died. `plain`: the words of the topic with
-    separators between them."""
-    trail = trail_of(address(q.walk), trie, plain, True)
+def _delivered(q: Question, trie: Matchable, topic: Any, trail: Any, choice: Choice | None) -> tuple[Told, ...]:
+    """Return the deliveries of a message, without subscribers that have died."""
     trails: Any = q.walk.trails
     recipients = new_recipients(trie, topic, q.walk.found.count, choice)
     at = 0
@@ -755,16 +757,24 @@ def _delivered(q: Question, trie: Matchable, topic: Any, plain: str, choice: Cho
 
 # ----------------------------------------------------------------------------------------------- each subscriber once
 # Subscribers are in a buffer as pairs, each with its hash. If two hashes are equal, the subscribers are compared by
-# `==`, which may run their code. A subscriber that occurred before is marked, and the marked ones are dropped at the
-# end. So the buffer holds every reference once, even if something is raised meanwhile.
+# `==`, which may run their code. The last one takes the place of one that occurred before. So the buffer holds every
+# reference once, even if something is raised meanwhile.
 
 
 def drop_repeated(subscribers: Buffer) -> int:
-    """Keep the first of equal subscribers. Users' code runs only to compare two objects with equal hashes."""
+    """Keep one of equal subscribers. Users' code runs only to compare two objects with equal hashes."""
     if _have_distinct_hashes(subscribers):
         return 0
-    if _mark_among_many(subscribers) if subscribers.count > 2 * FEW else _mark_among_few(subscribers):
-        _drop_marked(subscribers)
+    size = FEWEST_PLACES
+    while size < 2 * subscribers.count:
+        size *= 2
+    places = new_places(size)
+    if not places:
+        raise MemoryError
+    try:
+        _keep_distinct(subscribers, places, size - 1)
+    finally:
+        free_places(places)
     return 0
 
 
@@ -780,104 +790,34 @@ def _have_distinct_hashes(subscribers: Buffer) -> bool:
     return True
 
 
-def _is_same(subscribers: Buffer, i: int, j: int) -> bool:
-    """Return whether those at two places are the same subscriber. The one at `i` is not marked."""
+def _keep_distinct(subscribers: Buffer, places: Any, mask: int) -> int:
+    """The same, by a hash table of their places. It is at most a quarter full, since a mispredicted branch costs more
+    than the room. This is a function of its own, so that the loop's variables stay in registers."""
     items = subscribers.items
-    return items[i + 1] == items[j + 1] and is_one(items[i], items[j])
-
-
-def _mark_among_few(subscribers: Buffer) -> bool:
-    """Mark those that occurred before. Return whether there are any."""
-    some = False
-    for i in range(2, subscribers.count, 2):
-        for j in range(0, i, 2):
-            if not is_marked(subscribers, j) and _is_same(subscribers, j, i):
-                mark(subscribers, i)
-                some = True
-                break
-    return some
-
-
-def _mark_among_many(subscribers: Buffer) -> bool:
-    """The same, by a hash table of places. It is at most a quarter full, since a mispredicted branch costs more than
-    the room."""
-    size = 4 * FEW
-    while size < 2 * subscribers.count:
-        size *= 2
-    places = new_places(size)
-    if not places:
-        raise MemoryError
-    some = False
     i = 0
-    try:
-        while True:
-            i = _place_until_taken(subscribers.items, i, subscribers.count, places, size - 1)
-            if i == subscribers.count:
-                return some
-            at = subscribers.items[i + 1] & (size - 1)
-            while places[at] and not _is_same(subscribers, places[at] - 1, i):
-                at = (at + 1) & (size - 1)
-            if places[at]:
-                mark(subscribers, i)
-                some = True
-            else:
-                places[at] = i + 1
-            i += 2
-    finally:
-        free_places(places)
-
-
-def _place_until_taken(items: list[Any], i: int, count: int, places: Any, mask: int) -> int:
-    """Give subscribers the places that their hashes name, beginning with the one at `i`. Return the first one whose
-    place is taken. This is a function of its own because nothing in it can fail, so the loop's variables stay in
-    registers."""
-    while i < count:
-        at = items[i + 1] & mask
+    while i < subscribers.count:
+        hash = items[i + 1]
+        at = hash & mask
+        while places[at] and not (items[places[at]] == hash and is_one(items[places[at] - 1], items[i])):
+            at = (at + 1) & mask
         if places[at]:
-            return i
-        places[at] = i + 1
-        i += 2
-    return count
-
-
-def _drop_marked(subscribers: Buffer) -> None:
-    items = subscribers.items
-    kept = 0
-    for i in range(0, subscribers.count, 2):
-        if is_marked(subscribers, i):
-            let_go_at(subscribers, i)
+            drop_at(subscribers, i)
         else:
-            items[kept] = items[i]
-            items[kept + 1] = items[i + 1]
-            kept += 2
-    keep_first(subscribers, kept)
+            places[at] = i + 1
+            i += 2
+    return 0
 
 
 if not cython.compiled:  # the compiled bodies are in matching.pxd
-
-    class _Marked:
-        """A subscriber that occurred before."""
-
-    _MARKED = _Marked()
 
     def is_one(one: Any, other: Any) -> bool:
         """Return whether two subscribers are equal."""
         return one is other or bool(one == other)
 
-    def is_marked(subscribers: Buffer, i: int) -> bool:
-        """Return whether the subscriber at a place occurred before."""
-        return subscribers.items[i] is _MARKED
-
-    def mark(subscribers: Buffer, i: int) -> None:
-        """Note that the subscriber at a place occurred before."""
-        subscribers.items[i] = _MARKED
-
-    def let_go_at(subscribers: Buffer, i: int) -> None:
-        """Drop the reference at a place."""
-
-    def keep_first(subscribers: Buffer, count: int) -> None:
-        """Keep so many items."""
-        del subscribers.items[count:]
+    def drop_at(subscribers: Buffer, i: int) -> None:
+        """Drop the reference at a place, and put the last one there."""
+        subscribers.items[i : i + 2] = subscribers.items[-2:]
+        del subscribers.items[-2:]
 
     def new_places(size: int) -> list[int]:
         """Return places, 0 in each; or nothing, if there is no memory."""

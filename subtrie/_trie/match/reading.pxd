@@ -2,9 +2,9 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from ctrie._cnode cimport CNode, branch_at, new_cnode
+from ctrie._cnode cimport CNode, branch_at
 from ctrie._machine cimport W, flag_at, popcount
-from ctrie._nodes cimport INode, Root, Rooted, TNode, branches, gcas_read, rdcss_read_root
+from ctrie._nodes cimport INode, Root, Rooted, branches, gcas_read, rdcss_read_root
 from subtrie._trie.branch cimport Branch, Chain, is_wanted, words_in
 from subtrie._trie.frozen cimport frozen_root
 from subtrie._trie.packed_key cimport key_begins
@@ -36,11 +36,10 @@ cdef class Reading:
 
     @cython.locals(level=INode, branch=Branch)
     cdef object traverse(self, INode first, bint only_first)
-    @cython.locals(cn=CNode)
     cdef list _reached(self, INode level, object positions, bint first_level)
-    cdef object _reach(self, list reached, Branch branch, object positions)
+    @cython.locals(branch=Branch)
+    cdef object _reach(self, list reached, INode level, str word, uint64_t hash, object positions)
     cdef dict _words_at(self, object positions)
-    cdef Branch _wild(self, CNode cn, uint64_t group)
 
 
 @cython.locals(words=tuple, one_word=str, many_words=str)
@@ -55,7 +54,6 @@ cpdef dict places_of_words(tuple words)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(reading=Reading)
 cdef list read_matches(Rooted trie, Query query, bint only_first)
-cdef CNode _alone(TNode tomb)
 cpdef tuple words_of(object path)
 cpdef object extended(object path, Branch branch)
 @cython.locals(inode=INode, cn=CNode, sn=Branch, found=Branch)

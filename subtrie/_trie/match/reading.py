@@ -16,13 +16,12 @@ import cython
 from subtrie.dialects import Dialect
 
 if not cython.compiled:
-    from ctrie._cnode import CNode, branch_at, new_cnode
+    from ctrie._cnode import CNode, branch_at
     from ctrie._machine import W, flag_at, popcount
     from ctrie._nodes import (
         INode,
         Root,
         Rooted,
-        TNode,
         branches,
         gcas_read,
         rdcss_read_root,
@@ -173,33 +172,31 @@ class Reading:
 
     def _reached(self, level: INode, positions: Any, first_level: bool) -> list[Any]:
         """Return (branch, positions after it) for the branches of one level that the topic reaches."""
-        query, root = self.query, self.root
-        separator = query.dialect.separator
+        query = self.query
+        dialect = query.dialect
         reached: list[Any] = []
-        main = gcas_read(root, level)
-        cn: CNode = main if isinstance(main, CNode) else _alone(main)  # type: ignore[arg-type]
         if not (first_level and query.reserved):
-            self._reach(reached, self._wild(cn, MANY_WORDS), _after_many(query, positions))
-            self._reach(reached, self._wild(cn, ONE_WORD), _after_one(query, positions))
+            self._reach(reached, level, dialect.many_words, MANY_WORDS, _after_many(query, positions))
+            self._reach(reached, level, dialect.one_word, ONE_WORD, _after_one(query, positions))
         if first_level and query.whole is not None:
-            self._reach(
-                reached, branch_in(root, level, query.whole, query.whole_hash, separator), _BIT << len(query.words)
-            )
-            self._reach(reached, self._wild(cn, MARKED), positions)
+            self._reach(reached, level, query.whole, query.whole_hash, _BIT << len(query.words))
+            self._reach(reached, level, "", MARKED, positions)
             return reached
         if len(query.words) == 0 and first_level:  # the filter of no words is kept as one empty word
-            branch = branch_in(root, level, "", query.hashes[0], separator)
+            branch = branch_in(self.root, level, "", query.hashes[0], dialect.separator)
             if branch is not None and not isinstance(branch, Chain):
                 reached.append((branch, positions))
         for word, at in self._words_at(positions).items():
-            branch = branch_in(root, level, word, query.hashes[at.bit_length() - 2], separator)
-            self._reach(reached, branch, at)
+            self._reach(reached, level, word, query.hashes[at.bit_length() - 2], at)
         return reached
 
-    def _reach(self, reached: list[Any], branch: Branch | None, positions: Any) -> None:
-        """Add `branch`, if there is one, unless no `positions` after its first word lead through the others."""
+    def _reach(self, reached: list[Any], level: INode, word: Any, hash: int, positions: Any) -> None:
+        """Add the branch of a level that begins with a word, if there is one, unless no `positions` after that word
+        lead through the others. If the dialect has no such wildcard, no branch has its hash."""
+        separator = self.query.dialect.separator
+        branch = branch_in(self.root, level, word, hash, separator)
         if isinstance(branch, Chain):
-            positions = _after_words(self.query, words_in(branch, self.query.dialect.separator)[1:], positions)
+            positions = _after_words(self.query, words_in(branch, separator)[1:], positions)
         if branch is not None and positions:
             reached.append((branch, positions))
 
@@ -217,14 +214,6 @@ class Reading:
                 after[word] = (left & places) << 1
         return after
 
-    def _wild(self, cn: CNode, group: int) -> Branch | None:
-        """Return the branch of a wildcard or the mark. Each is alone in its group of the level's first C-node, so its
-        branch is there or nowhere."""
-        flag = flag_at(group, 0)
-        if not cn.bitmap & flag:
-            return None
-        return branch_at(cn, popcount(cn.bitmap & (flag - 1)))  # type: ignore[no-any-return]
-
 
 def read_matches(trie: Rooted, query: Query, only_first: bool) -> list[tuple[Branch, Any]]:
     """Return (branch, path) for all that the topic reaches at one instant, that of `frozen_root`; with `only_first`,
@@ -235,12 +224,6 @@ def read_matches(trie: Rooted, query: Query, only_first: bool) -> list[tuple[Bra
     reading.found = []
     reading.traverse(rdcss_read_root(reading.root), only_first)
     return reading.found
-
-
-def _alone(tomb: TNode) -> CNode:
-    """Return a tombed level as if it were not tombed: with one branch, or none."""
-    sn = tomb.sn
-    return new_cnode(0, ()) if sn is None else new_cnode(flag_at(sn.hash, 0), (sn,))
 
 
 def extended(path: Any, branch: Branch) -> Any:

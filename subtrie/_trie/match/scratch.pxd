@@ -28,7 +28,6 @@ cdef enum:
     OWN = 4
     ANY = 5
     NUMBERS = 6
-    REPEATED = 1    # the mark of a subscriber that occurred before: the lowest bit, which is 0 in an address
 
 cdef struct Question:
     Traversal walk

@@ -101,7 +101,7 @@ cdef void let_go(Question *q) noexcept:
     if q.wants == NUMBERS:      # nothing has been counted
         forget(&q.subscribers)
     for i in range(0, q.subscribers.count, 2):
-        Py_DECREF_PTR(<PyObject *>(q.subscribers.items[i] & ~<uint64_t>REPEATED))
+        Py_DECREF_PTR(<PyObject *>q.subscribers.items[i])
     i = 0
     while q.seen_taken and i < q.walk.seen.count:
         Py_DECREF_PTR(<PyObject *>q.walk.seen.items[i])

@@ -26,8 +26,8 @@ cdef inline str text_of(object trail, Py_ssize_t at):
     trail = characters_of(trail)
     if type(trail) is bytes:
         return trail_text(<bytes>trail, at)
-    dialect, path, _ = trail
-    return (<str>dialect.separator).join(words_of(path))
+    dialect, paths, _ = trail
+    return (<str>dialect.separator).join(words_of(paths[at]))
 
 
 cdef inline str group_text_of(object trail, Py_ssize_t at, object group):

@@ -1,9 +1,10 @@
 """Trails: how a match came to a filter, and from which topic. The text of the filter, and what its wildcards stood for,
 are made from it on request.
 
-This is the interpreted text: a trail is the dialect, a path (reading.py) and the topic; for a whole answer, it has a
-list of paths, of which each has its place. In the compiled twin the trail of a whole answer is characters (`trail.h`),
-and, where there are groups whose filters a dialect writes by methods of its own, the dialect and these.
+This is the interpreted text: the trail of a whole answer is the dialect, a list of paths (reading.py), of which each
+has its place, and the topic. In the compiled twin that is so for what reading.py has found. Any other trail is
+characters (`trail.h`), and, where there are groups whose filters a dialect writes by methods of its own, the dialect
+and these.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from subtrie._trie.match.reading import words_of
 
 def text_of(trail: Any, at: int) -> str:
     """Return the text of the filter at a place of a trail."""
-    dialect, path, _ = trail
-    return dialect.separator.join(words_of(path[at] if type(path) is list else path))  # type: ignore[no-any-return]
+    dialect, paths, _ = trail
+    return dialect.separator.join(words_of(paths[at]))  # type: ignore[no-any-return]
 
 
 def group_text_of(trail: Any, at: int, group: str) -> str:
