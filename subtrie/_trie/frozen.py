@@ -17,28 +17,19 @@ import cython
 if not cython.compiled:
     from ctrie._cnode import Gen, MainNode, bitmap_of, child_at
     from ctrie._machine import popcount
-    from ctrie._nodes import (
-        INode,
-        Root,
-        Rooted,
-        freeze_root,
-        gcas_read,
-        gen_of,
-        new_inode,
-        new_root,
-        rdcss_read_root,
-        root_of,
-    )
+    from ctrie._nodes import INode, Root, Rooted, freeze_root, gen_of, new_inode, new_root, root_of
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import next_of
 
 
-def main_for_good(trie: Rooted) -> MainNode:
-    """Return a main node that has the trie's present content, and below which nothing changes any more.
+def frozen_root(trie: Rooted) -> Root:
+    """Return a read-only root with a trie's present content, perhaps over a main node of the trie itself.
 
     O(branches of one node). The linearization point is the read of that main node, or the moment before its I-node was
     replaced; otherwise it is that of the snapshot. Lock-free. Except to help other threads, it writes only if the trie
     was written to since the last snapshot."""
+    if trie._root.readonly:
+        return trie._root
     pin()
     first = peek(root_of(trie))
     if is_exactly(first, INode):
@@ -46,10 +37,9 @@ def main_for_good(trie: Rooted) -> MainNode:
         if peek(main) is borrow(None) and _leads_to_none_of(main, gen_of(first)):
             kept: MainNode = borrowed(main)
             unpin()
-            return kept
+            return new_root(new_inode(kept, Gen()), True)
     unpin()
-    root = freeze_root(trie._root)
-    return gcas_read(root, rdcss_read_root(root))
+    return freeze_root(trie._root)
 
 
 def _leads_to_none_of(main: Any, gen: Any) -> bool:
@@ -61,13 +51,3 @@ def _leads_to_none_of(main: Any, gen: Any) -> bool:
         if node is not borrow(None) and gen_of(node) is gen:
             return False
     return True
-
-
-def root_over(main: MainNode) -> Root:
-    """Return a read-only root with the content of a main node from `main_for_good`."""
-    return new_root(new_inode(main, Gen()), True)
-
-
-def frozen_root(trie: Rooted) -> Root:
-    """Return a read-only root with a trie's present content. Cost and progress are those of `main_for_good`."""
-    return trie._root if trie._root.readonly else root_over(main_for_good(trie))

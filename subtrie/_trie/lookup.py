@@ -17,7 +17,7 @@ if not cython.compiled:
     from ctrie._nodes import INode, Root, hash_of, rdcss_read_root, root_of
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Branch, Chain, next_of
-    from subtrie._trie.match.plan import Matchable, Plan, plan_of, put_words
+    from subtrie._trie.match.plan import Matchable
     from subtrie._trie.match.walk import (
         Traversal,
         address,
@@ -30,28 +30,12 @@ if not cython.compiled:
 else:
     from cython import address
 
-from subtrie._trie.queries.listing import branch_at
-
-
-def find_branch(trie: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> Branch | None:
-    """Return the branch where these words end, or None; not for the exact layout, whose texts may be several words.
-    Linearizes as the descent that finds it: `find_in_place`, or else `branch_at`."""
-    if not cython.compiled:
-        given = Traversal()
-    t = address(given)
-    put_words(t, plan_of(trie), words, hashes)
-    if t.size:
-        branch = find_in_place(trie, t)
-        if t.size:
-            return branch
-    root = cython.cast(Root, root_of(trie))
-    return branch_at(root, words, hashes, cython.cast(Plan, plan_of(trie)).separator)  # type: ignore[no-any-return]
-
 
 def find_in_place(trie: Matchable, t: Traversal) -> Branch | None:
-    """The same for the words of a filter in `t`. Size 0 afterwards: this has not been decided, and is to be asked of
-    `find_branch`. Linearizes at the last read of a main node, or just before that node was cut off. Progress: it
-    restarts only after it has helped to complete another thread's write or snapshot."""
+    """Return the branch where the words in `t` end, or None; not for the exact layout, whose texts may be several
+    words. Size 0 afterwards: this has not been decided, and is to be asked of `branch_at` (listing.py). Linearizes at
+    the last read of a main node, or just before that node was cut off. Progress: it restarts only after it has helped
+    to complete another thread's write or snapshot."""
     while True:
         pin()
         inode = peek(root_of(trie))

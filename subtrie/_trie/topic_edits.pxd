@@ -34,4 +34,4 @@ cdef class Take(Unsubscribe):
 cpdef object put_topic(Matchable store, tuple words, tuple hashes, tuple held, bint only_new)
 @cython.locals(edit=Take)
 cpdef object take_topic(Matchable store, tuple words, tuple hashes, object expected=*)
-cdef int _begin(FilterEdit edit, Matchable store, tuple words, tuple hashes) except -1
+cdef int _make(FilterEdit edit, Matchable store, tuple words, tuple hashes, int more) except -1

@@ -27,6 +27,8 @@ if not cython.compiled:
 _HASH = 1
 
 
+@cython.no_gc
+@cython.cclass
 class Put(Subscribe):
     """Store a pair for a topic. Afterwards, `kept` is the pair that was there before, or None."""
 
@@ -44,11 +46,14 @@ class Put(Subscribe):
             self.kept = None
             return Subscribe.change(self, sn)
         self.kept = branch.value
+        self.crossed = not is_wanted(branch)
         if self.only_new and is_wanted(branch):
             return sn
         return changed_branch(branch, self.entry, branch.next)
 
 
+@cython.no_gc
+@cython.cclass
 class Take(Unsubscribe):
     """Remove the pair of a topic, if it is `expected` or that is None. Then `kept` is the removed one, or None."""
 
@@ -62,13 +67,14 @@ class Take(Unsubscribe):
 
     def change(self, sn: SNode) -> SNode | None:
         self.kept = None
-        self.emptied = False
+        self.crossed = self.emptied = False
         branch: Branch = sn  # type: ignore[assignment]
         if self.parts or self.depth + self.followed < len(self.words) or not is_wanted(branch):
             return sn
         if self.expected is not None and branch.value is not self.expected:
             return sn
         self.kept = branch.value
+        self.crossed = True
         if branch.next is None:
             return None
         self.emptied = True
@@ -81,20 +87,10 @@ def put_topic(
     """Store `held`, the pair of a topic and its value; return the pair that was there before. With `only_new`, a
     present pair stays. Linearizes at the commit of one compare-and-set, or as `get` if nothing changes. Lock-free."""
     edit: Put = Put.__new__(Put)
-    _begin(edit, store, words, hashes)
     untrack(held, held[0], held[1])  # otherwise every node of the store would be on the collector's list
     edit.entry = new_entry(held, _HASH, None)
     edit.only_new = only_new
-    in_doubt = True
-    begin_change(store._tally)
-    try:
-        edit_trie(cython.cast(Root, root_of(store)), edit)
-        in_doubt = False
-    finally:
-        if in_doubt:
-            end_in_doubt(store._tally)
-        else:
-            end_change(store._tally, edit.kept is None, 0)
+    _make(edit, store, words, hashes, 1)
     return edit.kept  # type: ignore[no-any-return]
 
 
@@ -104,8 +100,15 @@ def take_topic(
     """Remove the pair of a topic, if it is `expected` or that is None, and return it. Linearizes as `put_topic`.
     Lock-free."""
     edit: Take = Take.__new__(Take)
-    _begin(edit, store, words, hashes)
     edit.expected = expected
+    _make(edit, store, words, hashes, -1)
+    return edit.kept  # type: ignore[no-any-return]
+
+
+def _make(edit: FilterEdit, store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], more: int) -> None:
+    """Make a change, which gives the store so many more topics if it has an effect."""
+    plan = plan_of(store)
+    edit.begin(cython.cast(Plan, plan), cython.cast(Plan, plan).separator, words, hashes, None)
     in_doubt = True
     begin_change(store._tally)
     try:
@@ -115,10 +118,4 @@ def take_topic(
         if in_doubt:
             end_in_doubt(store._tally)
         else:
-            end_change(store._tally, -(edit.kept is not None), 0)
-    return edit.kept  # type: ignore[no-any-return]
-
-
-def _begin(edit: FilterEdit, store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...]) -> None:
-    plan = plan_of(store)
-    edit.begin(cython.cast(Plan, plan), cython.cast(Plan, plan).separator, words, hashes, None)
+            end_change(store._tally, more if edit.crossed else 0, 0)

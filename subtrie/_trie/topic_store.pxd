@@ -9,7 +9,7 @@ from ctrie._nodes cimport Root, clear_root, empty_root, fork_root, freeze_root
 from ctrie._tally cimport Tally, approximate_length, begin_clear, end_clear, length, read, taken_over
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.frozen cimport frozen_root
-from subtrie._trie.lookup cimport find_branch, find_in_place
+from subtrie._trie.lookup cimport find_in_place
 from subtrie._trie.match.plan cimport Matchable, Plan, path_by
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_in_place, topic_path
 from subtrie._trie.match.walk cimport Traversal

@@ -20,7 +20,7 @@ if not cython.compiled:
     from ctrie._nodes import Root, clear_root, empty_root, fork_root, freeze_root
     from ctrie._tally import Tally, approximate_length, begin_clear, end_clear, length, read, taken_over
     from subtrie._trie.frozen import frozen_root
-    from subtrie._trie.lookup import find_branch, find_in_place
+    from subtrie._trie.lookup import find_in_place
     from subtrie._trie.match.plan import Matchable, Plan, path_by
     from subtrie._trie.match.topic_rules import TopicRules, topic_in_place, topic_path
     from subtrie._trie.match.walk import Traversal, address
@@ -410,7 +410,6 @@ class TopicStore(Matchable):
         found = topics_along(
             root,
             tuple([None if hashes[i] == ONE_WORD else words[i] for i in range(size)]),
-            hashes[:size],
             dialect.separator,
             open,
             size + dialect.many_min if open else size,
@@ -727,7 +726,7 @@ class TopicStore(Matchable):
         branch = find_in_place(self, t) if in_place else None
         if t.size == 0:
             words, hashes = self._path(topic)
-            branch = find_branch(self, words, hashes)
+            branch = branch_at(self._root, words, hashes, self.dialect.separator)
         return None if branch is None else branch.value
 
     def _path(self, topic: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:

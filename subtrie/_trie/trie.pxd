@@ -17,7 +17,7 @@ from subtrie._trie.match.deliveries cimport check_merge, merged
 from subtrie._trie.match.plan cimport Plan, filter_path, plan_of, split_filter_in_place
 from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.reverse_index cimport new_index
-from subtrie._trie.lookup cimport find_branch, find_in_place
+from subtrie._trie.lookup cimport find_in_place
 from subtrie._trie.subscribers cimport Entry, Sole, living, subscriber_hash
 
 
@@ -27,7 +27,7 @@ cdef class SubscriptionTrie(Changeable):
     cdef Root _present(self)
     @cython.locals(branch=Branch, wanted=bint)
     cdef object _spelled_at(self, object filter, object subscriber)
-    @cython.locals(words=tuple, path=tuple, hashes=tuple, branch=Branch)
+    @cython.locals(branch=Branch)
     cdef tuple _audience_of(self, object filter)
     @cython.locals(filter_words=Traversal)
     cdef bint _has(self, object filter, object subscriber) except -1

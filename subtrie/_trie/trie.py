@@ -25,7 +25,7 @@ if not cython.compiled:
     from subtrie._trie.choosing import new_choice
     from subtrie._trie.frozen import frozen_root
     from subtrie._trie.groups import is_member, members_of
-    from subtrie._trie.lookup import find_branch, find_in_place
+    from subtrie._trie.lookup import find_in_place
     from subtrie._trie.match import batches, matching
     from subtrie._trie.match.answer_cache import counts as cache_counts
     from subtrie._trie.match.answer_cache import new_cache
@@ -40,13 +40,13 @@ else:
 from ctrie._slot import AtomicReference
 from ctrie._subclasses import attributes_of, set_attributes
 from ctrie._views import SUBSCRIPTED
-from subtrie._trie.exact_layout import exact_path, plain_words
+from subtrie._trie.exact_layout import plain_words
 from subtrie._trie.groups import sets_of
 from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, entries_later
-from subtrie._trie.match.plan import hash_in_filter, word_hash
+from subtrie._trie.match.plan import hash_in_filter
 from subtrie._trie.match.reading import path_of
 from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
@@ -737,16 +737,10 @@ exact=False)\n--\n
 
     def _audience_of(self, filter: str) -> tuple[Any, tuple[str, ...], str | None]:
         """Return the subscribers of a filter, its words, and the name of the group, if it names one."""
-        words, hashes = filter_path(self, filter)
-        group = None
-        if self._plan.share is not None and words[0] == self._plan.share and len(words) > 2:
-            words, hashes, group = words[2:], hashes[2:], words[1]
-        if self._plan.exact:
-            path, hashes = exact_path(self.dialect, words, hashes, word_hash)
-            branch = branch_at(frozen_root(self), path, hashes, self._plan.separator)
-        else:
-            branch = find_branch(self, words, hashes)
-        return None if branch is None else subscribers_of(branch), words, group
+        place = self._place(filter, None)
+        branch = branch_at(self._root, place.words, place.hashes, self._plan.separator)
+        audience = None if branch is None else subscribers_of(branch)
+        return audience, plain_words(place.words, place.hashes), place.group
 
     def _own(self, topic: str) -> list[Entry]:
         """Return the entries of the filter that equals a topic, in no group and without exclusions."""

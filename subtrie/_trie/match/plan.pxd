@@ -59,7 +59,6 @@ cpdef tuple path_by(Plan plan, object filter)
 cdef bint split_in_place(Traversal *t, PyObject *plan, PyObject *topic) noexcept
 cdef bint split_filter_in_place(Traversal *t, PyObject *plan, PyObject *filter) noexcept
 cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept
-cdef void put_words(Traversal *t, PyObject *plan, tuple words, tuple hashes) noexcept
 cdef void put_query(Traversal *t, PyObject *plan, Query query) noexcept
 cdef void lay_out(Traversal *t, PyObject *plan, PyObject *whole) noexcept
 cdef Query query_of(PyObject *plan, object topic)

@@ -28,7 +28,6 @@ __all__ = [
     "plan_of",
     "prepare_whole",
     "put_query",
-    "put_words",
     "query_again",
     "query_of",
     "split_filter_in_place",
@@ -171,16 +170,10 @@ def prepare_whole(t: Traversal, plan: Plan, topic: str) -> bool:
     return True
 
 
-def put_words(t: Traversal, plan: Plan, words: tuple[str, ...], hashes: tuple[int, ...]) -> None:
-    """Put words into `t`, to be looked up. Size 0: they cannot be."""
-    t.words = [*map(Word, words, hashes)] if plan.in_place and len(words) <= MOST_WORDS else []
-    t.size = len(t.words)
-    t.separator = plan.separator
-
-
 def put_query(t: Traversal, plan: Plan, query: Query) -> None:
     """Put a query into `t`, which is used no longer than the query. Size 0: reading.py has to answer it."""
-    put_words(t, plan, query.words, query.hashes)
+    t.words = [*map(Word, query.words, query.hashes)] if plan.in_place and len(query.words) <= MOST_WORDS else []
+    t.size = len(t.words)
     t.reserved = query.reserved
     lay_out(t, plan, query.whole)
 

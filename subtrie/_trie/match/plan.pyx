@@ -271,19 +271,13 @@ cdef bint prepare_whole(Traversal *t, PyObject *plan, PyObject *topic) noexcept:
     return True
 
 
-cdef void put_words(Traversal *t, PyObject *plan, tuple words, tuple hashes) noexcept:
-    """Put words into `t`, to be looked up. Size 0: they cannot be."""
-    cdef Py_ssize_t i, size = len(words)
-    t.size = size if (<Plan>plan).in_place and size <= MOST_WORDS else 0
-    t.separator = (<Plan>plan).separator_in_place
-    for i in range(t.size):
-        t.words[i] = word_of_string(<PyObject *>words[i])
-        t.words[i].hash = hashes[i]
-
-
 cdef void put_query(Traversal *t, PyObject *plan, Query query) noexcept:
     """Put a query into `t`, which is in use no longer than the query; size 0: reading.py is to answer it."""
-    put_words(t, plan, query.words, query.hashes)
+    cdef Py_ssize_t i, size = len(query.words)
+    t.size = size if (<Plan>plan).in_place and size <= MOST_WORDS else 0
+    for i in range(t.size):
+        t.words[i] = word_of_string(<PyObject *>query.words[i])
+        t.words[i].hash = query.hashes[i]
     t.reserved = query.reserved
     lay_out(t, plan, <PyObject *>query.whole)
 

@@ -1,16 +1,16 @@
 # The compiled twin of store_walk.py.
 from cpython.list cimport PyList_New
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
 
 from ctrie._cnode cimport bitmap_of
 from ctrie._machine cimport popcount
-from ctrie._native cimport CTRIE_IS, Borrowed, Py_None, PyTuple_GET_ITEM_PTR
-from subtrie._trie.branch cimport Chain
+from ctrie._native cimport Borrowed, Py_None, PyTuple_GET_ITEM_PTR
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_push_pair, buffer_room_for, buffer_start
 from subtrie._trie.match.walk cimport prefetch, prefetch_to_count
-from subtrie._trie.packed_key cimport characters, packed_characters, packed_is_here, packed_text, text_of
+from subtrie._trie.match.plan cimport word_for
+from subtrie._trie.packed_key cimport characters, packed_characters, packed_text, text_of
+from subtrie._trie.words cimport word
 
 cdef extern from *:
     """
@@ -22,10 +22,8 @@ cdef extern from *:
     void PyList_SET_ITEM_PTR "PyList_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
 
 cdef extern from "packed_key.h":
-    const Py_ssize_t IN_PLACE
     Py_ssize_t followed_by "packed_followed" (
         const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator) nogil
-    bint begun_by "packed_begins" (const packed_text *text, PyObject *word, PyObject *separator) nogil
     characters characters_of(PyObject *string) nogil
     bint characters_stand_at(const characters *text, Py_ssize_t at, const characters *part) nogil
 
@@ -33,10 +31,8 @@ cdef enum:
     GROUP = 96
 
 cdef struct Aim:
-    uint64_t any
-    uint64_t hash
-    uint64_t text           # the text field of a branch that is exactly this word, stored in place,
-    uint64_t mask           # compared in these bits; 0 if that cannot be told from the field alone
+    bint any
+    word word
 
 cdef struct Walk:
     buffer waiting          # node, depth
@@ -52,6 +48,7 @@ cdef struct Walk:
     buffer aims             # Aim
     PyObject *words         # borrowed, like the next two
     PyObject *separator
+    Py_UCS4 separator_in_place
     PyObject *reserved
     Py_ssize_t size
     Py_ssize_t least
@@ -66,7 +63,7 @@ cdef inline void begin(Walk *w) noexcept nogil:
     buffer_start(&w.found)
 
 
-cdef inline bint set_aims(Walk *w, tuple words, tuple hashes) except -1:
+cdef inline bint set_aims(Walk *w, tuple words) except -1:
     cdef Py_ssize_t i
     cdef Aim *aim
     w.words = <PyObject *>words
@@ -76,19 +73,10 @@ cdef inline bint set_aims(Walk *w, tuple words, tuple hashes) except -1:
         return False
     for i in range(w.size):
         aim[i].any = words[i] is None
-        aim[i].hash = hashes[i]
-        aim[i].text = aim[i].mask = 0
         if not aim[i].any:
-            _pack(&aim[i], characters_of(PyTuple_GET_ITEM_PTR(w.words, i)))
+            aim[i].word = word_for(PyTuple_GET_ITEM_PTR(w.words, i))
     aim[w.size].any = aim[w.size + 1].any = True
     return True
-
-
-cdef inline void _pack(Aim *aim, characters word) noexcept nogil:
-    if word.kind == 1 and 0 < word.length <= IN_PLACE:
-        (<unsigned char *>&aim.text)[0] = <unsigned char>(word.length << 1 | 1)
-        memcpy(<char *>&aim.text + 1, word.data, word.length)
-        aim.mask = ~<uint64_t>0 >> 8 * (IN_PLACE - word.length)
 
 
 cdef inline const Aim *aim_at(Walk *w, Py_ssize_t depth) noexcept nogil:
@@ -149,29 +137,8 @@ cdef inline void prefetch_children(Borrowed cn) noexcept nogil:
     prefetch(child_place(cn, count - 1))
 
 
-cdef inline bint is_word(const Aim *aim, Borrowed branch) noexcept:
-    return (
-        (<uint64_t *>text_of(branch))[0] & aim.mask == aim.text
-        and aim.mask != 0
-        and not CTRIE_IS(branch, <PyTypeObject *>Chain)
-    )
-
-
-cdef inline bint has_word(Walk *w, Borrowed branch, Py_ssize_t depth) noexcept nogil:
-    return begun_by(text_of(branch), PyTuple_GET_ITEM_PTR(w.words, depth), w.separator)
-
-
 cdef inline Py_ssize_t followed_in(Walk *w, Borrowed branch, Py_ssize_t depth) noexcept nogil:
     return followed_by(text_of(branch), w.words, depth, w.separator)
-
-
-cdef inline bint is_plain(Walk *w, Borrowed branch) noexcept nogil:
-    cdef const packed_text *text = text_of(branch)
-    cdef characters own
-    if not packed_is_here(text):
-        return False
-    own = packed_characters(text)
-    return own.length > 0 and (w.reserved == Py_None or own.data[0] != characters_of(w.reserved).data[0])
 
 
 cdef inline bint is_reserved(Walk *w, Borrowed branch) noexcept nogil:

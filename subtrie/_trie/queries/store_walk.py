@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from subtrie._trie.branch import Chain
-from subtrie._trie.match.walk import Buffer
-from subtrie._trie.packed_key import key_begins, words_followed
+from subtrie._trie.match.plan import word_hash
+from subtrie._trie.match.walk import Buffer, Word
+from subtrie._trie.packed_key import words_followed
 
 GROUP = 96  # how many nodes are visited side by side; with more, the walk would not wait less
 
 
 class Aim:
-    """What the walk looks for in the levels at one depth: a word and its hash, or `any` word."""
+    """What the walk looks for in the levels at one depth: a word, or `any` one."""
 
-    __slots__ = ("any", "hash", "word")
+    __slots__ = ("any", "word")
 
-    def __init__(self, word: str | None, hash: int) -> None:
-        self.word, self.hash, self.any = word, hash, word is None
+    def __init__(self, word: str | None) -> None:
+        self.any = word is None
+        self.word = Word("", 0) if word is None else Word(word, word_hash(word))
 
 
 class Walk:
@@ -44,7 +45,7 @@ class Walk:
         self.size = 0  # the number of words
         self.least = 0  # the least number of words of a topic
         self.open = False  # topics may have more words
-        self.separator = ""
+        self.separator = self.separator_in_place = ""
         self.reserved: str | None = None  # topics whose first word begins with this are left out
         self.wordless = False  # the empty text is a topic of no words, stored as one empty word
 
@@ -52,11 +53,11 @@ class Walk:
 begin = Walk.__init__
 
 
-def set_aims(w: Walk, words: tuple[str | None, ...], hashes: tuple[int, ...]) -> bool:
+def set_aims(w: Walk, words: tuple[str | None, ...]) -> bool:
     """Set the words; return False if there is no memory."""
     w.words = words
     w.size = len(words)
-    w.aims = [*map(Aim, words, hashes), Aim(None, 0), Aim(None, 0)]
+    w.aims = [*map(Aim, words), Aim(None), Aim(None)]
     return True
 
 
@@ -106,26 +107,9 @@ def prefetch_children(cn: Any) -> None:
     """Prefetch the places of a C-node's children."""
 
 
-def is_word(aim: Aim, branch: Any) -> bool:
-    """Return whether a branch with the word's hash is exactly that word. False also means that it cannot be told
-    without reading the text, as for the empty word."""
-    return not isinstance(branch, Chain) and branch.key == aim.word != ""
-
-
-def has_word(w: Walk, branch: Any, depth: int) -> bool:
-    """Return whether a branch begins with a word of the filter."""
-    return key_begins(branch, w.words[depth], w.separator)  # type: ignore[arg-type]
-
-
 def followed_in(w: Walk, branch: Any, depth: int) -> int:
     """The same as `words_followed` in packed_key.py, for the filter's words from `depth` on."""
     return words_followed(branch, w.words, depth, w.separator)
-
-
-def is_plain(w: Walk, branch: Any) -> bool:
-    """Return whether a branch of the first level is neither reserved nor the topic of no words. False also means that
-    it cannot be told without reading the text."""
-    return branch.key != "" and (w.reserved is None or not branch.key.startswith(w.reserved))
 
 
 def is_reserved(w: Walk, branch: Any) -> bool:

@@ -7,10 +7,10 @@ from ctrie._machine cimport W, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
 from subtrie._trie.branch cimport Chain, next_of
-from subtrie._trie.match.walk cimport fetch_text_apart, item_of, size_of
+from subtrie._trie.match.walk cimport begins_branch, fetch_text_apart, item_of, size_of
 from subtrie._trie.queries.store_walk cimport (
-    GROUP, Walk, aim_at, begin, end, prefetch_children, followed_in, has_word, is_no_text, is_plain, is_reserved,
-    is_word, last_depth, list_of_found, note_pair, set_aims, take_last, take_references, wait,
+    GROUP, Walk, aim_at, begin, end, followed_in, is_no_text, is_reserved, last_depth, list_of_found,
+    note_pair, prefetch_children, set_aims, take_last, take_references, wait,
 )
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -28,5 +28,5 @@ cdef bint _leave(Walk *w, Borrowed branch, Py_ssize_t reached, bint counts) noex
 
 @cython.locals(walk=Walk)
 cpdef list topics_along(
-    Root root, tuple words, tuple hashes, str separator, bint open, Py_ssize_t least, object reserved, bint wordless
+    Root root, tuple words, str separator, bint open, Py_ssize_t least, object reserved, bint wordless
 )

@@ -32,7 +32,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of
     from subtrie._trie.match.reading import PyErr_CheckSignals
-    from subtrie._trie.match.walk import address, fetch_text_apart, item_of, size_of
+    from subtrie._trie.match.walk import address, begins_branch, fetch_text_apart, item_of, size_of
     from subtrie._trie.queries.store_walk import (
         GROUP,
         Walk,
@@ -40,11 +40,8 @@ if not cython.compiled:
         begin,
         end,
         followed_in,
-        has_word,
         is_no_text,
-        is_plain,
         is_reserved,
-        is_word,
         last_depth,
         list_of_found,
         note_pair,
@@ -115,7 +112,7 @@ def _visit_own(w: Walk, root: Root) -> bool:
         for i in range(w.count):
             main = w.mains[i]
             if is_exactly(main, CNode):
-                flag = flag_at(aim.hash, lev)
+                flag = flag_at(aim.word.hash, lev)
                 if bitmap_of(main) & flag:
                     w.mains[count] = main
                     w.places[count] = popcount(bitmap_of(main) & (flag - 1))
@@ -132,7 +129,7 @@ def _visit_own(w: Walk, root: Root) -> bool:
             if is_exactly(node, INode):
                 w.nodes[w.count] = node
                 w.count += 1
-            elif hash_of(node) == aim.hash and not _meet(w, node):
+            elif hash_of(node) == aim.word.hash and not _meet(w, node):
                 return False
         lev += W
     return True
@@ -178,14 +175,11 @@ def _visit_others(w: Walk, main: Any) -> bool:
 
 def _meet(w: Walk, branch: Any) -> bool:
     """Visit a branch whose hash fits the next word. If its text is needed and stored elsewhere, fetch it first."""
-    aim = aim_at(w, w.depth)
-    if not aim.any:
-        if is_word(aim, branch):
+    if w.depth > 0 and aim_at(w, w.depth).any:
+        if w.depth >= w.size:  # all topics below match
+            return _leave(w, branch, w.size + 1, True)
+        if not is_exactly(branch, Chain):
             return _leave(w, branch, w.depth + 1, True)
-    elif w.depth >= w.size and w.depth > 0:  # all topics below match
-        return _leave(w, branch, w.size + 1, True)
-    elif not is_exactly(branch, Chain) and (w.depth > 0 or is_plain(w, branch)):
-        return _leave(w, branch, w.depth + 1, True)
     if fetch_text_apart(branch):
         w.apart[w.apart_count] = branch
         w.apart_count += 1
@@ -197,7 +191,7 @@ def _follow(w: Walk, branch: Any) -> bool:
     """Visit any branch: find whether the filter follows it, by its text if needed, and how far."""
     aim = aim_at(w, w.depth)
     if not aim.any:
-        if hash_of(branch) != aim.hash or not has_word(w, branch, w.depth):
+        if hash_of(branch) != aim.word.hash or not begins_branch(address(aim.word), branch, w.separator_in_place):
             return True
     elif w.depth >= w.size and w.depth > 0:
         return _leave(w, branch, w.size + 1, True)
@@ -232,7 +226,6 @@ def _leave(w: Walk, branch: Any, reached: int, counts: bool) -> bool:
 def topics_along(
     root: Root,
     words: tuple[str | None, ...],
-    hashes: tuple[int, ...],
     separator: str,
     open: bool,
     least: int,
@@ -249,13 +242,14 @@ def topics_along(
     w = address(walk)
     begin(w)
     w.separator = borrow(separator)
+    w.separator_in_place = separator
     w.reserved = borrow(reserved)
     w.wordless = wordless
     w.least = least
     w.open = open
     first = rdcss_read_root(root)
     try:
-        if not set_aims(w, words, hashes) or not wait(w, borrow(first), 0) or not _go_through(w, root):
+        if not set_aims(w, words) or not wait(w, borrow(first), 0) or not _go_through(w, root):
             raise MemoryError
         return list_of_found(w)
     finally:
