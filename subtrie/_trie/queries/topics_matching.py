@@ -206,7 +206,7 @@ def _follow(w: Walk, branch: Any) -> bool:
             reached = w.size + 1  # or more
         else:
             return True
-    is_no_words = w.depth == 0 and w.wordless and w.size > 0 and is_no_text(branch)  # but the filter wants words
+    is_no_words = w.depth == 0 and w.wordless and w.least > 0 and is_no_text(branch)  # but the filter wants words
     return _leave(w, branch, reached, not is_no_words)
 
 
