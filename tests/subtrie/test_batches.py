@@ -30,8 +30,8 @@ def crowded(dialect: Dialect, size: int, rng: random.Random, exact: bool = False
         if n % 70 == 0:
             text[-1] = str(dialect.many_words)
         trie.subscribe(dialect.join(text), n, qos=n % 3)
-    for n in range(size, size + 100):  # a large set on one filter, and great numbers
-        trie.subscribe(dialect.join(["seven-1", "w1"]), n << 45)
+    for n in range(size, size + 100):  # a large set on one filter, and numbers that are not their own hashes
+        trie.subscribe(dialect.join(["seven-1", "w1"]), (1 << 63) - n)
     return trie
 
 

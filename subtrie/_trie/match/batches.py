@@ -15,24 +15,13 @@ import cython
 
 if not cython.compiled:
     from ctrie._machine import check_signals
-    from ctrie._nodes import root_of
     from subtrie._trie.match.answer_cache import DELIVERIES, SUBSCRIBERS
     from subtrie._trie.match.deliveries import Told
     from subtrie._trie.match.interleaved import end_group, take_next
-    from subtrie._trie.match.matching import ask, deliveries, match, prepare, read_at_last, subscribers_of, told_of
+    from subtrie._trie.match.matching import ask, deliveries, match, subscribers_of, told_of
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK
-    from subtrie._trie.match.scratch import (
-        NUMBERS,
-        Question,
-        add_again,
-        add_numbers,
-        begin,
-        bytes_of,
-        coming_again,
-        forget,
-        release,
-    )
+    from subtrie._trie.match.scratch import Question, bytes_of, coming_again, subscriber_at
     from subtrie._trie.match.steps import GROUP, Batch, begin_batch, end_batch, question_at, topic_at
     from subtrie._trie.match.walk import Buffer, address, buffer_free, buffer_push, buffer_start
 else:
@@ -147,13 +136,10 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
     """Return the answers to many topics, for a trie whose subscribers are integers, none below zero, each on one filter
     and in no group: where each answer begins, and the end; and the subscribers. Both are columns of 64-bit integers."""
     if not cython.compiled:
-        question, batch, offsets, numbers = Question(), Batch(), Buffer(), Buffer()
+        batch, offsets, numbers = Batch(), Buffer(), Buffer()
     answered: dict[Any, int] | None = None
     buffer_start(address(offsets))
     buffer_start(address(numbers))
-    q = address(question)
-    q.wants = NUMBERS
-    begin(q)
     begin_batch(address(batch))
     try:
         _push(address(offsets), 0)
@@ -162,26 +148,23 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
             if at == 0 and _come_again(block, len(topics)):
                 answered = {}
             if answered is None:
-                _number_block(address(batch), q, trie, block, address(offsets), address(numbers))
-            elif not _number_or_repeat(q, trie, block, at, answered, address(offsets), address(numbers)):
+                _number_block(address(batch), trie, block, address(offsets), address(numbers))
+            elif not _number_or_repeat(trie, block, at, answered, address(offsets), address(numbers)):
                 answered = None
         return bytes_of(address(offsets)), bytes_of(address(numbers))
     finally:
         end_batch(address(batch))
-        release(q)
         buffer_free(address(offsets))
         buffer_free(address(numbers))
 
 
-def _number_block(b: Batch, q: Question, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
+def _number_block(b: Batch, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
     for at in range(0, len(block), GROUP):
-        taken = take_next(b, trie, block, at, NUMBERS)
+        taken = take_next(b, trie, block, at, SUBSCRIBERS)
         try:
             for i in range(min(GROUP, len(block) - at)):
-                if taken and topic_at(b.group, i).size > 0:
-                    _add_noted(question_at(b.group, i), trie, block[at + i], numbers)
-                else:
-                    _add_numbers(q, trie, block[at + i], numbers)
+                if not taken or not _push_taken(numbers, question_at(b.group, i)):
+                    _push_all(numbers, match(trie, block[at + i]))
                 _push(offsets, numbers.count)
         finally:
             if taken:
@@ -190,7 +173,7 @@ def _number_block(b: Batch, q: Question, trie: Matchable, block: list[Any], offs
 
 
 def _number_or_repeat(
-    q: Question, trie: Matchable, block: list[Any], at: int, answered: dict[Any, int], offsets: Buffer, numbers: Buffer
+    trie: Matchable, block: list[Any], at: int, answered: dict[Any, int], offsets: Buffer, numbers: Buffer
 ) -> bool:
     """Add the numbers of those that have not been `answered`. Return whether there were enough others."""
     repeated = 0
@@ -198,45 +181,27 @@ def _number_or_repeat(
         known = answered.setdefault(block[i], at + i)
         if known < at + i:
             repeated += 1
-            _repeat(offsets, numbers, known)
+            for j in range(offsets.items[known], offsets.items[known + 1]):
+                _push(numbers, numbers.items[j])
         else:
-            _add_numbers(q, trie, block[i], numbers)
-            _push(offsets, numbers.count)
+            _push_all(numbers, match(trie, block[i]))
+        _push(offsets, numbers.count)
     return repeated * WORTH >= len(block)
 
 
-def _add_numbers(q: Question, trie: Matchable, topic: Any, numbers: Buffer) -> int:
-    """Add the numbers that the subscribers of one topic are."""
-    query = prepare(address(q.walk), trie, topic)  # noqa: F841 (it holds the words that are read)
-    if q.walk.size == 0:
-        return _push_all(numbers, match(trie, topic))
-    read_at_last(q, root_of(trie))
-    return _add_noted(q, trie, topic, numbers)
-
-
-def _add_noted(q: Question, trie: Matchable, topic: Any, numbers: Buffer) -> int:
-    """Add the numbers that the subscribers noted for a topic are."""
-    if q.shared:  # some have exclusions
-        forget(address(q.subscribers))
-        q.shared = False
-        return _push_all(numbers, match(trie, topic))
-    if not add_numbers(q, numbers):
-        raise MemoryError
-    return 0
+def _push_taken(numbers: Buffer, q: Question) -> bool:
+    """Add the subscribers taken for a topic. False: it is to be asked alone, or some may have exclusions."""
+    if q.walk.size == 0 or q.shared:
+        return False
+    for at in range(0, q.subscribers.count, 2):
+        _push(numbers, subscriber_at(q, at))
+    return True
 
 
 def _push_all(words: Buffer, several: tuple[Any, ...]) -> int:
     for word in several:
         _push(words, word)
     return 0
-
-
-def _repeat(offsets: Buffer, numbers: Buffer, answer: int) -> None:
-    """Add an answer again."""
-    start = offsets.items[answer]
-    if not add_again(numbers, start, offsets.items[answer + 1] - start):
-        raise MemoryError
-    _push(offsets, numbers.count)
 
 
 def _push(words: Buffer, word: int) -> None:

@@ -27,7 +27,7 @@ from subtrie._trie.match.plan cimport (
 )
 from subtrie._trie.match.reading cimport Query, read_matches
 from subtrie._trie.match.scratch cimport (
-    ALL, ANY, ENTRIES, NUMBERS, OWN, Question, add_record, answer_made, begin, begin_records, begin_trails,
+    ALL, ANY, ENTRIES, OWN, Question, add_record, answer_made, begin, begin_records, begin_trails,
     end_pairs, end_trails, fetch_ahead, forget, handed_over, hash_at, is_shared_at, keep_living, new_answer,
     note_subscriber, push_node, put_entry, put_in_answer, put_subscriber, release, remembered, room_for_pairs,
     subscriber_at, take_references, take_seen, taken_from, taken_shared, trail_of,

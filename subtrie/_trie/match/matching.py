@@ -80,7 +80,6 @@ if not cython.compiled:
         ALL,
         ANY,
         ENTRIES,
-        NUMBERS,
         OWN,
         Question,
         add_record,
@@ -581,8 +580,7 @@ def take_branches(q: Question) -> bool:
     if not (_note_entries_found(q) if q.walk.trails else _note_found(q)):
         forget(address(q.subscribers))
         return False
-    if q.wants != NUMBERS:
-        take_references(address(q.subscribers))
+    take_references(address(q.subscribers))
     return True
 
 

@@ -27,7 +27,6 @@ cdef enum:
     ALL = 3
     OWN = 4
     ANY = 5
-    NUMBERS = 6
 
 cdef struct Question:
     Traversal walk
@@ -160,8 +159,6 @@ cdef void start(Question *q) noexcept
 cdef void release(Question *q) noexcept
 cdef void let_go(Question *q) noexcept
 cdef void take_seen(Question *q) noexcept
-cdef bint add_numbers(Question *q, buffer *numbers) noexcept
-cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept
 cdef Py_ssize_t coming_again(list topics) except -1
 cdef bytes bytes_of(buffer *words)
 cdef tuple handed_over(Question *q)

@@ -21,7 +21,6 @@ ENTRIES = 2  # subscriptions, with all members of groups; those of a Shared toge
 ALL = 3  # the same as deliveries
 OWN = 4  # all that is subscribed to each filter together, as one delivery
 ANY = 5  # whether there is a subscriber
-NUMBERS = 6  # the hashes of subscribers, which are not taken
 
 
 class Question:
@@ -212,19 +211,6 @@ def trail_of(t: Traversal, trie: Matchable, topic: str, shared: bool) -> Any:
     groups."""
     assert t.trails is not None
     return trie._plan.dialect, t.trails.records.items, topic
-
-
-def add_numbers(q: Question, numbers: Buffer) -> bool:
-    """Add the numbers that the subscribers noted are, and forget these. False: there is no memory."""
-    numbers.items += q.subscribers.items[::2]
-    forget(q.subscribers)
-    return True
-
-
-def add_again(numbers: Buffer, start: int, count: int) -> bool:
-    """Add numbers again that have been added before. False: there is no memory."""
-    numbers.items += numbers.items[start : start + count]
-    return True
 
 
 def coming_again(topics: list[Any]) -> int:

@@ -11,12 +11,12 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memmove, memset
 
 from ctrie._machine cimport check_stack
 from ctrie._native cimport CTRIE_IS
 from subtrie._trie.match.answer_cache cimport ANSWER, FIRST, ROOT, TOPIC
-from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_room_for, buffer_start
+from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
 from subtrie._trie.match.reading cimport TRIAL
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.trail cimport trail_add, trail_end
@@ -33,13 +33,6 @@ cdef extern from "interpreter.h":
 
 cdef extern from *:
     """
-    /* What `mix` (ctrie/_nodes.py) has made this of: its steps, undone. */
-    static inline uint64_t unmixed(uint64_t h)
-    {
-        h = (h ^ h >> 31 ^ h >> 62) * 0x319642b2d24d8ec3u;
-        h = (h ^ h >> 27 ^ h >> 54) * 0x96de1b173f119089u;
-        return h ^ h >> 30 ^ h >> 60;
-    }
     static inline int may_be_in_cycle(PyObject *o) { return PyType_IS_GC(Py_TYPE(o)); }
     /* How deep a thread is in matches that its subscribers' __eq__ or finalizers have asked for. Each takes some twenty
        kilobytes of the C stack, which no interpreter counts. */
@@ -53,7 +46,6 @@ cdef extern from *:
     """
     object PyMethod_New(object function, object owner)
     bytes PyBytes_FromStringAndSize(const char *data, Py_ssize_t size)
-    uint64_t unmixed(uint64_t h)
     bint may_be_in_cycle(PyObject *o)
     bint enter_match() nogil
     void leave_match() nogil
@@ -98,8 +90,6 @@ cdef void release(Question *q) noexcept:
 
 cdef void let_go(Question *q) noexcept:
     cdef Py_ssize_t i
-    if q.wants == NUMBERS:      # nothing has been counted
-        forget(&q.subscribers)
     for i in range(0, q.subscribers.count, 2):
         Py_DECREF_PTR(<PyObject *>q.subscribers.items[i])
     i = 0
@@ -221,30 +211,7 @@ cdef int keep_living(buffer *subscribers) except -1:
     return 0
 
 
-# ------------------------------------------------------------------------------------------------------------- numbers
-
-cdef bint add_numbers(Question *q, buffer *numbers) noexcept:
-    """Add the numbers that the subscribers noted are, which have not been counted, and forget these. An integer is read
-    from its mixed hash, since to look at the object itself would be to wait for memory."""
-    cdef Py_ssize_t i, count = q.subscribers.count // 2
-    cdef uint64_t *room = buffer_room_for(numbers, count)
-    q.subscribers.count = 0
-    if room == NULL:
-        return False
-    for i in range(count):
-        room[i] = unmixed(q.subscribers.items[2 * i + 1])
-    numbers.count += count
-    return True
-
-
-cdef bint add_again(buffer *numbers, Py_ssize_t start, Py_ssize_t count) noexcept:
-    cdef uint64_t *room = buffer_room_for(numbers, count)
-    if room == NULL:
-        return False
-    memcpy(room, numbers.items + start, count * sizeof(uint64_t))
-    numbers.count += count
-    return True
-
+# ------------------------------------------------------------------------------------------------------- many topics
 
 cdef Py_ssize_t coming_again(list topics) except -1:
     """Return how many of up to TRIAL topics are texts that have come before; two of one hash count as one."""
