@@ -96,6 +96,8 @@ BLOCK = 128  # keys that `get_many` copies at a time: several groups
 COMPILED = bool(cython.compiled)
 
 
+@cython.no_gc
+@cython.cclass
 class MapEdit(Edit):
     """One change of the S-node of one key. The modes ..._SAME act only if the S-node is still `expected`, the one whose
     value the caller has compared. So no value is compared twice, and none is compared under contention."""

@@ -570,6 +570,8 @@ def _compared_by_key(
 # --------------------------------------------------------------------------------------------------------- change
 
 
+@cython.no_gc
+@cython.cclass
 class Edit:
     """The change that one operation makes to the S-node of its key, and the position of its descent. Private to its
     thread.

@@ -141,6 +141,9 @@ def words_in(branch: Branch, separator: str) -> tuple[str, ...]:
     return tuple(branch.key.split(separator)) if isinstance(branch, Chain) else (branch.key,)
 
 
+@cython.no_gc
+@cython.freelist(8)
+@cython.cclass
 class Place:
     """Where the subscriptions to a filter are: its words, as the trie stores them, and their hashes; the group, if any;
     and filter and queue group as they were given."""
@@ -157,6 +160,8 @@ class Place:
         return str.__str__(self.filter), None if self.queue is None else str.__str__(self.queue)
 
 
+@cython.no_gc
+@cython.cclass
 class FilterEdit(Edit):
     """A change of the subscribers of one filter. It descends by the filter's words."""
 
@@ -259,6 +264,8 @@ class FilterEdit(Edit):
         return new_branch(self.words[start:stop], self.separator, self.hashes[start], subscribers, next)
 
 
+@cython.no_gc
+@cython.cclass
 class Subscribe(FilterEdit):
     """Add `entry` to the subscribers."""
 
@@ -312,6 +319,8 @@ class Subscribe(FilterEdit):
         return self._branch(depth, len(self.words), audience, None)
 
 
+@cython.no_gc
+@cython.cclass
 class Unsubscribe(FilterEdit):
     """Remove a subscriber."""
 

@@ -21,6 +21,8 @@ if not cython.compiled:
     from ctrie._slot import Slot, compare_and_set, initialise, load
 
 
+@cython.trashcan(True)
+@cython.cclass
 class Duty:
     """One thing to do."""
 

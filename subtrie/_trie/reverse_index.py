@@ -68,6 +68,8 @@ class Filing(Keyed):
     others: tuple[Filing, ...]  # those that other threads had not confirmed when this one took their place
 
 
+@cython.no_gc
+@cython.cclass
 class IndexEdit(Edit):
     """One change of a subscriber's set."""
 
@@ -88,6 +90,8 @@ class IndexEdit(Edit):
         return None
 
 
+@cython.no_gc
+@cython.cclass
 class File(IndexEdit):
     """Put `filing` there, and name the others that are PENDING in it."""
 
@@ -106,6 +110,8 @@ class File(IndexEdit):
         return new_pair(pair.key, self.hash, with_filed(pair.value, self.filing))
 
 
+@cython.no_gc
+@cython.cclass
 class Confirm(IndexEdit):
     """Put the key in the place of filings that are all confirmed."""
 
@@ -120,6 +126,8 @@ class Confirm(IndexEdit):
         return new_pair(pair.key, self.hash, with_filed(pair.value, settled(self.key)))
 
 
+@cython.no_gc
+@cython.cclass
 class Strike(IndexEdit):
     """Take the key out of exactly the pair `expected`."""
 

@@ -164,6 +164,8 @@ class Given:
         return self._closed((positions & fitting) << 1 | positions & self.many)
 
 
+@cython.freelist(8)
+@cython.cclass
 class OverlapStep:
     """A level to walk, or what is below one of its I-nodes; what leads there, and how far it is in the given filter."""
 
