@@ -15,7 +15,6 @@ from ctrie._nodes cimport (
 cdef int DONE, RESTART, AGAIN
 
 cdef SNode edit_trie(Root root, Edit edit)
-cdef object clear_path(Root root, Edit edit)
 cdef object _clear_path(Root root, Edit edit)
 cdef int _attempt(Root root, Edit edit) except -1
 cdef int _from_root(Root root, Edit edit) except -1

@@ -62,22 +62,6 @@ def edit_trie(root: Root, edit: Edit) -> SNode | None:
     return edit.found
 
 
-def clear_path(root: Root, edit: Edit) -> None:
-    """Remove the tombs on the path of an edit that has not been applied, and roll up its levels: others have made the
-    change, at many keys at once. It goes to every node on the path, and into the level at its end. Memory and progress
-    as `_clear_path`."""
-    edit.settled = edit.entombed = True
-    edit.emptied = edit.compared = edit.tracks = False
-    edit.said = None
-    try:
-        outcome = RESTART
-        while outcome == RESTART:
-            edit.rewind()
-            outcome = _from_root(root, edit)
-    except MemoryError:
-        pass
-
-
 def _clear_path(root: Root, edit: Edit) -> None:
     """Remove the tombs that the change has left on its path. Tombs that remain because memory ran out are harmless: the
     next change on that path removes them. Progress as `edit_trie`."""

@@ -33,10 +33,6 @@ cdef inline Borrowed members_in(Borrowed group) noexcept nogil:
     return <PyObject *>(<Group>group).members
 
 
-cdef inline bint is_weighted(Borrowed group) noexcept nogil:
-    return (<Group>group).heaviest > 1
-
-
 @cython.locals(shared=Shared)
 cdef object members_of(object value, object group)
 

@@ -69,10 +69,6 @@ if not cython.compiled:  # views of what is borrowed; the compiled ones (groups.
         """Return whether a topic of the filter may be among the exclusions of subscribers."""
         return _excepting_in(value) > 0
 
-    def is_weighted(group: Any) -> bool:
-        """Return whether a member has, or had, a weight other than 1."""
-        return group.heaviest > 1  # type: ignore[no-any-return]
-
 
 # What a trie and its index are made of, below their roots: for `release` (ctrie/_machine.py).
 PARTS: tuple[type[Any], ...] = (*NODES, Keyed, SetNode, Shared, tuple)

@@ -22,7 +22,6 @@ from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.trail cimport trail_add, trail_end
 from subtrie._trie.match.walk cimport NOTED, Trails, Traversal
 from subtrie._trie.packed_key cimport text_of
-from subtrie._trie.words cimport word
 
 from subtrie._trie.weak_subscribers import Held, HeldMethod
 
