@@ -4,11 +4,10 @@ cimport cython
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.queries.growing cimport (
     add, add_bit, add_branch, add_int, add_number, add_part, add_text, bit_column, cut, flag_given, flag_taken, free_bytes,
-    free_texts, growing, is_empty, keep_place, place, reads_as_integer, take_place, taken as bytes_taken, taken_bits,
-    text_column,
+    free_texts, growing, is_empty, reads_as_integer, take_int, taken as bytes_taken, taken_bits, text_column,
 )
 from subtrie._trie.words cimport MARKED
-from libc.stdint cimport INT32_MAX
+from libc.stdint cimport INT32_MAX, int32_t
 
 
 cdef enum:
@@ -42,7 +41,7 @@ cdef class GrowingRows:
     cdef bytes _separator
     cdef bytes _share
     cdef growing _places
-    cdef place _here
+    cdef int32_t _here
     cdef growing _spelled
     cdef text_column _filters
     cdef text_column _subscribers

@@ -2,8 +2,8 @@
 
 """Columns being filled, in Arrow's layout: what a row of a set of subscriptions becomes.
 
-A place is where a walk stands: the words that have been spelled. It is kept for every node that the walk has yet to
-visit, last in, first out, so that all of them share one text.
+A place is where a walk stands: the end of the words that have been spelled, or -1 before the first one. It is kept for
+every node that the walk has yet to visit, last in, first out, so that all of them share one text.
 
 What grows is in growing.py; in the compiled twin no Python object is made of a row.
 """
@@ -20,8 +20,6 @@ if not cython.compiled:
         Bits,
         Growing,
         GrowingTexts,
-        WalkPlace,
-        WalkPlaces,
         add,
         add_bit,
         add_branch,
@@ -35,9 +33,8 @@ if not cython.compiled:
         free_bytes,
         free_texts,
         is_empty,
-        keep_place,
         reads_as_integer,
-        take_place,
+        take_int,
         taken_bits,
     )
     from subtrie._trie.queries.growing import taken as bytes_taken
@@ -195,12 +192,12 @@ class GrowingRows:
     def __init__(self, dialect: Dialect, texts: Any, ask: bool) -> None:
         if not cython.compiled:
             self._busy, self.kinds, self.rows = [False], 0, 0
-            self._places, self._here = WalkPlaces(), WalkPlace()
-            self._spelled = Growing()
+            self._places, self._spelled = Growing(), Growing()
             self._filters, self._subscribers, self._groups = (GrowingTexts() for _ in range(3))
             self._grouped = Bits()
         self._texts = texts
         self._ask = ask
+        self._here = -1
         self.options = GrowingOptions(texts)
         self._separator = dialect.separator.encode()
         self._share = None if dialect.share_prefix is None else dialect.share_prefix.encode()
@@ -231,13 +228,13 @@ class GrowingRows:
 
     def push(self) -> int:
         """Keep the place where the walk stands."""
-        keep_place(address(self._places), address(self._here))
+        add_int(address(self._places), self._here)
         return 0
 
     def pop(self) -> int:
         """Go back to the place that was kept last."""
-        take_place(address(self._places), address(self._here))
-        cut(address(self._spelled), self._here.end)
+        self._here = take_int(address(self._places))
+        cut(address(self._spelled), max(self._here, 0))
         return 0
 
     def spell(self, branch: Any) -> int:
@@ -245,12 +242,11 @@ class GrowingRows:
         marked = branch.hash == MARKED
         if marked and is_empty(branch):
             return 0
-        if self._here.depth > 0:
+        if self._here >= 0:
             add(address(self._spelled), self._separator)
         if not add_branch(address(self._spelled), branch, marked):
             raise ValueError("a filter with a lone surrogate")
-        self._here.depth += 1
-        self._here.end = self._spelled.used
+        self._here = self._spelled.used
         return 0
 
     def row(self, group: str | None, subscriber: Any, options: dict[str, Any] | None) -> int:
@@ -260,7 +256,7 @@ class GrowingRows:
             for part in (self._share, name):
                 add(address(self._filters.text), part)
                 add(address(self._filters.text), self._separator)
-        add_part(address(self._filters.text), address(self._spelled), 0, self._here.end)
+        add_part(address(self._filters.text), address(self._spelled), 0, max(self._here, 0))
         _end_text(address(self._filters))
         self._add_subscriber(subscriber)
         if name is not None:

@@ -30,10 +30,6 @@ cdef struct bit_column:
     Py_ssize_t count
     Py_ssize_t clear
 
-cdef struct place:
-    Py_ssize_t end
-    Py_ssize_t depth
-
 
 cdef inline int add(growing *g, bytes text) except -1:
     return add_bytes_at(g, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
@@ -59,13 +55,9 @@ cdef inline void cut(growing *g, Py_ssize_t used) noexcept:
     g.used = used
 
 
-cdef inline int keep_place(growing *places, place *here) except -1:
-    return add_bytes_at(places, <const char *>here, sizeof(place))
-
-
-cdef inline void take_place(growing *places, place *here) noexcept:
-    places.used -= sizeof(place)
-    here[0] = (<place *>(places.data + places.used))[0]
+cdef inline int32_t take_int(growing *g) noexcept:
+    g.used -= sizeof(int32_t)
+    return (<int32_t *>(g.data + g.used))[0]
 
 
 cdef inline int add_bit(bit_column *column, bint bit) except -1:

@@ -45,24 +45,6 @@ class Bits:
         return len(self.bits)
 
 
-class WalkPlace:
-    """Where a walk stands: how many bytes have been spelled, of how many branches."""
-
-    __slots__ = ("depth", "end")
-
-    def __init__(self) -> None:
-        self.end = self.depth = 0
-
-
-class WalkPlaces:
-    """Places, the last one first."""
-
-    __slots__ = ("items",)
-
-    def __init__(self) -> None:
-        self.items: list[tuple[int, int]] = []
-
-
 def add(g: Growing, text: bytes) -> None:
     """Add bytes."""
     g.data += text
@@ -121,14 +103,11 @@ def cut(g: Growing, used: int) -> None:
     del g.data[used:]
 
 
-def keep_place(places: WalkPlaces, here: WalkPlace) -> None:
-    """Keep a place."""
-    places.items.append((here.end, here.depth))
-
-
-def take_place(places: WalkPlaces, here: WalkPlace) -> None:
-    """Go back to the place that was kept last."""
-    here.end, here.depth = places.items.pop()
+def take_int(g: Growing) -> int:
+    """Take back the integer of 32 bits that was added last."""
+    number: int = array("i", bytes(g.data[-4:]))[0]
+    del g.data[-4:]
+    return number
 
 
 def taken(g: Growing) -> bytes:
