@@ -1,6 +1,6 @@
 # C types for batches.py.
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from ctrie._machine cimport check_signals
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
@@ -26,7 +26,7 @@ cdef bint _answer_or_repeat(Matchable trie, list block, int wants, dict answered
 @cython.locals(batch=Batch, offsets=buffer, numbers=buffer)
 cpdef tuple match_numbers(Matchable trie, list topics)
 cdef int _number_block(Batch *b, Matchable trie, list block, buffer *offsets, buffer *numbers) except -1
-@cython.locals(known=Py_ssize_t, j=int64_t)
+@cython.locals(known=Py_ssize_t, j=uint64_t)
 cdef bint _number_or_repeat(
     Matchable trie, list block, Py_ssize_t at, dict answered, buffer *offsets, buffer *numbers
 ) except -1

@@ -1,8 +1,8 @@
 # C types for matching.py, and the bodies of what has pointers; what the code means is written there.
 cimport cython
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
 
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport help_pending
@@ -18,7 +18,7 @@ from subtrie._trie.match.answer_cache cimport (
     DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_place,
 )
 from subtrie._trie.match.audience cimport put_receivers
-from subtrie._trie.match.buffer cimport buffer
+from subtrie._trie.match.buffer cimport buffer, buffer_room_for
 from subtrie._trie.match.deliveries cimport (
     Told, deliveries_to, new_recipients, new_told, shown_entries,
 )
@@ -107,7 +107,7 @@ cdef uint64_t along(Traversal *t, Borrowed branch, Py_ssize_t at, uint64_t reach
 # ------------------------------------------------------------------------------------------------------- what is taken
 
 cdef bint take_found(Question *q) noexcept
-cdef bint take_branches(Question *q) noexcept
+cdef inline bint take_branches(Question *q) noexcept
 cdef inline bint _note_found(Question *q) noexcept
 cdef bint _note_entries_found(Question *q) noexcept
 cdef bint _note_shared(Question *q, Borrowed shared) noexcept
@@ -140,14 +140,14 @@ cdef inline void drop_at(buffer *subscribers, Py_ssize_t i) noexcept:
     Py_DECREF_PTR(dropped)      # which may run code: the buffer is in order again
 
 
-cdef inline uint32_t *new_places(Py_ssize_t size) noexcept nogil:
-    return <uint32_t *>PyMem_RawCalloc(size, sizeof(uint32_t))
+cdef inline uint64_t *no_places(buffer *stack, Py_ssize_t size) noexcept nogil:
+    cdef uint64_t *places
+    stack.count = 0
+    places = buffer_room_for(stack, size)
+    if places != NULL:
+        memset(places, 0, size * sizeof(uint64_t))
+    return places
 
 
-cdef inline void free_places(uint32_t *places) noexcept nogil:
-    PyMem_RawFree(places)
-
-
-cdef int drop_repeated(buffer *subscribers) except -1
+cdef int drop_repeated(buffer *subscribers, buffer *stack) except -1
 cdef inline bint _have_distinct_hashes(buffer *subscribers) noexcept
-cdef int _keep_distinct(buffer *subscribers, uint32_t *places, uint64_t mask) except -1

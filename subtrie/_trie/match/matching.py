@@ -697,7 +697,7 @@ def subscribers_of(q: Question, trie: Matchable, topic: Any) -> tuple[Any, ...]:
     if q.weak:
         keep_living(address(q.subscribers))
     if q.walk.found.count > 1 or q.shared:
-        drop_repeated(address(q.subscribers))
+        drop_repeated(address(q.subscribers), address(q.stack))
     return handed_over(q)
 
 
@@ -759,20 +759,30 @@ def _delivered(q: Question, trie: Matchable, topic: Any, trail: Any, choice: Cho
 # reference once, even if something is raised meanwhile.
 
 
-def drop_repeated(subscribers: Buffer) -> int:
-    """Keep one of equal subscribers. Users' code runs only to compare two objects with equal hashes."""
+def drop_repeated(subscribers: Buffer, stack: Buffer) -> int:
+    """Keep one of equal subscribers. Users' code runs only to compare two objects with equal hashes. The stack, which
+    nothing needs any more, has room for a hash table of their places. It is at most a quarter full, since a
+    mispredicted branch costs more than the room."""
     if _have_distinct_hashes(subscribers):
         return 0
     size = FEWEST_PLACES
     while size < 2 * subscribers.count:
         size *= 2
-    places = new_places(size)
+    places = no_places(stack, size)
     if not places:
         raise MemoryError
-    try:
-        _keep_distinct(subscribers, places, size - 1)
-    finally:
-        free_places(places)
+    items = subscribers.items
+    i = 0
+    while i < subscribers.count:
+        hash = items[i + 1]
+        at = hash & (size - 1)
+        while places[at] and not (items[places[at]] == hash and is_one(items[places[at] - 1], items[i])):
+            at = (at + 1) & (size - 1)
+        if places[at]:
+            drop_at(subscribers, i)
+        else:
+            places[at] = i + 1
+            i += 2
     return 0
 
 
@@ -788,24 +798,6 @@ def _have_distinct_hashes(subscribers: Buffer) -> bool:
     return True
 
 
-def _keep_distinct(subscribers: Buffer, places: Any, mask: int) -> int:
-    """The same, by a hash table of their places. It is at most a quarter full, since a mispredicted branch costs more
-    than the room. This is a function of its own, so that the loop's variables stay in registers."""
-    items = subscribers.items
-    i = 0
-    while i < subscribers.count:
-        hash = items[i + 1]
-        at = hash & mask
-        while places[at] and not (items[places[at]] == hash and is_one(items[places[at] - 1], items[i])):
-            at = (at + 1) & mask
-        if places[at]:
-            drop_at(subscribers, i)
-        else:
-            places[at] = i + 1
-            i += 2
-    return 0
-
-
 if not cython.compiled:  # the compiled bodies are in matching.pxd
 
     def is_one(one: Any, other: Any) -> bool:
@@ -817,9 +809,6 @@ if not cython.compiled:  # the compiled bodies are in matching.pxd
         subscribers.items[i : i + 2] = subscribers.items[-2:]
         del subscribers.items[-2:]
 
-    def new_places(size: int) -> list[int]:
-        """Return places, 0 in each; or nothing, if there is no memory."""
+    def no_places(stack: Buffer, size: int) -> list[int]:
+        """Return room for places, 0 in each; or nothing, if there is no memory."""
         return [0] * size
-
-    def free_places(places: list[int]) -> None:
-        """Give back memory."""
