@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -41,7 +41,7 @@ from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of"]
+__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "made_by", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class ObjectMachine(Machine):
 
     def is_circle(self, where: str) -> bool | None:
         """As `Machine.is_circle`, by what was tried."""
-        if self.plain is None or not self.plain.aborts:
+        if self.plain is None:
             return True
         knowledge = self.plain.knowledge
         return False if where in knowledge.ends else True if where in knowledge.circles else None
@@ -223,7 +223,18 @@ class _Naming:
         self._seam.scheduler = None
 
 
-def _made(seam: Seam, factory: Callable[[], Any], maker: _Maker | None = None, plain: PlainState | None = None) -> Any:
+def _two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tuple[Any, Any]:
+    """Two objects of the factory's, made by code with steps: it begins again as long as some has none."""
+    while True:
+        plain.begin_again()
+        plain.begin_execution(factory)
+        with suppress(NewCode):
+            return made_by(seam, factory, plain=plain), made_by(seam, factory, plain=plain)
+
+
+def made_by(
+    seam: Seam, factory: Callable[[], Any], maker: _Maker | None = None, plain: PlainState | None = None
+) -> Any:
     """An object of the factory's."""
     with _Naming(seam, _Maker(seam) if maker is None else maker, plain):
         return factory()
@@ -243,10 +254,8 @@ def subject_of(
     )
     with plain.stepping():
         machine.plain = plain
-        first = _made(machine.seam, factory, plain=plain)
-        plain.expect(factory, first, _made(machine.seam, factory, plain=plain))
-        plain.begin_again()
-        made = _made(machine.seam, factory, plain=plain)
+        plain.expect(factory, *_two_made(machine.seam, factory, plain))
+        made, _ = _two_made(machine.seam, factory, plain)
         if is_used_whole(module_of(type(made))):
             raise ValueError(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
@@ -297,7 +306,7 @@ class ObjectExperiment(Experiment):
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
         maker = _Maker(self.machine.seam)
-        made = self._object = _made(self.machine.seam, self._subject.factory, maker, plain)
+        made = self._object = made_by(self.machine.seam, self._subject.factory, maker, plain)
         plain.refuse_older(made)
         plain.note(made)
         calls = self._subject.around.at_start
