@@ -8,11 +8,10 @@ nothing had to be put back that outlives them, since they are as their calls hav
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any, NamedTuple
 
 from stress.answers import as_it_is
-from stress.explorer.clock import OneClock
+from stress.explorer.clock import OneThread
 from stress.explorer.identity import By
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import WouldWait
@@ -32,7 +31,7 @@ class _Alive(NamedTuple):
     """An object on which calls have been made, its scheduler, the time by then, and the marks of what was made."""
 
     made: Any
-    one: _OneThread
+    one: _Lonely
     clock: float
     marks: dict[Any, Any]
 
@@ -75,7 +74,7 @@ class Alone(OfCalls):
         `alive`; None: on none yet. The object goes into `kept`.
         """
         seam, plain = self._seam, self._state
-        one = _OneThread(seam) if alive is None else alive.one
+        one = _Lonely(seam) if alive is None else alive.one
         before, clock, callers, answer = seam.before, seam.clock, seam.callers, None
         seam.before, seam.scheduler, seam.clock = None, one, 0.0 if alive is None else alive.clock
         seam.callers = one.callers
@@ -108,24 +107,19 @@ def _of_many_sizes() -> list[object]:
     return [object() for _ in range(8)] + [bytes(size) for size in range(0, 480, 8)]
 
 
-class _OneThread(OneClock):
+class _Lonely(OneThread):
     """The scheduler of a thread that is alone: whoever waits would wait for ever, and every timeout is over at once."""
 
     alone = True
 
     def __init__(self, seam: Seam) -> None:
         super().__init__(seam)
-        self.name = count(-1, -1).__next__
         self._waits = 0
         self.would_wait = False
         self.by = MAIN
         """Whose call is made."""
         self.callers: dict[int, Any] = {}
         self.locals: dict[int, Any] = {}
-
-    def identity(self) -> int:
-        """As `Scheduler.identity`: it is no thread that runs among others."""
-        return MAIN
 
     def caller(self) -> int:
         """As `Scheduler.caller`."""

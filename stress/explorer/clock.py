@@ -5,11 +5,12 @@ clock at all, that is a step, and so is a sleep.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Final
 
 from stress.explorer.slots import MAIN, Seam
 
-__all__ = ["A_LONG_TIME", "CLOCK", "OneClock"]
+__all__ = ["A_LONG_TIME", "CLOCK", "OneThread"]
 
 A_LONG_TIME: Final = 86_400.0
 """Seconds: more than anybody waits for."""
@@ -18,12 +19,17 @@ CLOCK: Final = ("", "the clock")
 """The place of the clock."""
 
 
-class OneClock:
-    """What a scheduler of one thread knows of the clock."""
+class OneThread:
+    """The scheduler where no threads run: it names what is made, as no thread can, and knows the clock."""
 
     def __init__(self, seam: Seam) -> None:
         self._seam = seam
         self._has_looked = False
+        self.name = count(-1, -1).__next__
+
+    def identity(self) -> int:
+        """As `Scheduler.identity`."""
+        return MAIN
 
     def caller(self) -> int:
         """As `Scheduler.caller`."""

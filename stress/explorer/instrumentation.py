@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from types import CodeType
 from typing import Any, Final
 
@@ -38,10 +39,38 @@ _INPLACE: Final = 13
 """The least argument of a BINARY_OP that changes its left operand."""
 _IS_DIVIDED: Final = not gil_enabled()
 """Whether other threads may run while one instruction reads several things that Python's own types hold."""
-_WHOLE: Final = frozenset({
-    "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND",
-    "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE",
-})  # fmt: skip
+_WHOLE: Final = partial(sites.Reads, does="read_whole")
+_IN_PARTS: Final = partial(sites.Reads, does="read_in_parts")
+_DEEP: Final = partial(sites.Reads, does="read_deep")
+_LOOKS: Final[dict[str, tuple[Any, ...]]] = {
+    "BINARY_SUBSCR": (sites.LoadItem, 2, 1),
+    "BINARY_SLICE": (sites.LoadItem, 3, 2),
+    "STORE_SUBSCR": (sites.StoreItem, 2, 1, 3),
+    "DELETE_SUBSCR": (sites.StoreItem, 2, 1),
+    "STORE_SLICE": (sites.StoreSlice, 3, 4),
+    "COMPARE_OP": (partial(sites.Operation, changes=False), 2, 1),
+    "FOR_ITER": (sites.Next, _ITERATOR_AT),
+    "SEND": (sites.Next, 2),
+    "MATCH_KEYS": (_WHOLE, 2),
+    "MATCH_CLASS": (partial(sites.Tells, does="read_attributes"), 3),
+    "CONTAINS_OP": (_DEEP, 1),  # what is in there is compared
+    "FORMAT_VALUE": (_DEEP, 1),
+    "FORMAT_SIMPLE": (_DEEP, 1),
+    "FORMAT_WITH_SPEC": (_DEEP, 2),
+    "CONVERT_VALUE": (_DEEP, 1),
+    **dict.fromkeys((
+        "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND", "SET_UPDATE",
+        "DICT_UPDATE", "DICT_MERGE",
+    ), (_WHOLE, 1)),
+    **({
+        "UNPACK_SEQUENCE": (_IN_PARTS, 1),
+        "UNPACK_EX": (_IN_PARTS, 1),
+        "MATCH_KEYS": (_IN_PARTS, 2),
+        "MATCH_CLASS": (partial(sites.Reads, does="read_attributes_in_parts"), 3),
+    } if _IS_DIVIDED else {}),
+}  # fmt: skip
+"""The site of each of these instructions, and at which depths of the stack it looks."""
+_CHANGES: Final = (partial(sites.Operation, changes=True), 2, 1)
 _BUILDS: Final = frozenset({"BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
 
 
@@ -132,38 +161,13 @@ class _Copy:
                 before += self._tell(sites.Tells(code, line, "read_global", known))
         elif name in ("LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF"):
             self._variable(each, name != "LOAD_DEREF", line)
-        elif name in ("BINARY_SUBSCR", "BINARY_SLICE") or (name == "BINARY_OP" and arg == 26):
-            depths = (3, 2) if name == "BINARY_SLICE" else (2, 1)
-            before += self._look(sites.LoadItem(code, line), *depths)
-        elif name == "STORE_SUBSCR":
-            before += self._look(sites.StoreItem(code, line), 2, 1, 3)
-        elif name == "DELETE_SUBSCR":
-            before += self._look(sites.StoreItem(code, line), 2, 1)
-        elif name == "STORE_SLICE":
-            before += self._look(sites.StoreSlice(code, line), 3, 4)
         elif name == "BINARY_OP":
-            before += self._look(sites.Operation(code, line, arg >= _INPLACE), 2, 1)
-        elif name == "COMPARE_OP":
-            before += self._look(sites.Operation(code, line, False), 2, 1)
-        elif _IS_DIVIDED and name in ("UNPACK_SEQUENCE", "UNPACK_EX", "MATCH_KEYS", "MATCH_CLASS"):
-            depth = {"MATCH_KEYS": 2, "MATCH_CLASS": 3}.get(name, 1)
-            does = "read_attributes_in_parts" if name == "MATCH_CLASS" else "read_in_parts"
-            before += self._look(sites.Reads(code, line, does), depth)
-        elif name in _WHOLE:
-            before += self._look(sites.Reads(code, line, "read_whole"), 1)
-        elif name == "CONTAINS_OP":  # what is in there is compared
-            before += self._look(sites.Reads(code, line, "read_deep"), 1)
-        elif name in ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE"):
-            has_spec = (name == "FORMAT_VALUE" and arg & 4) or name == "FORMAT_WITH_SPEC"
-            before += self._look(sites.Reads(code, line, "read_deep"), 2 if has_spec else 1)
-        elif name == "FOR_ITER":
-            before += self._look(sites.Next(code, line), _ITERATOR_AT)
-        elif name == "SEND":
-            before += self._look(sites.Next(code, line), 2)
-        elif name == "MATCH_KEYS":
-            before += self._look(sites.Reads(code, line, "read_whole"), 2)
-        elif name == "MATCH_CLASS":
-            before += self._look(sites.Tells(code, line, "read_attributes"), 3)
+            looks = _LOOKS["BINARY_SUBSCR"] if arg == 26 else _CHANGES if arg >= _INPLACE else _LOOKS["COMPARE_OP"]
+            before += self._look(looks[0](code, line), *looks[1:])
+        elif name in _LOOKS:
+            site, *depths = _LOOKS[name]
+            has_spec = name == "FORMAT_VALUE" and arg & 4
+            before += self._look(site(code, line), *([2] if has_spec else depths))
         elif name in _TRUTH:
             if _is_turn(each):
                 before += self._tell(sites.Tells(code, line, "turn"))

@@ -156,36 +156,42 @@ class Machine:
     def __init__(self, seam: Seam, coroutines: Coroutines | None = None) -> None:
         self.seam = seam
         self.coroutines = new_coroutines() if coroutines is None else coroutines
-        self.step = 0
-        self.enabled = 0
-        self.execution = Execution()
         self.observe: Callable[..., None] | None = None
         self.namer: Callable[[], int] | None = None
         self.progress: Progress | None = None
-        self._made_by: Callable[[int], None] = self.execution.order.append
-        self._made_on: Callable[[Any], None] = self.execution.slots.append
-        self._could_be: Callable[[int], None] = self.execution.enabled.append
-        self._plans: Sequence[Sequence[BoundCall]] = ()
-        self._current = MAIN
-        self._begun: list[int] = []
-        self._names: list[int] = []
         self.most = LIVELOCK
-        self.limit = self.most
-        self._granted = False
-        self._waiting: dict[int, Any] = {}
         self.fair = False
         self.begins_late = False
         """Whether each call of a thread begins just before its first step."""
         self.between = False
         """Whether threads stop between steps, too (`pause`). Then the beginning and the end of a call are steps."""
-        self._looks_for_circles = False
-        self._read: list[dict[Any, Any]] = []
-        self._held: list[int] = []
-        self._turns: list[int] = []
+        self.outside = Outside()
+        self._decide: Callable[[int], int] = lambda me: MAIN
+        self._switch = self.coroutines.switch
+        self._begin(())
+
+    def _begin(self, plans: Sequence[Sequence[BoundCall]]) -> None:
+        """Make all anew that belongs to one execution."""
+        size = len(plans)
+        self._plans = plans
+        self.execution = Execution(logs=[[] for _ in plans], begun=[-1] * size)
+        self._begun = self.execution.begun
+        self._made_by: Callable[[int], None] = self.execution.order.append
+        self._made_on: Callable[[Any], None] = self.execution.slots.append
+        self._could_be: Callable[[int], None] = self.execution.enabled.append
+        self.step, self.enabled, self.limit = 0, (1 << size) - 1, self.most
+        self._current = MAIN
+        self._granted = False
+        self._names = [number << 32 for number in range(size)]
+        self._waiting: dict[int, Any] = {}
+        self._looks_for_circles = self.fair
+        self._read: list[dict[Any, Any]] = [{} for _ in plans]
+        self._held = [0] * size
+        self._turns = [0] * size
         """How often a loop of each thread that no iterator ends has begun again."""
-        self._released: list[int] = []
+        self._released = [0] * size
         """How often each thread has released a lock."""
-        self._wanted: list[Any] = []
+        self._wanted: list[Any] = [None] * size
         """The lock that each thread takes with its next step."""
         self._lock_steps: dict[Any, list[int]] = {}
         """Of each lock, the latest step that took it and that released it."""
@@ -200,14 +206,11 @@ class Machine:
         """Whether its variables have changed in every turn until now."""
         self._starving: list[int] = []
         """The threads that ran on until no call had returned for long, while others could continue."""
-        self._looked: list[int] = []
+        self._looked = [-2] * size
         """In which turn of a loop each thread has looked at the clock last."""
-        self._passed: list[list[Any]] = []
+        self._passed: list[list[Any]] = [[] for _ in plans]
         """Where each thread has let time pass in the present call."""
         self._escaped: BaseException | None = None
-        self.outside = Outside()
-        self._decide: Callable[[int], int] = lambda me: MAIN
-        self._switch = self.coroutines.switch
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
         """Make the calls of each plan in a thread, as `strategy` decides.
@@ -216,29 +219,10 @@ class Machine:
             Drift: the strategy chose a thread that cannot make the step.
         """
         size, before = len(plans), forks()
-        self.execution = execution = Execution(logs=[[] for _ in plans])
-        self._begun = execution.begun = [-1] * size
-        self._made_by, self._made_on = execution.order.append, execution.slots.append
+        self._begin(plans)
+        execution = self.execution
         if self.progress is not None:
             self._made_by = self.progress.begins(self._made_by)
-        self._could_be = execution.enabled.append
-        self._plans = plans
-        self.step, self.enabled = 0, (1 << size) - 1
-        self.limit = self.most
-        self._waiting.clear()
-        self._looks_for_circles = self.fair
-        self._read = [{} for _ in plans]
-        self._held = [0] * size
-        self._released = [0] * size
-        self._wanted = [None] * size
-        self._lock_steps = {}
-        self._turns = [0] * size
-        self._looked = [-2] * size
-        self._passed = [[] for _ in plans]
-        self._alone = self._decided = None
-        self._starving.clear()
-        self._escaped = None
-        self._names = [number << 32 for number in range(size)]
         strategy.begin(self)
         self._decide = strategy.decide
         self.coroutines.start(self._body, size)
@@ -620,10 +604,10 @@ class Machine:
         """Make no step until another thread has resumed this one, with the decision that it makes the next step."""
         if self._alone is not None:
             self._concludes(is_circle=True)
-        self._waiting[me] = awaited
+        self._waiting[me], self._granted = awaited, False
         self.enabled &= ~(1 << me)
         self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
-        self._granted = True
+        self._granted = True  # the decision to continue here includes the access
 
     def _hand_over(self, me: int, to: int) -> None:
         self._current = to
@@ -652,15 +636,8 @@ class Machine:
 
     def wait(self, event: Any) -> None:
         """As `Scheduler.wait`: a waiting thread is not enabled. The end of a wait counts as a read of the event."""
-        me = self._current
-        if self._alone is not None and not event._value:
-            self._concludes(is_circle=True)
         while not event._value:
-            self._waiting[me] = event
-            self.enabled &= ~(1 << me)
-            self._granted = False
-            self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
-            self._granted = True  # the decision to continue here includes the access
+            self._park(self._current, event)
         self._before(event)
 
     def park(self, awaited: Any, timeout: float | None) -> bool:

@@ -13,13 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from itertools import count
 from typing import Any, Final, cast
 
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.alone import Alone
 from stress.explorer.caller import caller_of
-from stress.explorer.clock import OneClock
+from stress.explorer.clock import OneThread
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
 from stress.explorer.garbage import collect_garbage, garbage_is_kept
@@ -189,24 +188,12 @@ def explored_references() -> Iterator[ObjectMachine]:
             machine.coroutines.end()
 
 
-class _Maker(OneClock):
-    """The scheduler while the factory runs: it only gives names, none of which a thread can give."""
-
-    def __init__(self, seam: Seam) -> None:
-        super().__init__(seam)
-        self.name = count(-1, -1).__next__
-
-    def identity(self) -> int:
-        """As `Scheduler.identity`."""
-        return -1
-
-
 class _Naming:
     """Within the block, which runs the object's code while no thread runs, `maker` names what is made, and code that
     begins to run is seen. It is written without `contextlib`, which may have steps there.
     """
 
-    def __init__(self, seam: Any, maker: _Maker, plain: PlainState | None = None) -> None:
+    def __init__(self, seam: Any, maker: OneThread, plain: PlainState | None = None) -> None:
         self._seam, self._maker, self._plain = seam, maker, plain
 
     def __enter__(self) -> None:
@@ -233,10 +220,10 @@ def _two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tupl
 
 
 def made_by(
-    seam: Seam, factory: Callable[[], Any], maker: _Maker | None = None, plain: PlainState | None = None
+    seam: Seam, factory: Callable[[], Any], maker: OneThread | None = None, plain: PlainState | None = None
 ) -> Any:
     """An object of the factory's."""
-    with _Naming(seam, _Maker(seam) if maker is None else maker, plain):
+    with _Naming(seam, OneThread(seam) if maker is None else maker, plain):
         return factory()
 
 
@@ -305,7 +292,7 @@ class ObjectExperiment(Experiment):
         plain.reset_twins()
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
-        maker = _Maker(self.machine.seam)
+        maker = OneThread(self.machine.seam)
         made = self._object = made_by(self.machine.seam, self._subject.factory, maker, plain)
         plain.refuse_older(made)
         plain.note(made)
@@ -322,7 +309,7 @@ class ObjectExperiment(Experiment):
     def _look(self, execution: Execution) -> Look:
         if not self._looks:
             return NOTHING_SEEN
-        with _Naming(self.machine.seam, _Maker(self.machine.seam), self._subject.plain):
+        with _Naming(self.machine.seam, OneThread(self.machine.seam), self._subject.plain):
             calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
             broken = self._broken()
         return Look((calls, broken), calls, broken)
