@@ -289,7 +289,6 @@ class ObjectExperiment(Experiment):
         collect_garbage()
         plain = self._subject.plain
         plain.begin_execution(self._subject.factory)
-        plain.reset_twins()
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
         maker = OneThread(self.machine.seam)

@@ -21,7 +21,7 @@ from stress.explorer.containers import is_a, is_namespace, items_in
 from stress.explorer.kinds import LOCKS, Kind, is_of_c, kind_of
 from stress.explorer.policy import Treatment, module_of, treatment_of_file
 
-__all__ = ["OF_C", "Environment", "Older", "is_free", "set_again", "state_again"]
+__all__ = ["OF_C", "Environment", "Older", "set_again", "state_again"]
 
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
@@ -81,11 +81,6 @@ def _led_to_by(each: Any) -> Iterable[Any] | None:
 _LEADING: Final = frozenset({
     tuple, frozenset, MethodType, staticmethod, classmethod, property, partial, CellType, SimpleNamespace,
 })  # fmt: skip
-
-
-def is_free(lock: Any) -> bool:
-    """Whether a lock is free, or a reentrant one is not this thread's."""
-    return not (lock.locked() if type(lock) is LOCKS[0] else lock._is_owned())
 
 
 def _is_own_file(file: Any) -> bool:

@@ -193,15 +193,13 @@ class PlainState(accesses.Accesses):
         self.leaves = False
         self.leave(state_of_library(self.knowledge.codes.values()))
 
-    def alone_begins(self, factory: Any, marks: Mapping[Any, Any], local: dict[int, Any]) -> None:
+    def alone_begins(self, factory: Any) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution, on a new object of the
-        factory's, or on one with these `marks`. `local` has the values of each thread.
+        factory's.
         """
         self.put_back()
-        self._twins_before, self._twins = self._twins, {}
-        self._saved.update(marks)
         self.reset_locals()
-        self._before_alone, self.now = self.now, Present(locals=local)
+        self._before_alone, self.now = self.now, Present()
         self._calls(factory)
         self.listens = True
 
@@ -216,7 +214,6 @@ class PlainState(accesses.Accesses):
         self.listens = False
         self.reset_locals()
         self.now = self._before_alone
-        self._twins = self._twins_before
         self.put_back()
 
     # ------------------------------------------------------------------------------------------------------- steps

@@ -35,6 +35,8 @@ class Present:
     locals: dict[int, Any] = field(default_factory=dict)
     """The attributes of objects derived from `threading.local`, in each thread."""
     localised: set[tuple[int, int]] = field(default_factory=set)
+    twins: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """Real locks that were made before, each with the explored one that stands for it."""
     call_backs: CallBacks = field(default_factory=CallBacks)
     calls_back: bool = False
     """Whether the present instruction may call a method in C that changes something, or takes items."""

@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from stress.explorer.outliving import is_free
 from stress.explorer.policy import Refused
 from stress.explorer.sharing import Sharing
 from stress.explorer.slots import Seam
@@ -75,9 +74,6 @@ class StandIns(Sharing):
         super().__init__(seam)
         self._make_twin = make_twin
         seam.stands_for = self._twin
-        self._twins: dict[int, tuple[Any, Any]] = {}
-        self._twins_before = self._twins
-        """Those of the execution, while calls are made by one thread alone."""
         self._numbers: dict[int, tuple[Any, int]] = {}
         self._used: dict[tuple[int, int], weakref.ref[Any]] = {}
         """The objects derived from `threading.local` that outlive an execution, by the threads that used them."""
@@ -128,18 +124,18 @@ class StandIns(Sharing):
         """The explored lock that stands for a real one."""
         if self._seam.scheduler is None:
             return lock
-        known = self._twins.get(id(lock))
+        known = self.now.twins.get(id(lock))
         if known is None or known[0] is not lock:
             made = self._make_twin(lock)
             lying = self.now.lying.get(id(lock))
             made._name = ("a lock", self._number_of(lock) if lying is None else lying[1])
-            known = self._twins[id(lock)] = (lock, made)
+            known = self.now.twins[id(lock)] = (lock, made)
         return known[1]
 
     def note(self, made: Any) -> None:
         """As `Undo.note`; what stands for a lock that the factory has used has the name of its place."""
         super().note(made)
-        for lock, twin in self._twins.values():
+        for lock, twin in self.now.twins.values():
             if id(lock) in self.now.lying:
                 twin._name = self.now.lying[id(lock)][1]
 
@@ -147,12 +143,3 @@ class StandIns(Sharing):
         """The number of a lock that was made before, the same in every execution. Its name must be its own: what is
         known of one lock, of who has waited for it, is not so of another."""
         return self._numbers.setdefault(id(lock), (lock, len(self._numbers)))[1]
-
-    def marks(self) -> dict[Any, Any] | None:
-        """As `Undo.marks`; a lock that outlives the object, and is held, or was at first, is to be put back, too."""
-        used = any(made._value or not made.is_lock or not is_free(lock) for lock, made in self._twins.values())
-        return None if used else super().marks()
-
-    def reset_twins(self) -> None:
-        """Restore the initial state of locks that outlive an execution."""
-        self._twins.clear()

@@ -112,10 +112,6 @@ class Undo:
         self._undo = [(owner, back) for owner, back in self._undo if id(owner) not in left or is_a(owner, Random)]
         self.put_back()
 
-    def marks(self) -> dict[Any, Any] | None:
-        """The marks of what was made meanwhile; None if something is to be put back."""
-        return None if self._undo or self._environment.is_changed() else self._saved.copy()
-
     def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
         key = (id(owner), name)
         if not self.listens or key in self._saved or (id(owner) in self.now.lying and id(owner) not in self._of_all):
