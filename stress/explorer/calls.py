@@ -25,7 +25,6 @@ import sys
 import time
 import types
 import weakref
-from collections.abc import Callable
 from typing import Any, Final
 
 from stress.explorer.policy import Treatment, module_of, treatment_of
@@ -35,7 +34,6 @@ from stress.explorer.wholes import whole_of
 __all__ = [
     "CHANGING",
     "Effect",
-    "ItemMethod",
     "changes_what_it_is_given",
     "effect_of",
     "effect_of_opaque",
@@ -62,11 +60,9 @@ Effect = str
 """What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
 any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "set" or
 "get" (an attribute of its first argument), "first" (changes its first argument), "next" (takes the next item of its
-first argument), "space" (answers the attributes of its first argument), "names" (reads attributes of its first
-argument), "whole" (all attributes of what it is given, and what these hold), "class" (reads which class its first
-argument is of).
+first argument), "names" (reads attributes of its first argument, or answers all of them), "whole" (all attributes of
+what it is given, and what these hold), "class" (reads which class its first argument is of).
 """
-ItemMethod = Callable[..., Any]
 
 _READING_MODULES: Final = frozenset({"builtins", "math", "time", "_operator", "_functools", "_statistics", "_json",
     "itertools", "_struct", "binascii", "zlib", "_hashlib", "unicodedata", "_string", "_bisect", "_stat", "cmath",
@@ -103,8 +99,7 @@ _know("shallow", len, list, tuple, set, frozenset, iter, reversed, enumerate, zi
 _know("set", setattr, delattr)
 _know("get", getattr, hasattr)
 _know("next", next)
-_know("space", vars)
-_know("names", dir)
+_know("names", dir, vars)
 _know("first", operator.setitem, operator.delitem, getattr(collections, "_count_elements"))  # noqa: B009
 _know("change", struct.pack_into, pickle.dump, marshal.dump, print)
 _know("whole", pickle.dumps)

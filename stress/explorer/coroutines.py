@@ -16,7 +16,7 @@ from contextvars import Context
 from functools import partial
 from importlib import import_module
 from select import select
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from stress.processes import forks, gil_enabled
 
@@ -29,28 +29,6 @@ Body = Callable[[int], int | None]
 
 class Abandoned(BaseException):
     """Ends a body at its present position, as if its thread never ran again."""
-
-
-class Coroutines(Protocol):
-    """Numbered bodies, of which one runs at a time."""
-
-    def start(self, body: Body, size: int) -> None:
-        """Prepare `size` threads, of which number n will run `body(n)`; none runs yet."""
-
-    def resume(self, to: int) -> None:
-        """Called by `MAIN`: let `to` run. Returns when a body has let `MAIN` continue, as it ended or by `switch`."""
-
-    def switch(self, me: int, to: int) -> None:
-        """Called by body `me`: let `to` run, which may have to begin. Returns when another body switches back."""
-
-    def abandon(self) -> None:
-        """Called by `MAIN`: end the bodies that have not ended."""
-
-    def end(self) -> None:
-        """Called by `MAIN` when no body has to run any more: no thread is left. `start` may be called again."""
-
-    def thread_of_the_running(self, main: int) -> int:
-        """The identity of the operating-system thread that runs now, if `main` is that of `MAIN`."""
 
 
 class _Bodies:
@@ -88,7 +66,7 @@ class Greenlets(_Bodies):
         """Those of the bodies, and that of `MAIN`, which is the last one."""
 
     def start(self, body: Body, size: int) -> None:
-        """As `Coroutines.start`."""
+        """Prepare `size` threads, of which number n will run `body(n)`; none runs yet."""
         main = self._main()
         # Greenlets cannot leave the thread in which they were made. And an exception from outside, such as Ctrl-C, may
         # have ended one, or have left a body unfinished.
@@ -104,19 +82,19 @@ class Greenlets(_Bodies):
             number = self._greenlets[to].switch(to)
 
     def resume(self, to: int) -> None:
-        """As `Coroutines.resume`."""
+        """Called by `MAIN`: let `to` run. Returns when a body has let `MAIN` continue, as it ended or by `switch`."""
         self._greenlets[to].switch(to)
 
     def switch(self, me: int, to: int) -> None:
-        """As `Coroutines.switch`."""
+        """Called by body `me`: let `to` run, which may have to begin. Returns when another body switches back."""
         self._greenlets[to].switch(to)
 
     def thread_of_the_running(self, main: int) -> int:
-        """As `Coroutines.thread_of_the_running`."""
+        """The identity of the operating-system thread that runs now, if `main` is that of `MAIN`."""
         return main
 
     def abandon(self) -> None:
-        """As `Coroutines.abandon`."""
+        """Called by `MAIN`: end the bodies that have not ended."""
         self._body = None
         for number in list(self._running):
             if not self._greenlets[number].dead:
@@ -124,7 +102,7 @@ class Greenlets(_Bodies):
         self._running.clear()
 
     def end(self) -> None:
-        """As `Coroutines.end`: a greenlet is no thread."""
+        """Called by `MAIN` when no body has to run any more: no thread is left. `start` may be called again."""
 
 
 class Threads(_Bodies):
@@ -142,7 +120,7 @@ class Threads(_Bodies):
         self._process = os.getpid()
 
     def start(self, body: Body, size: int) -> None:
-        """As `Coroutines.start`."""
+        """As `Greenlets.start`."""
         if self._process != os.getpid() or self._crew.running:  # a forked process does not have the threads, and
             self._crew, self._process = _Crew(), os.getpid()  # an interruption may have left a body unfinished
         self._body = body
@@ -169,7 +147,7 @@ class Threads(_Bodies):
                 return
 
     def resume(self, to: int) -> None:
-        """As `Coroutines.resume`."""
+        """As `Greenlets.resume`."""
         crew, is_given = self._crew, False
         crew.given += 1
         try:
@@ -204,7 +182,7 @@ class Threads(_Bodies):
         return False
 
     def switch(self, me: int, to: int) -> None:
-        """As `Coroutines.switch`."""
+        """As `Greenlets.switch`."""
         crew = self._mine.crew
         if crew.abandoned:
             raise Abandoned
@@ -216,11 +194,11 @@ class Threads(_Bodies):
             raise Abandoned
 
     def thread_of_the_running(self, main: int) -> int:
-        """As `Coroutines.thread_of_the_running`."""
+        """As `Greenlets.thread_of_the_running`."""
         return self._current or main
 
     def abandon(self) -> None:
-        """As `Coroutines.abandon`."""
+        """As `Greenlets.abandon`."""
         crew = self._crew
         crew.abandoned = True
         for number in list(crew.running):
@@ -228,7 +206,7 @@ class Threads(_Bodies):
         crew.abandoned, self._body = False, None
 
     def end(self) -> None:
-        """As `Coroutines.end`. A crew of which a body does not end is left alone."""
+        """As `Greenlets.end`. A crew of which a body does not end is left alone."""
         crew = self._crew
         if self._process != os.getpid() or crew.running:
             return
@@ -237,6 +215,10 @@ class Threads(_Bodies):
             turn.give()
         for thread in crew.threads:
             thread.join()
+
+
+Coroutines = Greenlets | Threads
+"""Numbered bodies, of which one runs at a time."""
 
 
 class _Crew:

@@ -350,7 +350,6 @@ class _Plan:
 
 _QUIET: Final = 2.0
 """Seconds before a line on the terminal tells how far an exploration is."""
-_RIGHT: Final = Verdict.LINEARIZABLE
 _SECONDS_AROUND: Final = 5.0
 _AGAIN: Final = 20
 """So often a schedule is executed again before "every schedule" is said: answers may depend on random numbers of the

@@ -8,7 +8,6 @@ process, so that what depends on it goes the same way in each.
 
 from __future__ import annotations
 
-import _thread
 import threading
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,7 +20,6 @@ __all__ = ["By", "explored_identity"]
 
 _FIRST: Final = 140_737_000_000_001
 _FIRST_NATIVE: Final = 4_200_001
-_REAL_IDENT: Final = _thread.get_ident
 
 
 class By(str):

@@ -699,7 +699,7 @@ class PlainState(accesses.Accesses):
             elif effect == "read" and kind is Kind.TYPE:  # a method of a class, as `dict.fromkeys` and `int.from_bytes`
                 self._use(site, "outside" if effect_of(owner) == "outside" else "shallow", given)
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
-                self._use(site, "space", (owner,))
+                self._use(site, "names", (owner,))
 
     def _change_exception(self, owner: BaseException, name: str, given: tuple[Any, ...]) -> None:
         """A method of an exception is about to be called that changes it."""
@@ -758,11 +758,9 @@ class PlainState(accesses.Accesses):
             if "__class__" in self.knowledge.names:
                 self.read_attribute(first, "__class__")
             return
-        if effect in ("names", "space"):
+        if effect == "names":
             refuse_private(first, "__dict__", False, site)
-            if effect == "space":
-                self._note_space(first)
-            effect = "names"
+            self._note_space(first)
         if effect in ("read", "shallow") and any(map(changes_what_it_is_given, given)):
             effect = "change"
         elif effect in ("read", "shallow") and any(map(reads_attributes, given)):
