@@ -44,13 +44,12 @@ class PCT(Strategy):
         self._random, self._depth = random, depth
         self._priorities: list[int] = []
         self._changes: dict[int, int] = {}
-        self.length = 50
+        self.length, self._made = 50, 0
 
     def begin(self, machine: Machine) -> None:
         """As `Strategy.begin`."""
         super().begin(machine)
-        if machine.step:
-            self.length = machine.step
+        self.length, self._made = self._made or self.length, 0
         threads = machine.enabled.bit_count()
         self._priorities = list(range(self._depth, self._depth + threads))
         self._random.shuffle(self._priorities)
@@ -59,6 +58,7 @@ class PCT(Strategy):
     def decide(self, me: int) -> int:
         """As `Strategy.decide`."""
         machine = self.machine
+        self._made = machine.step + 1
         lowered = self._changes.pop(machine.step, None)
         if lowered is not None and me >= 0:
             self._priorities[me] = lowered
