@@ -15,6 +15,7 @@ from io import StringIO
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
+from stress.checker.waiting import could_contradict
 from stress.formats import jsonl
 from stress.history import Call, History
 from stress.outside import Outside
@@ -25,7 +26,6 @@ from stress.recorder.fresh import Fresh, Outliving, Refused
 from stress.recorder.outcome import Outcome
 from stress.recorder.progress_log import ProgressLog
 from stress.recorder.record import pending_calls
-from stress.recorder.telling import could_contradict
 from stress.recorder.workload import Workload
 from stress.spec import Spec, SpecError
 from stress.verdicts import Verdict, end_of_process, verdict_of

@@ -13,12 +13,12 @@ import pytest
 
 import stress
 from stress import Counter, Operation, Outcome, Raised, Spec, Verdict, one_of, unique
+from stress.checker.waiting import could_contradict
 from stress.process_wide import COLLECTOR, SWITCH_INTERVAL
 from stress.processes import Tally
 from stress.recorder.batch import COUNTERS, Settings
 from stress.recorder.campaign import missing, vacuous
 from stress.recorder.fresh import Outliving
-from stress.recorder.telling import could_contradict
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
