@@ -11,7 +11,7 @@ A specification needs ten lines (`docs/stress.md`): a start state and `step`. Al
   `shows`, `brings` and `content` let it refute an answer that shows something that was not in the object by then.
   `glance` proposes a narrower object or a small refutation, where a search for either is hopeless;
 * how operations, answers and states stand in files and in reports. (How events of other tools' histories become
-  operations is in `formats/readers.py`.)
+  operations is in `formats/events.py`.)
 """
 
 from __future__ import annotations
