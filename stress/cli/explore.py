@@ -128,13 +128,17 @@ def _supervised(
         Team(1, _send, work, progress) as team,
     ):
         for message in team.messages():
-            if isinstance(message, Died):
+            seconds = arguments.patience if progress.scenario else max(arguments.patience, PATIENCE)
+            if isinstance(message, Died) and hangs and not progress.scenario:
+                missing = f"no call was made within {seconds:g} s: let the factory return, or `--patience` be larger"
+                told["report"] = f"undecided ({missing})"
+            elif isinstance(message, Died):
                 trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else str(message)
                 status, told = 1, _ended(trouble, message.stacks, progress)
             elif message is not None:
                 status, told = message
             tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
-            if patience.is_over(progress.executions, arguments.patience) and not hangs:
+            if patience.is_over(progress.executions, seconds) and not hangs:
                 hangs = True
                 team.interrupt(0)
     text = told.pop("report")

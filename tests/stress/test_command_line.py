@@ -71,6 +71,9 @@ class Stuck(LockedCounter):
             self.lock.acquire()
         return found
 
+class Unmade:
+    "Its factory never returns."
+    def __init__(self): ctypes.CDLL(None).sleep(1000)
 class Exits(LockedCounter):
     "What it raises says 'success' if it gets through."
     def increment(self): raise SystemExit(0)
@@ -92,9 +95,9 @@ class Spec(stress.Counter):
     operations = COUNTING
 
 def workload(factory): return stress.Workload(factory, stress.Counter(), COUNTING)
-segfault, killed, aborted, left, unmakeable, announced, stuck, locked, lossy, exits, sleeps, faults, mortal = map(workload, (
+segfault, killed, aborted, left, unmakeable, announced, stuck, locked, lossy, exits, sleeps, faults, mortal, unmade = map(workload, (
     Segfault, Killed, Aborted, Left, Unmakeable, Announced, Stuck, LockedCounter, LossyCounter, Exits, Sleeps, Faults,
-    WrongAndMortal,
+    WrongAndMortal, Unmade,
 ))
 too_many, misspelt = (
     stress.Workload(LockedCounter, stress.Counter(), [*COUNTING, wrong]) for wrong in [("value", 1), ("valve",)]
@@ -211,6 +214,13 @@ CASES: list[tuple[str, int, str, str]] = [
     *((f"explore --duration {number}", 2, "", "error: argument --duration: ") for number in ("nan", "long")),
 ]  # fmt: skip
 """A command, its exit status, and what is found in its output and among its remarks."""
+
+
+def test_what_has_not_begun_is_no_fault(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Code is prepared for its exploration, however long that takes, before any call is made."""
+    monkeypatch.setattr("stress.cli.explore.PATIENCE", 0.5)
+    ended, printed, _ = run("explore objects:unmade --patience 0.5", capfd)
+    assert (ended, "undecided (no call was made within 0.5 s: let " in printed) == (2, True), printed
 
 
 @pytest.mark.parametrize(("line", "status", "out", "err"), CASES, ids=[case[0] for case in CASES])
