@@ -32,7 +32,7 @@ from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import is_used_whole, module_of
 from stress.explorer.scenario import Around, Scenario
 from stress.explorer.slots import Seam, reference_class
-from stress.explorer.substitution import exchanged, substituted
+from stress.explorer.substitution import substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
@@ -176,7 +176,6 @@ def explored_references() -> Iterator[ObjectMachine]:
     with (
         _one_at_a_time,
         substituted(native, primitives.everything),
-        exchanged(sys.modules, "threading", primitives.everything[threading]),  # for who imports it when called
         switching(seam),
         garbage_is_kept(),
     ):

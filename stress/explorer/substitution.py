@@ -21,7 +21,7 @@ from typing import Any, Final
 from stress.explorer.policy import is_ours
 from stress.explorer.wholes import whole_of
 
-__all__ = ["exchanged", "is_foreign", "substituted"]
+__all__ = ["is_foreign", "substituted"]
 
 
 def is_foreign(module: Any) -> bool:
@@ -87,6 +87,7 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
         if new is not defaults:
             function.__defaults__ = new
             undo.append(partial(setattr, function, "__defaults__", defaults))
+    _exchange_in(sys.modules, by_id, undo)  # for code that imports one of them when it is called
 
 
 def _classes() -> list[type]:
@@ -155,16 +156,6 @@ def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
         inner = _in_place_of(value.__func__, by_id)
         return value if inner is value.__func__ else staticmethod(inner)
     return value
-
-
-@contextmanager
-def exchanged(names: dict[str, Any], name: str, new: Any) -> Iterator[None]:
-    """Within the block, a name in a dictionary stands for something else."""
-    before, names[name] = names[name], new
-    try:
-        yield
-    finally:
-        names[name] = before
 
 
 def _modules() -> Iterator[dict[str, Any]]:
