@@ -16,6 +16,7 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
 `explain`           which of its two plans `match_spark` takes, and why
 `match_stream`      a stream of messages joined with a published set
+`read`              a version of a published set as a ``DataFrame``, by Spark's own reader
 `register`          a data source and a SQL function for a Spark session
 `write`, `load`     the set as a Parquet file, and a trie rebuilt from one
 `from_arrow`        a trie built from columns
@@ -60,6 +61,7 @@ from snapshot.published import (
     versions,
 )
 from snapshot.questions import busiest_filters, dead_filters, growth, overlaps, topics_per_subscriber
+from snapshot.sets import read
 from snapshot.sparks import UnsupportedError
 from snapshot.sql import register
 from snapshot.storing import check_storable
@@ -94,6 +96,7 @@ __all__ = [
     "match_spark",
     "match_stream",
     "overlaps",
+    "read",
     "register",
     "restore",
     "take_over",

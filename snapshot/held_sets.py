@@ -10,15 +10,16 @@ earlier set stays as it was, for tasks that still use it.
 
 from __future__ import annotations
 
+import datetime
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.columns import sums
-from snapshot.merging import merged, there_after
+from snapshot.merging import BEFORE, DELETE, merged, of_kind, there_after
 from snapshot.option_numbers import OptionMap, numbered
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 JOINED = ("filter", "subscriber", "options")
 """The columns of the set that a matched message gets."""
+
+Name = tuple[str, str, str | None]
+"""What names a subscription: filter, subscriber and queue group."""
 
 NUMBER = "_option"
 """The column of numbers of options."""
@@ -50,15 +54,32 @@ class Part(NamedTuple):
     rows: pa.RecordBatch
 
 
+class Spans(NamedTuple):
+    """When the rows of a set are there: the times of versions in order, in microseconds; and the places of the version
+    from which each row is there, and of that from which it is not."""
+
+    times: Numbers
+    since: Numbers
+    until: Numbers
+
+    def hold(self, rows: Numbers, times: Numbers) -> Numbers:
+        """Whether each row is there at a time."""
+        places = self.times.searchsorted(times, side="right") - 1
+        found: Numbers = (self.since[rows] <= places) & (places < self.until[rows])
+        return found
+
+
 class HeldSet(NamedTuple):
     """A set: its rows, of which some may have been removed; the bytes in the texts of each row; what the numbers of
-    options mean; and a trie whose subscribers are the numbers of the rows that remain."""
+    options mean; a trie whose subscribers are the numbers of the rows that remain; and, if these are those of several
+    versions, when each is there."""
 
     dialect: Dialect
     parts: tuple[Part, ...]
     sizes: Numbers
     options: tuple[OptionMap, ...]
     rows: SubscriptionTrie
+    spans: Spans | None = None
 
     @property
     def end(self) -> int:
@@ -117,6 +138,38 @@ def advanced(held: HeldSet, feeds: Sequence[pa.Table]) -> HeldSet:
     return _appended(held, there_after(changes).select(JOINED).combine_chunks().to_batches())
 
 
+def with_history(held: HeldSet, feeds: Sequence[pa.Table], times: Sequence[datetime.datetime]) -> HeldSet:
+    """The rows of a set, to which nobody else refers, and of all later versions.
+
+    Args:
+        feeds: those of the later versions, each apart.
+        times: of the version that ``held`` is, and of the later ones.
+    """
+    np = extra("numpy")
+    first = row = held.end
+    last: dict[Name, int] = {}  # the row that a name has by now
+    begun: dict[Name, int] = {}  # when the row is gone that a name has in `held`
+    since, ends = [0] * first, []
+    for place, feed in enumerate(feeds, 1):
+        for name in names_of(of_kind(feed, DELETE, BEFORE), held.dialect):
+            if name in last:
+                ends.append((last.pop(name), place))
+            else:
+                begun[name] = place
+        for name in names_of(there_after(feed), held.dialect):
+            last[name] = row
+            since.append(place)
+            row += 1
+    ends += [(number, begun[name]) for name, number in _there(held, begun.keys())]
+    for feed in feeds:
+        held = _appended(held, there_after(feed).select(JOINED).combine_chunks().to_batches())
+    until = np.full(row, len(times))
+    for number, place in ends:
+        until[number] = place
+    stamps = np.array([round(time.timestamp() * 1_000_000) for time in times], np.int64)
+    return held._replace(spans=Spans(stamps, np.array(since, np.int64), until))
+
+
 def joined_schema() -> pa.Schema:
     """The schema of the columns `JOINED`."""
     pa = extra("pyarrow")
@@ -163,20 +216,23 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
 
 def _take_away(held: HeldSet, changes: pa.Table) -> None:
     """Remove the subscriptions that rows name, as far as they are there, from the trie."""
-    names = set(names_of(changes, held.dialect))
+    there = _there(held, set(names_of(changes, held.dialect)))
+    held.rows.unsubscribe_many((behind_group(name[0], held.dialect), row) for name, row in there)
+
+
+def _there(held: HeldSet, names: Collection[Name]) -> Iterator[tuple[Name, int]]:
+    """Those of these subscriptions that are there, with the numbers of their rows."""
     filters = {behind_group(filter, held.dialect) for filter, _, _ in names}
     candidates = [found.subscriber for filter in filters for found in held.rows.subscriptions(filter=filter)]
     numbers = extra("numpy").array(candidates, extra("numpy").int64)
     numbers.sort()
-    held.rows.unsubscribe_many(
-        (behind_group(name[0], held.dialect), row)
-        for rows, texts in taken(held, numbers)
-        for name, row in zip(names_of(texts, held.dialect), rows.tolist(), strict=True)
-        if name in names
-    )
+    for rows, texts in taken(held, numbers):
+        for name, row in zip(names_of(texts, held.dialect), rows.tolist(), strict=True):
+            if name in names:
+                yield name, row
 
 
-def names_of(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[tuple[str, str, str | None]]:
+def names_of(rows: pa.Table | pa.RecordBatch, dialect: Dialect) -> Iterator[Name]:
     """The filter, subscriber and queue group of each row, which together name its subscription."""
     filters, subscribers = rows.column("filter").to_pylist(), rows.column("subscriber").to_pylist()
     queues: Iterable[str | None] = repeat(None, rows.num_rows)

@@ -61,6 +61,7 @@ def match_spark(
     mode: str = "FAILFAST",
     groups: str | Column = "all",
     at: int | datetime.datetime | None = None,
+    as_of: str | Column | None = None,
     key: Key | None = None,
 ) -> DataFrame:
     """Join messages with the subscriptions that match them.
@@ -79,6 +80,9 @@ def match_spark(
         groups: ``"all"`` joins a message with all members of a group. A ``Column`` joins it with one member, which the
             text in that column chooses: the same text chooses the same member.
         at: of a published directory, a version or a time (with a zone); None for the newest version.
+        as_of: of a published directory, the column with the time of each message. It is then matched with the version
+            of that time: the newest that is not later, as with ``at``, among those that are kept when this is called. A
+            message without a time matches no subscriber. The plan is ``trie``; workers hold the rows of all versions.
         key: of a trie, as for `snapshot.to_spark`.
 
     Returns:
@@ -91,12 +95,18 @@ def match_spark(
             or another parameter has a value that it cannot have.
         TypeError: ``source`` is neither a subscription trie nor a path, or a subscriber is neither a string nor an
             integer and there is no ``key``.
+        NotPublishedError: in the job, a message is older than the oldest version that is kept.
         WorkersError: the plan is ``"trie"``, and Spark's Python workers lack this package.
 
     With the plan ``trie`` each Python worker holds the set once. At a time it holds the joined rows of about 65,536
     matches, or of all matches of one message; fewer if they would take more than 64 MiB.
     """
-    spark, messages, held = _looked_at(messages_df, source, topic, mode, groups, at, key)
+    spark, messages, held = _looked_at(messages_df, source, topic, mode, groups, at, key, as_of)
+    if as_of is not None:
+        if at is not None or plan == "join":
+            raise ValueError('as_of= excludes at= and plan="join"')
+        require_workers(spark)
+        return by_trie(spark, messages, held.history(), held.options())
     chosen = _choice(spark, messages, held, plan)
     if chosen.plan == "trie":
         require_workers(spark)
@@ -130,10 +140,11 @@ def _looked_at(
     groups: str | Column,
     at: int | datetime.datetime | None,
     key: Key | None,
+    as_of: str | Column | None = None,
 ) -> tuple[SparkSession, Messages, SetSource]:
     extra("pyspark.sql")
     held = source_of(source, at, key)
-    messages = messages_of(messages_df, topic, mode, groups)
+    messages = messages_of(messages_df, topic, mode, groups, as_of)
     return messages_df.sparkSession, messages, held
 
 
@@ -222,7 +233,7 @@ def by_trie(
             for name, field in zip(plain, [*fields, *kinds], strict=True)
         ]
     )
-    job = Job(messages.topic, messages.key, len(messages.names), plain, messages.mode, options=options)
+    job = Job(messages.topic, messages.key, len(messages.names), plain, messages.mode, None, messages.as_of, options)
     joined = messages.frame.mapInArrow(partial(_on_worker, job=job, sent=sent), schema)
     if options:
         column = f"coalesce({looked_up(NUMBER, options)}, options) as options"

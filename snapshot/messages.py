@@ -26,6 +26,7 @@ class Messages(NamedTuple):
         topic: the number of the column that holds the topic.
         key: the number of the column that chooses the member of a group, or None.
         mode: what happens to bad topics.
+        as_of: the number of the column that holds the time of a message, or None.
     """
 
     frame: DataFrame
@@ -33,6 +34,7 @@ class Messages(NamedTuple):
     topic: int
     key: int | None
     mode: str
+    as_of: int | None = None
 
     @property
     def result_names(self) -> list[str]:
@@ -40,7 +42,9 @@ class Messages(NamedTuple):
         return [*self.names, *JOINED, *([TOPIC_ERROR] if self.mode == "PERMISSIVE" else [])]
 
 
-def messages_of(frame: DataFrame, topic: str | Column, mode: str, groups: str | Column) -> Messages:
+def messages_of(
+    frame: DataFrame, topic: str | Column, mode: str, groups: str | Column, as_of: str | Column | None = None
+) -> Messages:
     """Check the messages that are to be matched, and give their columns plain names.
 
     Raises:
@@ -63,6 +67,11 @@ def messages_of(frame: DataFrame, topic: str | Column, mode: str, groups: str | 
         extended = _with(extended, _column(groups, "groups").cast("string"))
     elif groups != "all":
         raise ValueError(f'groups must be "all" or a column, such as F.col({groups!r}), not {groups!r}')
+    time: int | None = None
+    if as_of is not None:
+        time = len(extended.columns)
+        column = frame[frame.columns[_place_of(frame, as_of)]] if isinstance(as_of, str) else _column(as_of, "as_of")
+        extended = _with(extended, column.cast("timestamp"))
     kind = extended.schema.fields[place].dataType
     if not isinstance(kind, extra("pyspark.sql.types").StringType):
         what = f"column {topic!r}" if isinstance(topic, str) else "the topic"
@@ -71,7 +80,7 @@ def messages_of(frame: DataFrame, topic: str | Column, mode: str, groups: str | 
             f'topic=F.col("{topic if isinstance(topic, str) else "topic"}").cast("string")'
         )
     plain = extended.toDF(*(f"c{number}" for number in range(len(extended.columns))))
-    return Messages(plain, names, place, key, mode)
+    return Messages(plain, names, place, key, mode, time)
 
 
 def _require_frame(frame: Any) -> None:

@@ -8,19 +8,21 @@ import itertools
 import os
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from snapshot import held_sets, signatures
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
+from snapshot.columns import schema
+from snapshot.environment import require_session
 from snapshot.held_sets import JOINED, HeldSet
-from snapshot.merging import merged, there_after
+from snapshot.merging import KIND, merged, there_after
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
 from snapshot.published.directory import read_whole, require_whole
-from snapshot.published.feed import USED, read_feed
+from snapshot.published.feed import read_feed
 from snapshot.published.manifest import Mark
 from snapshot.signatures import Signature
 from snapshot.sparks import frame_of, parquet_from, table_from
@@ -65,6 +67,14 @@ class SetSource(ABC):
     @abstractmethod
     def sent(self, spark: SparkSession) -> SentSet:
         """The object that the workers are sent."""
+
+    def history(self) -> SentSet:
+        """The same for all versions that are kept up to this one.
+
+        Raises:
+            ValueError: there are none.
+        """
+        raise ValueError("as_of= is for published directories")
 
     @abstractmethod
     def options(self) -> tuple[OptionMap, ...]:
@@ -216,7 +226,34 @@ class PublishedVersion(SentSet):
         return held_sets.advanced(whole, _changes(directory, later))
 
     def _is_earlier(self, name: Any) -> bool:
-        return isinstance(name, tuple) and name[0] == self.where and name[1].version < self.mark.version
+        return (
+            isinstance(name, tuple) and (len(name), name[0]) == (2, self.where) and name[1].version < self.mark.version
+        )
+
+
+@dataclass(frozen=True)
+class PublishedHistory(SentSet):
+    """The versions of a published directory from one to another."""
+
+    where: str
+    since: int
+    until: Mark
+
+    def held(self) -> HeldSet:
+        """All of them, on a worker."""
+        return held_sets.held_set((self.where, self.since, self.until), self._made)
+
+    def _made(self) -> HeldSet:
+        directory = open_directory(self.where)
+        directory.require(self.until)
+        first = directory.version_at(self.since)
+        full, later = directory.parts(first)
+        whole = held_sets.built(_read(directory, full).to_batches(), full.dialect)
+        versions = directory.changes(self.since, self.until.version)
+        times = [first.time, *(version.time for version in versions)]
+        return held_sets.with_history(
+            held_sets.advanced(whole, _changes(directory, later)), _changes(directory, versions), times
+        )
 
 
 def _not_kept() -> HeldSet:
@@ -229,9 +266,10 @@ def _read(directory: Directory, version: Version) -> pa.Table:
     return table
 
 
-def _changes(directory: Directory, versions: Iterable[Version]) -> list[pa.Table]:
-    """The feeds of versions, with the columns `JOINED` and ``_change_type``."""
-    return [read_feed(directory.store, version.feed, USED) for version in versions if version.feed is not None]
+def _changes(directory: Directory, versions: Iterable[Version], names: Sequence[str] = JOINED) -> list[pa.Table]:
+    """The feeds of versions, with these columns and ``_change_type``."""
+    columns = [*names, KIND]
+    return [read_feed(directory.store, version.feed, columns) for version in versions if version.feed is not None]
 
 
 class _PublishedSet(SetSource):
@@ -249,6 +287,10 @@ class _PublishedSet(SetSource):
 
     def sent(self, spark: SparkSession) -> SentSet:
         return PublishedVersion(self._directory.store.uri, self._version.marked())
+
+    def history(self) -> SentSet:
+        assert self._version.oldest is not None
+        return PublishedHistory(self._directory.store.uri, self._version.oldest, self._version.marked())
 
     def options(self) -> tuple[OptionMap, ...]:
         return numbered(self._first(OPTIONS_SEEN, "options").combine_chunks(), ())[1]
@@ -268,20 +310,56 @@ class _PublishedSet(SetSource):
             return extra("pyarrow").Table.from_batches(batches, schema).column(column)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The version as Spark reads it: the full instant without the rows that feeds remove, plus those they add."""
+        return self.read(spark, JOINED)
+
+    def read(self, spark: SparkSession, names: Sequence[str]) -> DataFrame:
+        """Columns of the version as Spark itself reads it: the full instant without what feeds name, plus what they
+        add."""
         if not self._directory.store.is_local:
             # Spark would need a connector of its own for this file system; the data source uses ours.
             where, number = self._directory.store.uri, self._version.version
-            return read_published(spark, where, versionAsOf=number).select(*JOINED)
+            return read_published(spark, where, versionAsOf=number).select(*names)
         full, later = self._directory.parts(self._version)
         assert full.full is not None
         require_whole(self._directory.store, full.full)
-        whole = parquet_from(spark, self._directory.locate(full.full)).select(*JOINED)
+        whole = parquet_from(spark, self._directory.locate(full.full)).select(*names)
         if not later:
             return whole
-        changes = merged(_changes(self._directory, later), self.dialect.queue_groups)
+        changes = merged(_changes(self._directory, later, names), self.dialect.queue_groups)
         queue = "options['queue']" if self.dialect.queue_groups else "cast(null as string)"
         changed = frame_of(spark, changes.select(JOINED)).selectExpr("filter as f", "subscriber as s", f"{queue} as q")
         same = extra("pyspark.sql.functions").expr(f"filter = f and subscriber = s and {queue} <=> q")
         kept = whole.join(changed, same, "left_anti")
-        return kept.unionByName(frame_of(spark, there_after(changes).select(JOINED)))
+        return kept.unionByName(frame_of(spark, there_after(changes).select(names)))
+
+
+def read(spark: SparkSession, where: str | os.PathLike[str], at: int | datetime.datetime | None = None) -> DataFrame:
+    """The content of a version of a published directory as a Spark data frame, read by Spark's own reader of Parquet:
+    it reads only the columns and the rows that a query needs, and runs no Python.
+
+    Args:
+        spark: the session.
+        where: the directory, a path that all executors can read. Of an object store, the data source of `register`
+            reads it.
+        at: a version or a time (with a zone); None for the newest version.
+
+    Returns:
+        The columns of `snapshot.columns`, one row for each subscription.
+
+    Raises:
+        ImportError: pyarrow or pyspark is not installed.
+        FileNotFoundError: nothing was ever published there.
+        NotPublishedError: there is no such version, or it is not kept any more.
+        DamagedError: a file is damaged or missing.
+
+    The call compares the full instant with its digest, and merges the changes since: O(n) bytes, and memory for the
+    changes. The version is the one at the time of the call.
+    """
+    extra("pyspark.sql")
+    require_session(spark)
+    directory = open_directory(where)
+    version = directory.version_at(at)
+    functions = extra("pyspark.sql.functions")
+    taken_at = functions.expr(f"timestamp_micros({round(version.time.timestamp() * 1_000_000)})")
+    frame = _PublishedSet(directory, version).read(spark, schema().names)
+    return frame.withColumn("snapshot_id", functions.lit(version.snapshot_id)).withColumn("taken_at", taken_at)

@@ -16,13 +16,14 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
 from snapshot.held_sets import NUMBER, HeldSet, by_part, joined_schema, names_of, taken
 from snapshot.option_numbers import OptionMap, renumbered
+from snapshot.published.errors import NotPublishedError
 from subtrie import Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from snapshot.held_sets import Numbers
+    from snapshot.held_sets import Numbers, Spans
 
 PORTION_BYTES = 64 * 1024 * 1024
 """How much memory the rows joined at a time take, at most; a single row may take more. A string column holds 2 GiB."""
@@ -30,6 +31,10 @@ PORTION_BYTES = 64 * 1024 * 1024
 FIRST_TOPICS, MOST_TOPICS = 256, 16_384
 """How many topics are matched at a time: the first number at the start, then as many as give about `BATCH_ROWS`
 matches, up to the second."""
+
+
+NEVER = -(2**63)
+"""The time of a message that has none."""
 
 
 class Job(NamedTuple):
@@ -42,6 +47,7 @@ class Job(NamedTuple):
         names: the names of the result's columns.
         mode: what happens to a bad topic, in Spark's words: FAILFAST, PERMISSIVE or DROPMALFORMED.
         version: the value of a further column, or None for no such column.
+        as_of: the number of the column that holds the time of a message; None for a set of one version.
         options: what the numbers in a last column mean; empty for no such column. Where a row has a number, its
             ``options`` are null.
     """
@@ -52,6 +58,7 @@ class Job(NamedTuple):
     names: list[str]
     mode: str
     version: int | None = None
+    as_of: int | None = None
     options: tuple[OptionMap, ...] = ()
 
 
@@ -62,6 +69,9 @@ def join(batches: Iterable[pa.RecordBatch], job: Job, held: HeldSet) -> Iterator
         kept_columns = messages.select(list(range(job.keep)))
         matcher.bad = []
         for positions, rows in matcher.matches(_topics(messages.column(job.topic))):
+            if job.as_of is not None and held.spans is not None:
+                there = held.spans.hold(rows, _times(messages.column(job.as_of), held.spans)[positions])
+                positions, rows = positions[there], rows[there]
             if job.key is not None:
                 positions, rows = _one_of_each_group(positions, rows, messages.column(job.key), held)
             for some, numbers in _portions(kept_columns, held.sizes, positions, rows):
@@ -121,6 +131,21 @@ def _marked(messages: pa.RecordBatch, bad: list[tuple[int, str]], job: Job) -> p
         *(pa.nulls(len(bad), kind) for kind in joined_schema().types),
     ]
     return next(_batches(columns, len(bad), errors, pa.nulls(len(bad), pa.int32()), job))
+
+
+def _times(column: pa.Array, spans: Spans) -> Numbers:
+    """The times of messages, in microseconds; for null, one before all.
+
+    Raises:
+        NotPublishedError: one is before the oldest version.
+    """
+    pa, np = extra("pyarrow"), extra("numpy")
+    times = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).fill_null(NEVER).to_numpy()
+    early = times[(times < spans.times[0]) & (times != NEVER)]
+    if len(early):
+        first, oldest = (np.datetime64(int(each), "us") for each in (early.min(), spans.times[0]))
+        raise NotPublishedError(f"a message is of {first} (UTC), and the oldest version that is kept of {oldest}")
+    return times  # type: ignore[no-any-return]
 
 
 def _topics(column: pa.Array) -> list[Any]:

@@ -361,3 +361,38 @@ def test_signatures_of_filters(spark: SparkSession) -> None:
     }
     rows = signatures.keyed(spark.createDataFrame([(text,) for text in wanted], "filter string"), AMQP).collect()
     assert {row["filter"]: (row["signature"], row["key"], row["pattern"] is not None) for row in rows} == wanted
+
+
+@pytest.mark.parametrize("dialect", [MQTT, NATS], ids=name)
+def test_each_message_is_matched_with_the_set_of_its_time(
+    spark: SparkSession, tmp_path: Path, dialect: Dialect
+) -> None:
+    """The same as if each were matched with the trie that is restored as of its time; `read` has the same sets."""
+    trie, publisher = snapshot.take_over(tmp_path, dialect)
+    for step in range(8):
+        trie.subscribe_many((dialect.join(["a", f"{n}"]), f"s{step % 3}", {"n": step}) for n in range(step % 4, 5))
+        trie.unsubscribe(dialect.join(["a", f"{step % 5}"]), f"s{step % 2}")
+        publisher.publish()
+    versions = snapshot.versions(tmp_path)
+    times = [one.time + datetime.timedelta(microseconds=n) for one in versions for n in (0, 1)]
+    sent = [(dialect.join(["a", f"{number % 5}"]), time) for number, time in enumerate(times * 5)]
+    frame = spark.createDataFrame([*sent, (sent[0][0], None)], "topic string, time timestamp").coalesce(1)
+    found = snapshot.match_spark(frame, tmp_path, as_of="time").selectExpr(
+        "topic", "unix_micros(time)", "subscriber", "options['n']"
+    )
+    wanted = [
+        (topic, round(time.timestamp() * 1e6), one.subscriber, str(one.options["n"]))
+        for topic, time in sent
+        for one in snapshot.restore(tmp_path, time).entries(topic)
+    ]
+    assert sorted(map(tuple, found.collect())) == sorted(wanted)
+    for each in versions[2::3]:
+        rows = snapshot.read(spark, tmp_path, each.version).selectExpr(
+            "filter", "subscriber", "snapshot_id", "unix_micros(taken_at)"
+        )
+        held = snapshot.restore(tmp_path, each.version).subscriptions()
+        stamp = (each.snapshot_id, round(each.time.timestamp() * 1e6))
+        assert sorted(map(tuple, rows.collect())) == sorted((one.filter, one.subscriber, *stamp) for one in held)
+    for source, more in ((trie, {}), (tmp_path, {"at": 1}), (tmp_path, {"plan": "join"})):
+        with pytest.raises(ValueError, match="as_of= "):
+            snapshot.match_spark(frame, source, as_of="time", **more)  # type: ignore[call-overload, arg-type]

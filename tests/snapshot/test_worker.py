@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from typing import Any
 
@@ -107,13 +108,15 @@ class TestChanges:
     def test_bring_a_set_up_to_date_and_leave_the_old_one_alone(self, dialect: Dialect) -> None:
         chance = random.Random(11)
         trie = SubscriptionTrie(dialect)
-        held, versions = held_of(trie), []
+        held, versions, feeds = held_of(trie), [], []
         for _ in range(40):
             before = trie.snapshot()
             for _ in range(chance.randrange(30)):
                 self.change(trie, chance)
-            held = held_sets.advanced(held, [self.feed_of(trie.snapshot(), before)])
+            feed = self.feed_of(trie.snapshot(), before)
+            held = held_sets.advanced(held, [feed])
             versions.append((held, trie.snapshot()))
+            feeds.append(feed)
         topics = [dialect.join(chance.choices("abc", k=chance.randrange(1, 4))) for _ in range(50)]
         for then, snapshot_then in versions:
             batches = joined(pa.record_batch({"topic": topics}), then)
@@ -122,7 +125,31 @@ class TestChanges:
             assert found == sorted(repr(sorted(row.items())) for row in wanted)
             then.rows.check()
         assert len(held.parts) <= held_sets.MOST_PARTS
+        self.check_history(versions, feeds, topics)
         trie.check()
+
+    def check_history(self, versions: list[Any], feeds: list[pa.Table], topics: list[str]) -> None:
+        """A set of many versions has, at each time, what the version of that time has."""
+        begin, (first, _) = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), versions[20]
+        times = [begin + datetime.timedelta(seconds=10 * number) for number in range(20)]
+        history = held_sets.with_history(first, feeds[21:], times)
+        stamps = [times[number % 20] + datetime.timedelta(seconds=number % 10) for number in range(50)]
+        messages = pa.record_batch({"topic": topics, "time": pa.array([*stamps[:-1], None], pa.timestamp("us", "UTC"))})
+        job = worker.Job(0, None, 1, ["topic", *held_sets.JOINED], "FAILFAST", None, 1)
+        found = [row for batch in worker.join([messages], job, history) for row in batch.to_pylist()]
+        wanted = [
+            row_of(one, topic=topic)
+            for number, topic in enumerate(topics)
+            for one in (versions[20 + number % 20][1].entries(topic) if number < 49 else ())
+        ]
+        assert sorted(map(repr, map(sorted, map(dict.items, found)))) == sorted(
+            map(repr, map(sorted, map(dict.items, wanted)))
+        )
+        early = messages.set_column(
+            1, "time", pa.array([begin - datetime.timedelta(1)] * 50, pa.timestamp("us", "UTC"))
+        )
+        with pytest.raises(snapshot.NotPublishedError, match=r"a message is of 2025-12-31.*, and the oldest version"):
+            list(worker.join([early], job, history))
 
     def change(self, trie: SubscriptionTrie, chance: random.Random) -> None:
         dialect = trie.dialect
