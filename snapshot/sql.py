@@ -14,15 +14,12 @@ from subtrie import AMQP
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-
 
 def register(spark: SparkSession) -> None:
     """Give a session and its SQL a data source for published directories, and a function that matches.
 
     - The data source ``subscriptions`` (docs/spark.md): ``spark.read.format("subscriptions").load(path)``, or as a
-      stream ``spark.readStream.format("subscriptions").load(path)``. Filters are pushed down to the files if
-      ``spark.sql.python.filterPushdown.enabled`` is set at this call; call `register` again after you change it.
+      stream ``spark.readStream.format("subscriptions").load(path)``. It reads all columns and rows; `read` prunes them.
     - The function ``topic_matches(filter, topic, dialect)``: whether the filter matches the topic, by the rules of
       ``'AMQP'``, ``'MQTT'`` or ``'NATS'``. Give it the set's column ``dialect``. It is null if one of the texts is
       null, or if the dialect refuses the topic. Its answer for a filter that the dialect refuses is meaningless. It is
@@ -36,7 +33,7 @@ def register(spark: SparkSession) -> None:
         ImportError: pyspark is not installed.
         TypeError: ``spark`` is not a session.
         RuntimeError: the session was stopped.
-        UnsupportedError: Spark is older than 4.0, or older than 4.1 and is to push filters down.
+        UnsupportedError: Spark is older than 4.0.
     """
     extra("pyspark.sql")
     require_session(spark)
@@ -64,11 +61,7 @@ def register(spark: SparkSession) -> None:
 def register_source(spark: SparkSession) -> None:
     """Register the data source with a session."""
     require_spark("the data source subscriptions", (4, 0))
-    source = extra("snapshot.source")
-    pushed = str(spark.conf.get(PUSHDOWN, "false")).lower() == "true"
-    if pushed:
-        require_spark(PUSHDOWN, (4, 1))
-    spark.dataSource.register(source.FilteredSubscriptions if pushed else source.Subscriptions)
+    spark.dataSource.register(extra("snapshot.source").Subscriptions)
 
 
 def read_published(spark: SparkSession, where: str, **options: int | str) -> DataFrame:

@@ -16,6 +16,7 @@ from typing import Any
 
 from snapshot.columns import Cut
 from snapshot.parquet import kinds_in, stored_rows, write_plain, write_stored
+from snapshot.published.delta import log_full
 from snapshot.published.directory import open_directory
 from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
 from snapshot.published.restoring import restored
@@ -28,6 +29,8 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     Whoever restores, follows or matches with a later version begins with it, and reads only the changes since. If this
     is called often enough, the publisher of a large set never writes a full instant after the first, which takes it
     seconds in which it publishes nothing: each time when a tenth of the subscriptions has changed.
+
+    The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`).
 
     Args:
         where: the directory, a path or a URI, to which this process can write.
@@ -59,6 +62,8 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     trie, version = restored(directory)
     store, number = directory.store, version.version
     record = record_name(number)
+    if version.full is not None:
+        log_full(store, version, version.full)
     if version.full is not None or record.removeprefix(f"{FULL}/") in store.names(FULL):
         return number
     kinds = Kinds(version.integers, frozenset(version.json_options), frozenset(version.string_options))
@@ -75,9 +80,12 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
 
     name = data_name(FULL, number, "c")
     rows, size, digest = store.produce(name, make)
-    text, _ = sealed(dataclasses.replace(version, full=DataFile(name, rows, size, digest)))
+    file = DataFile(name, rows, size, digest)
+    text, _ = sealed(dataclasses.replace(version, full=file))
     try:
         store.create(record, text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")
     except FileExistsError:  # another process was quicker
         store.remove(name)
+    else:
+        log_full(store, version, file)
     return number

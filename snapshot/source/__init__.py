@@ -45,7 +45,7 @@ from pyspark.sql.types import (
 
 from snapshot.columns import schema
 from snapshot.source.changes import Changes, Stream
-from snapshot.source.instants import FilteredInstant, Instant
+from snapshot.source.instants import Instant
 from snapshot.source.options import NAME, Options, Reader
 
 CHANGE_COLUMNS = {
@@ -56,9 +56,7 @@ CHANGE_COLUMNS = {
 
 
 class Subscriptions(DataSource):
-    """The data source, without filters pushed down."""
-
-    instant: type[Instant] = Instant
+    """The data source."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -77,7 +75,7 @@ class Subscriptions(DataSource):
         """Return the reader of a batch."""
         options = self._asked(schema)
         options.require(Reader.CHANGES if options.changes else Reader.INSTANT)
-        return Changes(options, schema) if options.changes else self.instant(options, schema.names)
+        return Changes(options, schema) if options.changes else Instant(options, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of a stream."""
@@ -103,12 +101,6 @@ class Subscriptions(DataSource):
                 columns = ", ".join(f"{name} {kind.simpleString()}" for name, kind in known.items())
                 raise ValueError(f"{NAME} has no column {field.name} {field.dataType.simpleString()}, but {columns}")
         return self._options
-
-
-class FilteredSubscriptions(Subscriptions):
-    """The data source for sessions with ``spark.sql.python.filterPushdown.enabled``; other sessions refuse it."""
-
-    instant = FilteredInstant
 
 
 def _columns(changes: bool) -> dict[str, DataType]:

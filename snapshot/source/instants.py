@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import functools
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from snapshot._extras import extra
-from snapshot.columns import BATCH_ROWS, schema
+from snapshot.columns import BATCH_ROWS
 from snapshot.merging import merged, names_of, there_after
 from snapshot.published import DataFile, Version
 from snapshot.published.directory import require_whole
@@ -22,15 +20,9 @@ from snapshot.source.options import Options
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter  # from Spark 4.1 on
 
 PARTITION_ROWS = 250_000
 """About how many rows of a full instant one task reads."""
-
-NOT_PUSHED = ("words", "options", "snapshot_id", "taken_at")
-"""Columns by which files are not filtered. Arrow cannot compare the first two; the others may be those of another
-version in the files."""
-
 
 # A feed is read by the task that needs it, and compared with its digest. A full instant is compared as a whole when a
 # query is planned; then tasks read parts of it, whose pages have checksums of their own.
@@ -68,7 +60,6 @@ class Instant(DataSourceReader):
         self._options = options
         self._names = names
         self._at = options.at if at is None else at
-        self._wanted: list[tuple[str, str, Any]] = []
 
     def partitions(self) -> Sequence[InputPartition]:
         """The row groups of the full instant, in parts that tasks read, and a part for the rows of feeds."""
@@ -85,55 +76,19 @@ class Instant(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, _Rows)
-        ds, pc, store = extra("pyarrow.dataset"), extra("pyarrow.compute"), self._options.directory().store
+        pc, store = extra("pyarrow.compute"), self._options.directory().store
         feeds = [read_feed(store, file) for file in partition.feeds]
         changes = merged(feeds, partition.queues) if feeds else None
-        wanted = _expression(self._wanted)
         if partition.full is None:
-            rows = there_after(changes)
-            yield from shaped(partition.stamped(rows if wanted is None else rows.filter(wanted)), self._names)
+            yield from shaped(partition.stamped(there_after(changes)), self._names)
             return
-        with store.open(partition.full.path) as opened:
-            fragment = ds.ParquetFileFormat().make_fragment(opened, row_groups=partition.groups or None)
-            for batch in fragment.to_batches(filter=wanted, batch_size=BATCH_ROWS):
+        changed = None if changes is None else names_of(changes, partition.queues)
+        with parquet_file(store, partition.full.path) as file:
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=partition.groups):
                 kept = batch
-                if changes is not None:
-                    changed = names_of(changes, partition.queues)
+                if changed is not None:
                     kept = batch.filter(pc.invert(pc.is_in(names_of(batch, partition.queues), value_set=changed)))
                 yield from shaped(partition.stamped(kept), self._names)
-
-
-class FilteredInstant(Instant):
-    """The same, reading only the rows that the query needs."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take the filters that Parquet's statistics help with; Spark applies all of them again."""
-        for filter in filters:
-            kind, attribute = type(filter).__name__, getattr(filter, "attribute", None)
-            if kind in _TESTS and attribute is not None and len(attribute) == 1:
-                name = attribute[0]
-                if name in schema().names and name not in NOT_PUSHED:
-                    self._wanted.append((name, kind, getattr(filter, "value", None)))
-            yield filter
-
-
-_TESTS: dict[str, Callable[[Any, Any], Any]] = {
-    "EqualTo": operator.eq,
-    "In": lambda field, values: field.isin(list(values)),
-    "LessThan": operator.lt,
-    "LessThanOrEqual": operator.le,
-    "GreaterThan": operator.gt,
-    "GreaterThanOrEqual": operator.ge,
-    "StringStartsWith": lambda field, start: extra("pyarrow.compute").starts_with(field, start),
-}
-"""What a filter of Spark asks of a field, by the name of the filter's class."""
-
-
-def _expression(wanted: list[tuple[str, str, Any]]) -> Any:
-    """Arrow's expression for filters: the name of a column, that of the filter's class, and the filter's value."""
-    field = extra("pyarrow.compute").field
-    tests = [_TESTS[kind](field(name), value) for name, kind, value in wanted]
-    return functools.reduce(operator.and_, tests) if tests else None
 
 
 def _groups_of(store: Store, full: DataFile) -> list[list[int]]:

@@ -55,6 +55,34 @@ def test_other_engines_find_what_the_trie_holds(later: str) -> None:
     ]
 
 
+def test_a_delta_table_has_what_was_compacted(tmp_path: Path) -> None:
+    """Also after retention has removed earlier files, and beside publishers that take over."""
+    deltalake = pytest.importorskip("deltalake", reason="needs the extra `readers`")
+    polars = pytest.importorskip("polars", reason="needs the extra `readers`")
+    for step in range(12):
+        trie, publisher = snapshot.take_over(tmp_path, MQTT, keep=1)
+        with publisher:
+            trie.subscribe_many((f"a{step % 3}/{n}", f"s{n}", {"n": step}) for n in range(500))
+            publisher.publish()
+            for _ in range(2):
+                snapshot.compact(tmp_path)
+        right = sorted((one.filter, one.subscriber, str(one.options["n"])) for one in trie.subscriptions())
+        table = deltalake.DeltaTable(tmp_path / "full")
+        assert table.version() == step
+        for rows in (
+            table.to_pyarrow_table().to_pylist(),
+            polars.scan_delta(str(tmp_path / "full")).collect().to_arrow().to_pylist(),
+        ):
+            found = [(row["filter"], row["subscriber"], _value(row["options"])) for row in rows]
+            assert sorted(found) == right
+
+
+def _value(options: list[Any]) -> str:
+    """The value of the only option, as a pair or a structure."""
+    (pair,) = options
+    return str(pair["value"] if isinstance(pair, dict) else pair[1])
+
+
 @pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)
 def test_sql_alone_finds_what_the_trie_holds(tmp_path: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statements of the page on published directories."""

@@ -259,5 +259,5 @@ class Publishing(RuleBasedStateMachine):
             trie.subscribe("a", "s", n=os.urandom(4))
 
 
-Publishing.TestCase.settings = settings(stateful_step_count=10)
+Publishing.TestCase.settings = settings(stateful_step_count=8)
 TestPublishing = pytest.mark.once(Publishing.TestCase)

@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.sql import PUSHDOWN
 from subtrie import NATS
 from tests.snapshot.support import filled, go_back, published, trie_of
 
@@ -74,21 +73,15 @@ def reader(spark: SparkSession, instants: dict[int, Rows]) -> DataFrameReader:
 
 class TestInSpark:
     @pytest.mark.once
-    def test_rows_are_filtered_where_they_are_read_if_the_session_allows(
+    def test_the_native_reader_finds_the_same_rows_and_those_of_a_filter(
         self, spark: SparkSession, where: Path, instants: dict[int, Rows]
     ) -> None:
-        spark.conf.set(PUSHDOWN, "true")
-        try:
-            snapshot.register(spark)
-            held = spark.read.format("subscriptions").load(str(where))
-            frame = held.where("filter in ('a.9.>', 'new.1', 'a.0.>') and depth <= 3 and filter like 'a.%'")
-            assert found_in(frame) == [row for row in instants[4] if row[0] == "a.9.>"]
-            assert found_in(held.where("subscriber = 'carol'")) == [row for row in instants[4] if row[1] == "carol"]
-            time = snapshot.versions(where)[-1].time
-            assert found_in(held.where(f"taken_at = timestamp'{time.isoformat()}'")) == instants[4]
-        finally:
-            spark.conf.unset(PUSHDOWN)
-            snapshot.register(spark)
+        held = snapshot.read(spark, where)
+        frame = held.where("filter in ('a.9.>', 'new.1', 'a.0.>') and depth <= 3 and filter like 'a.%'")
+        assert found_in(frame) == [row for row in instants[4] if row[0] == "a.9.>"]
+        assert found_in(held.where("subscriber = 'carol'")) == [row for row in instants[4] if row[1] == "carol"]
+        time = snapshot.versions(where)[-1].time
+        assert found_in(held.where(f"taken_at = timestamp'{time.isoformat()}'")) == instants[4]
 
     def test_errors_reach_the_user_and_stores_are_read(
         self, spark: SparkSession, reader: DataFrameReader, tmp_path: Path

@@ -224,21 +224,6 @@ def test_limits(spark: SparkSession, where: str, tmp_path: Path) -> None:
     assert len(found(spark.read.parquet(str(tmp_path / "out")), "filter")) == 6
 
 
-@feature("data source: filters pushed down to the files", since=(4, 1))
-def test_pushdown(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
-    from snapshot.sql import PUSHDOWN
-
-    spark.conf.set(PUSHDOWN, "true")
-    try:
-        snapshot.register(spark)
-        held = spark.read.format("subscriptions").load(where)
-        assert found(held.where("filter = 'b'"), "subscriber") == [("erin",)]
-    finally:
-        spark.conf.unset(PUSHDOWN)
-        if release() >= (4, 0):
-            snapshot.register(spark)
-
-
 @feature("data source: writing is refused with the reason", since=(4, 0))
 def test_writing(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
     snapshot.register(spark)
