@@ -175,24 +175,20 @@ def read_edn_value(text: str, source: str = "<value>") -> Any:
     values = [value for _, value in read_edn(text, source)]
     if len(values) != 1:
         raise HistoryError(f"{text!r} is not one value but {len(values)}", source=source)
-    try:
-        return plain(values[0])
-    except ValueError as error:
-        raise HistoryError(str(error), source=source) from None
+    value = plain(values[0])
+    if isinstance(value, Unreadable):
+        raise HistoryError(value.reason, source=source)
+    return value
 
 
 def plain(value: Any) -> Any:
-    """An EDN value in the form that the rest of the package uses: names as strings, maps as frozen sets of pairs.
-
-    Raises:
-        ValueError: a part of it is `Unreadable`.
+    """An EDN value in the form that the rest of the package uses: names as strings, maps as frozen sets of pairs. If a
+    part of it is `Unreadable`, the first that is.
     """
     if isinstance(value, Name):
         return str(value)
-    if isinstance(value, EdnMap):
-        return frozenset((plain(key), plain(item)) for key, item in value.items())
-    if isinstance(value, (tuple, frozenset)):
-        return type(value)(map(plain, value))
-    if isinstance(value, Unreadable):
-        raise ValueError(value.reason)
-    return value
+    if not isinstance(value, (EdnMap, tuple, frozenset)):
+        return value
+    parts = [plain(part) for part in (value.items() if isinstance(value, EdnMap) else value)]
+    unread = next((part for part in parts if isinstance(part, Unreadable)), None)
+    return unread or (frozenset if isinstance(value, EdnMap) else type(value))(parts)

@@ -80,7 +80,7 @@ def log_events(text: str, shape: re.Pattern[str]) -> Iterator[Event]:
         value, *rest = values or [UNSEEN]
         process = int(match["process"]) if match["process"].isdigit() else Name(match["process"].removeprefix(":"))
         erred = rest not in ([], [None]) and rest[0] != "hint"  # a hint is no error
-        yield Event(number, process, match["type"], match["f"], _value(value), erred=erred)
+        yield Event(number, process, match["type"], match["f"], plain(value), erred=erred)
 
 
 def edn_events(text: str, source: str) -> Iterator[Event]:
@@ -103,17 +103,9 @@ def _event(event: Any, source: str, line: int) -> Event:
     if event["type"] not in _TYPES:
         reason = f"the type of an event is :invoke, :ok, :fail or :info, not {event['type']!r}"
         raise HistoryError(reason, source=source, line=line)
-    process = event["process"] if isinstance(event["process"], Name) else _value(event["process"])
-    value, key = (_value(event.get(name, UNSEEN)) for name in ("value", "key"))
+    process = event["process"] if isinstance(event["process"], Name) else plain(event["process"])
+    value, key = (plain(event.get(name, UNSEEN)) for name in ("value", "key"))
     return Event(line, process, str(event["type"]), str(event.get("f", "")), value, key)
-
-
-def _value(value: Any) -> Any:
-    """The value of an event, or an `Unreadable` if a part of it is one."""
-    try:
-        return plain(value)
-    except ValueError as error:
-        return Unreadable(str(error))
 
 
 Read = tuple[str, tuple[Hashable, ...], Hashable]
