@@ -18,7 +18,7 @@ from snapshot.arrow import to_arrow
 from snapshot.columns import schema
 from snapshot.environment import require_session
 from snapshot.held_sets import JOINED, HeldSet
-from snapshot.merging import KIND, merged, there_after
+from snapshot.merging import KIND, merged, there_after, untouched
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
 from snapshot.published.directory import read_whole, require_whole
@@ -221,9 +221,7 @@ class PublishedVersion(SentSet):
                 return held_sets.advanced(held_sets.held_set((self.where, earlier), _not_kept), feeds)
             except (NotPublishedError, HistoryError):
                 pass  # its changes are not kept any more, or it is of another history
-        full, later = directory.parts(directory.version_at(number))
-        whole = held_sets.built(_read(directory, full).to_batches(), full.dialect)
-        return held_sets.advanced(whole, _changes(directory, later))
+        return _built(directory, directory.version_at(number))
 
     def _is_earlier(self, name: Any) -> bool:
         return (
@@ -247,23 +245,25 @@ class PublishedHistory(SentSet):
         directory = open_directory(self.where)
         directory.require(self.until)
         first = directory.version_at(self.since)
-        full, later = directory.parts(first)
-        whole = held_sets.built(_read(directory, full).to_batches(), full.dialect)
         versions = directory.changes(self.since, self.until.version)
         times = [first.time, *(version.time for version in versions)]
-        return held_sets.with_history(
-            held_sets.advanced(whole, _changes(directory, later)), _changes(directory, versions), times
-        )
+        return held_sets.with_history(_built(directory, first), _changes(directory, versions), times)
 
 
 def _not_kept() -> HeldSet:
     raise AssertionError("a set that is kept was not found")
 
 
-def _read(directory: Directory, version: Version) -> pa.Table:
-    assert version.full is not None
-    table: pa.Table = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, version.full)).read(JOINED)
-    return table
+def _built(directory: Directory, version: Version) -> HeldSet:
+    """A version, from its full instant and the changes since."""
+    pa, queues = extra("pyarrow"), version.dialect.queue_groups
+    full, later = directory.parts(version)
+    assert full.full is not None
+    rows = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, full.full)).read(JOINED)
+    if later:
+        changes = merged(_changes(directory, later), queues)
+        rows = pa.concat_tables([untouched(rows, changes, queues), there_after(changes).select(JOINED)])
+    return held_sets.built(rows.to_batches(), version.dialect)
 
 
 def _changes(directory: Directory, versions: Iterable[Version], names: Sequence[str] = JOINED) -> list[pa.Table]:

@@ -32,8 +32,8 @@ FEWEST_ROWS: Final = 1000
 LOOSE_FEEDS: Final = 32
 """So many manifests with feeds are merged into one file."""
 
-ROW_COST: Final = 5
-"""A merged change takes a Spark worker about as long as so many rows of a full instant; a trie takes half of it."""
+ROW_COST: Final = 4
+"""A merged change takes a trie two to three times as long as a row of a full instant, and its feed has to be read."""
 
 FEWEST_FEEDS: Final = 16
 """nor do at most this many manifests: for a small set, a feed and a full instant cost the same."""

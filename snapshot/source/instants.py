@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
-from snapshot.merging import merged, names_of, there_after
+from snapshot.merging import merged, there_after, untouched
 from snapshot.published import DataFile, Version
 from snapshot.published.directory import require_whole
 from snapshot.published.feed import parquet_file, read_feed
@@ -76,18 +76,15 @@ class Instant(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, _Rows)
-        pc, store = extra("pyarrow.compute"), self._options.directory().store
+        store = self._options.directory().store
         feeds = [read_feed(store, file) for file in partition.feeds]
         changes = merged(feeds, partition.queues) if feeds else None
         if partition.full is None:
             yield from shaped(partition.stamped(there_after(changes)), self._names)
             return
-        changed = None if changes is None else names_of(changes, partition.queues)
         with parquet_file(store, partition.full.path) as file:
             for batch in file.iter_batches(BATCH_ROWS, row_groups=partition.groups):
-                kept = batch
-                if changed is not None:
-                    kept = batch.filter(pc.invert(pc.is_in(names_of(batch, partition.queues), value_set=changed)))
+                kept = batch if changes is None else untouched(batch, changes, partition.queues)
                 yield from shaped(partition.stamped(kept), self._names)
 
 
