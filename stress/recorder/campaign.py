@@ -295,12 +295,8 @@ def _shares(settings: Settings) -> list[Settings]:
     """The settings of each process: the rounds are divided among them."""
     if settings.rounds is None:
         return [settings] * settings.processes
-    each, more = divmod(settings.rounds, settings.processes)
-    return [
-        replace(settings, rounds=each + (number < more))
-        for number in range(settings.processes)
-        if each + (number < more)
-    ]
+    rounds = (len(range(number, settings.rounds, settings.processes)) for number in range(settings.processes))
+    return [replace(settings, rounds=each) for each in rounds if each]
 
 
 def _packed(found: Found, spec: Spec, budget: Budget) -> bytes:

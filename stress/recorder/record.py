@@ -60,6 +60,8 @@ _LOOK: Final = 0.05
 _TO_END: Final = 0.2
 """Seconds in which threads should end after an interruption."""
 
+_OFTEN: Final = 1e-6
+"""Seconds after which the interpreter lets another thread run: as few as it allows."""
 _SPINS: Final = 1000
 """How often a thread checks for the others before it begins to yield: longer than a thread takes to wake up."""
 
@@ -268,7 +270,8 @@ def record(
         threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
         for number, tracer in enumerate(tracers)
     ]
-    with _hurried(collect), threads_yielding(yields, seed):
+    collector = nullcontext() if collect else COLLECTOR.held(False)
+    with SWITCH_INTERVAL.held(_OFTEN), collector, threads_yielding(yields, seed):
         end = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
     inside = _inside(threads, batch)
     stacks = "" if end is _End.RETURNED else stacks_of(threads)
@@ -297,15 +300,6 @@ def stacks_of(threads: Iterable[threading.Thread]) -> str:
             stack = [each for each in traceback.extract_stack(frames[thread.ident]) if not is_ours(each.filename)]
             told += [thread.name, *"".join(traceback.format_list(stack)).splitlines()] if stack else []
     return "\n".join(told)
-
-
-@contextmanager
-def _hurried(collect: bool) -> Iterator[None]:
-    """Within the block, threads switch as often as the interpreter allows, and the collector does not run unless
-    `collect`.
-    """
-    with SWITCH_INTERVAL.held(1e-6), nullcontext() if collect else COLLECTOR.held(False):
-        yield
 
 
 @contextmanager
