@@ -82,6 +82,15 @@ def _answer(asked: list[Callable[[], object]]) -> None:
             _answer(asked)
 
 
+def comes_again(call: Callable[[], object]) -> bool:
+    """Whether what has raised an exception raises one again. Otherwise a signal's handler has raised it, in between."""
+    try:
+        call()
+    except Exception:  # noqa: BLE001 (whatever comes)
+        return True
+    return False
+
+
 class Stop:
     """Tells a thread to stop. A handler of a signal may do it, in the middle of anything."""
 

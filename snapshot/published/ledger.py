@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from functools import partial
 
 from snapshot.texts import Key, SubscriberKeys
+from snapshot.turns import comes_again
 from subtrie.columns import Changed
 
 
@@ -49,7 +51,7 @@ class Ledger:
             except MemoryError:
                 raise
             except Exception as error:
-                if strict:
+                if strict or not comes_again(partial(self._new_key, given, subscriber, moved)):
                     raise
                 trial.lacking[subscriber] = error
                 del moved[subscriber]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from snapshot.columns import Row
 from snapshot.published.ledger import Ledger
 from snapshot.storing import Storing
+from snapshot.turns import comes_again
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
 from subtrie.tagged import has_surrogates
@@ -93,7 +94,9 @@ class Sieve:
                 key = self.key(held.subscriber)
             except MemoryError:
                 raise
-            except Exception as error:  # noqa: BLE001 (whatever the key function raised)
+            except Exception as error:  # whatever the key function raised
+                if not comes_again(functools.partial(self.key, held.subscriber)):
+                    raise
                 self._refuse((held.filter, queue, held.subscriber), held.options, error)
                 continue
             owners[key] = held.subscriber
@@ -172,15 +175,19 @@ class Sieve:
     ) -> tuple[str, dict[str, str | None]] | None:
         """The texts of a subscriber and of options; None if the subscription cannot be stored."""
         filter, _, subscriber = key
-        try:
+
+        def texts() -> tuple[str, dict[str, str | None]]:
             if has_surrogates(filter):
                 raise ValueError("the filter cannot be encoded as UTF-8")
             given = subscriber if self.key is None else self.key(subscriber)
             return storing.subscriber(given), storing.options(options)
+
+        try:
+            return texts()
         except MemoryError:
             raise
         except Exception as error:  # whatever a value or a key function does must not stop the others
-            if self.strict:
+            if self.strict or not comes_again(texts):
                 raise
             self._refuse(key, options, error)
             return None

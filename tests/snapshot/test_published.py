@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -19,6 +20,7 @@ from snapshot import columns
 from snapshot.published import composer, open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
+from snapshot.storing import Storing
 from stress.processes import gil_enabled
 from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicStore
 from tests.snapshot.support import held_by, published, trie_of
@@ -227,6 +229,34 @@ def test_each_publisher_gives_the_subscribers_of_its_own_trie_keys(
         } == expected
         kinds.add(snapshot.versions(tmp_path)[-1].kind)
     assert kinds == {"full", "changes"}
+
+
+@pytest.mark.parametrize("call", ["subscriber", "options", "key"])
+@pytest.mark.parametrize("full", [True, False])
+def test_an_error_that_does_not_come_again_sets_nothing_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool, call: str
+) -> None:
+    """It is no value's, but that of a signal's handler, which may come at any line, or of a resource that was busy."""
+    trie = trie_of(("a", 1))
+    left = [1]
+
+    def once(*arguments: Any) -> Any:
+        if left and arguments[-1] in (2, {"n": b"2"}):
+            raise LookupError(left.pop())
+        return str(arguments[-1]) if len(arguments) == 1 else given(*arguments)
+
+    given = getattr(Storing, call, None)
+    publisher = snapshot.Publisher(trie, tmp_path, key=once if call == "key" else None)
+    if not full:
+        publisher.publish()
+    trie.subscribe("b", 2, n=b"2")
+    if given is not None:
+        monkeypatch.setattr(Storing, call, once)
+    with contextlib.suppress(LookupError):
+        publisher.publish()
+    assert not left
+    publisher.publish()
+    assert (len(snapshot.restore(tmp_path)), publisher.refused) == (2, ())
 
 
 STRICT: list[tuple[list[tuple[Any, ...]], type[Exception], str]] = [
