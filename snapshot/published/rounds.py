@@ -6,9 +6,11 @@ it fails in another way, and one when it works again.
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -21,6 +23,18 @@ LONGEST: Final = 10.0
 OnError = Callable[[BaseException], object]
 
 _log = logging.getLogger("snapshot.published")
+
+_begun: weakref.WeakSet[Rounds] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Let all threads end before the interpreter does: Arrow would wait for ever for what one of them was reading. One
+    that hangs, since a disk does, is waited for as long as a pause may be."""
+    for rounds in list(_begun):
+        rounds.stop.set()
+    for rounds in list(_begun):
+        rounds.thread.join(LONGEST)
 
 
 class Rounds:
@@ -43,6 +57,7 @@ class Rounds:
 
     def start(self) -> None:
         """Begin with the first round."""
+        _begun.add(self)
         self.thread.start()
 
     def join(self) -> None:

@@ -6,6 +6,7 @@ file sees all of it.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import hashlib
@@ -13,8 +14,8 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -36,7 +37,6 @@ class LocalStore:
     def __init__(self, path: Path) -> None:
         self.uri = self.place = str(path)
         self._path = path
-        self._threads: ThreadPoolExecutor | None = None
         self._to_sync: dict[str, None] = {}  # files that were produced and may not be on the disk yet
 
     def read(self, name: str, most: int | None = None) -> bytes:
@@ -194,23 +194,22 @@ class LocalStore:
             path.unlink(missing_ok=True)
 
     def _sync_with(self, name: str) -> None:
-        """Make a file and all produced files durable, in parallel: flushing takes longer than writing."""
-        produced = list(self._to_sync)
-        folders = {each.rpartition("/")[0] for each in produced}
-        others: list[Future[None]] = []
-        try:
-            for each in (*produced, *folders):
-                try:
-                    if self._threads is None:
-                        self._threads = ThreadPoolExecutor(4, thread_name_prefix="snapshot.flush")
-                    others.append(self._threads.submit(_sync, self._path / each))
-                except RuntimeError:  # the interpreter ends, and starts no thread
-                    _sync(self._path / each)
-            _sync(self._path / name)
-        finally:
-            wait(others)
-        for other in others:
-            other.result()
+        """Make a file and all produced files durable, in parallel: flushing takes longer than writing.
+
+        The handler of a signal may raise in the middle. So nothing of `threading` and `concurrent` is used here, which
+        would leave its locks locked.
+        """
+        folders = {each.rpartition("/")[0] for each in self._to_sync}
+        others, flushed = (*self._to_sync, *folders), SimpleQueue[OSError | None]()
+        for each in others:
+            try:
+                _thread.start_new_thread(_flush, (self._path / each, flushed))
+            except RuntimeError:  # the interpreter ends, and starts no thread
+                _flush(self._path / each, flushed)
+        _sync(self._path / name)
+        for error in [flushed.get() for _ in others]:
+            if error is not None:
+                raise error
         self._to_sync.clear()
 
 
@@ -243,6 +242,16 @@ def _local(where: str | os.PathLike[str]) -> Path | None:
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
         return Path(unquote(parts.path))
     return None
+
+
+def _flush(path: Path, flushed: SimpleQueue[OSError | None]) -> None:
+    """Make a file durable, in a thread, and say when it is."""
+    try:
+        _sync(path)
+    except OSError as error:
+        flushed.put(error)
+    else:
+        flushed.put(None)
 
 
 def _sync(path: Path) -> None:

@@ -12,6 +12,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,8 @@ from tests.snapshot.world import content
 from tests.threads import run_together
 
 OURS = str(Path(snapshot.__file__).parent)
+LOCKS = tuple(str(Path(threading.__file__).with_name(name)) for name in ("threading.py", "queue.py", "concurrent"))
+"""Code of Python's own with locks, some of which an exception in the middle leaves locked."""
 
 
 reached: list[str] = []
@@ -38,14 +41,22 @@ class Ended(BaseException):
     """What a handler raises to end the program."""
 
 
+class TooLate(Exception):
+    """What a handler of SIGALRM raises to end a call."""
+
+
 @contextmanager
-def at_line(number: int, do: Callable[[], object]) -> Iterator[list[int]]:
-    """Do something before line ``number`` of our code runs, as the handler of a signal does. Yields the count of lines."""
+def at_line(number: int, do: Callable[[], object], of: str | tuple[str, ...] = OURS) -> Iterator[list[int]]:
+    """Do something before line ``number`` of some code runs, as the handler of a signal does. Yields the count of lines.
+
+    Args:
+        of: how the names of its files begin.
+    """
     seen = [0]
     reached.clear()
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
-        if not frame.f_code.co_filename.startswith(OURS):
+        if not frame.f_code.co_filename.startswith(of):
             return None
         # The interpreter looks for signals after calls and at the ends of loops. So none comes between the last line of a
         # `with` block and its end, as a trace function can.
@@ -148,17 +159,32 @@ class TestInTheMiddle:
         assert count > 30, "the code is not traced"
         return sorted({*range(1, 13), *range(13, count - 12, max(1, count // 20)), *range(count - 12, count + 1)})
 
-    def test_an_exception_leaves_everything_usable(self, tmp_path: Path, row: str) -> None:
+    @pytest.mark.parametrize("error", [Ended, TooLate])
+    def test_an_exception_leaves_everything_usable(self, tmp_path: Path, row: str, error: type[BaseException]) -> None:
         parts = Parts(tmp_path)
+
+        def end() -> None:
+            raise error
+
+        for number in self.lines(parts, row):
+            prepared(parts)
+            with contextlib.suppress(error), at_line(number, end):
+                ROWS[row](parts)
+            parts.require()
+
+    def test_an_exception_in_a_lock_of_pythons_own_leaves_none_locked(self, tmp_path: Path, row: str) -> None:
+        parts, number = Parts(tmp_path), 0
 
         def end() -> None:
             raise Ended
 
-        for number in self.lines(parts, row):
+        while number == 0 or reached:
+            number += 1
             prepared(parts)
-            with contextlib.suppress(Ended), at_line(number, end):
+            with contextlib.suppress(Ended), at_line(number, end, LOCKS):
                 ROWS[row](parts)
             parts.require()
+        assert number < 20, "it uses what can be left locked"
 
     @pytest.mark.parametrize("handler", [None, *HANDLERS])
     def test_a_handler_does_not_wait_for_itself(self, tmp_path: Path, row: str, handler: str | None) -> None:
@@ -203,7 +229,11 @@ def ended(program: str, where: Path, *arguments: str) -> subprocess.CompletedPro
 # A fork ---------------------------------------------------------------------------------------------------------------
 
 BUSY = """
-import os, signal, sys, threading, time, warnings
+import atexit, os, signal, sys, threading, time, warnings
+def tell_threads():  # after all that is registered later
+    names = [each.name for each in threading.enumerate() if each.name.startswith("snapshot.")]
+    if names: print(names, "have not ended", file=sys.stderr)
+atexit.register(tell_threads)
 import snapshot
 from snapshot.published import store as store_module
 from snapshot.published.store import LocalStore
