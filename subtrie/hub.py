@@ -57,14 +57,14 @@ class Client(Generic[Message]):
             other side, which names it when it comes back (`resume`).
     """
 
-    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], task: asyncio.Task[Any]) -> None:
+    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], task: asyncio.Task[Any], send: Send) -> None:
         self.mailbox = mailbox
         self.position = hub.position
         self._hub = hub
         self._task = task  # whose block it is
         self._cancelled_before = task.cancelling()
         self._reason: BaseException | None = None  # why its block is broken off
-        self._takes_deliveries = False
+        self._takes_deliveries = _takes_deliveries(send)
         self._idle = asyncio.Event()  # nothing has been waiting since the last `send` returned
 
     def __repr__(self) -> str:
@@ -89,7 +89,8 @@ class Client(Generic[Message]):
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
         is_new = self._hub.routes.subscribe(filter, self, slow=slow, **options)
-        if self._hub.retained is not None and options.get("queue") is None:
+        queue = options.get("queue") if self._hub.routes.dialect.queue_groups else None
+        if self._hub.retained is not None and queue is None:
             for topic, value in self._hub.retained.matching(filter, but=options.get("but", ())):
                 if (topic,) not in self.mailbox._by_key:  # otherwise a message waits that is at least as new
                     size = measured(self._hub._size, value)
@@ -106,17 +107,20 @@ class Client(Generic[Message]):
 
         Raises:
             LookupError: The log does not reach back to it, or it is of another hub. Subscribe anew.
-            ValueError: The client has subscriptions already, or there is no such policy.
+            ValueError: The client has subscriptions or messages already, or there is no such policy.
+            TypeError: `filters` is one text.
             TopicError, ConnectionError: As for `subscribe`.
         """
         check_policy(slow)
+        if isinstance(filters, str):
+            raise TypeError(f"resume() takes several filters, in a list, not {filters!r}")
         hub, filters = self._hub, list(filters)
         first = hub._log[0][1].position if hub._log else hub.position + 1
         if not first - 1 <= position <= hub.position:
             raise LookupError(f"the log has {first} to {hub.position}, and {position} is not before: subscribe anew")
         if self not in hub.clients:
             raise ConnectionError("the client has left")
-        if hub.routes.filters(self):
+        if hub.routes.filters(self) or len(self.mailbox):
             raise ValueError("resume comes before all subscriptions of a client, and names all of them")
         hub.routes.subscribe_many([(filter, self, {**options, "slow": slow}) for filter in filters])
         self.position = position
@@ -179,8 +183,9 @@ class Client(Generic[Message]):
             self._task.cancel()
 
     def _mailbox_is_closed(self) -> None:
-        is_slow = self.mailbox.is_stalled
-        self._break_off(SlowReader("the client reads too slowly: its mailbox stayed full" if is_slow else "closed"))
+        self._break_off(
+            SlowReader("the client reads too slowly: its mailbox stayed full" if self.mailbox.is_stalled else "closed")
+        )
 
     def _sender_has_ended(self, sender: asyncio.Task[None]) -> None:
         failure = _failure_of(sender)
@@ -257,6 +262,8 @@ class Hub(Generic[Message]):
         retained: TopicStore[Message] | None = None,
         log: int = 0,
     ) -> None:
+        if not isinstance(log, int) or log < 0:  # type: ignore[redundant-expr]
+            raise ValueError(f"log must be a whole number of bytes, zero or more, not {log!r}")
         if retained is not None and retained.dialect != dialect:
             raise ValueError(f"retained= is a store of {retained.dialect.name}, and the hub is of {dialect.name}")
         self.retained = retained
@@ -297,7 +304,10 @@ class Hub(Generic[Message]):
         if retain and self.retained is not None:
             self.retained[topic] = message
         self.position += 1
-        self._keep(topic, Waiting(message, size, position=self.position))
+        self._log.append((topic, Waiting(message, size, position=self.position)))
+        self._log_room -= size
+        while self._log_room < 0:
+            self._log_room += self._log.popleft()[1].size
         for client, delivery in receivers:
             one = Waiting(message, size, _key(topic, delivery), delivery, self.position)
             if client.mailbox._offer(one):
@@ -327,13 +337,6 @@ class Hub(Generic[Message]):
                 own[one.subscriber] = one
         return [*own.items(), *of_groups]
 
-    def _keep(self, topic: str, one: Waiting[Message]) -> None:
-        """Add a message to the log, and take the oldest ones out for which there is no room."""
-        self._log.append((topic, one))
-        self._log_room -= one.size
-        while self._log_room < 0:
-            self._log_room += self._log.popleft()[1].size
-
     @asynccontextmanager
     async def connect(self, send: Send) -> AsyncIterator[Client[Message]]:
         """Connect a client for the time of the block. `send` is awaited for each of its messages, in order; if it takes
@@ -353,8 +356,7 @@ class Hub(Generic[Message]):
         """
         task = asyncio.current_task()
         assert task is not None
-        client: Client[Message] = Client(self, Mailbox(*self._bounds), task)
-        client._takes_deliveries = _takes_deliveries(send)
+        client: Client[Message] = Client(self, Mailbox(*self._bounds), task, send)
         client.mailbox.counters = self.counters
         client.mailbox._when_closed = client._mailbox_is_closed
         sender = asyncio.create_task(client._send_all(send))

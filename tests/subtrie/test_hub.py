@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from subtrie import AMQP, MQTT, NATS, Delivery, TopicError, TopicStore
+from subtrie import AMQP, MQTT, NATS, Delivery, Dialect, TopicError, TopicStore
 from subtrie.hub import Client, Counters, Hub, Slow, SlowReader
 from subtrie.mailbox import EACH
 from tests.subtrie.event_loops import AT_ONCE, NEVER, Connection, new_hub, now, run_loop, run_turned, turns
@@ -375,6 +375,17 @@ class TestRetained:
         assert kinds == [asyncio.CancelledError if reads or slow != "close" else SlowReader]
         assert [message[:4] for message in connection.got] == (100 * [b"old\0"] + [b"live"] if reads else [])
 
+    @pytest.mark.parametrize("dialect", [MQTT, AMQP])
+    @run_loop
+    async def test_come_whatever_options_have_names_that_mean_nothing_here(self, dialect: Dialect) -> None:
+        hub = new_hub(dialect, retained=TopicStore(dialect))
+        await hub.publish("a", b"1")
+        connection = Connection()
+        async with hub.connect(connection.send) as client:
+            client.subscribe("a", queue="no group here")
+            await hub.drain()
+        assert connection.got == [b"1"]
+
     @run_loop
     async def test_what_is_refused_is_not_kept_and_members_of_groups_get_none(self) -> None:
         store: TopicStore[bytes] = TopicStore(NATS)
@@ -389,6 +400,9 @@ class TestRetained:
         assert not store
         with pytest.raises(ValueError, match="a store of NATS, and the hub is of AMQP"):
             Hub(AMQP, retained=store)
+        for log in (-1, 1.5):
+            with pytest.raises(ValueError, match="log must be a whole number of bytes"):
+                Hub(log=log)  # type: ignore[arg-type]
         await hub.publish("jobs", b"1")
         connection = Connection()
         async with hub.connect(connection.send) as client:
@@ -448,12 +462,14 @@ class TestComingBack:
 
     @run_loop
     async def test_from_too_far_back_or_from_elsewhere_is_refused_and_changes_nothing(self) -> None:
-        hub, earlier = new_hub(log=3 * (EACH + 1)), new_hub().position - 1
+        earlier, hub = new_hub().position, new_hub(log=3 * (EACH + 1))
         for number in range(5):
             await hub.publish("a", b"%d" % number)
         first = hub.position - 2
         connection = Connection()
         async with hub.connect(connection.send) as client:
+            with pytest.raises(TypeError, match="several filters, in a list, not 'a/#'"):
+                client.resume(first, "a/#")
             for wrong in (earlier, first - 2, hub.position + 1):
                 with pytest.raises(LookupError, match=f"the log has {first} to {hub.position}, and {wrong} is not"):
                     client.resume(wrong, ["a"])
@@ -461,8 +477,10 @@ class TestComingBack:
                 client.resume(first, ["a", "#/a"])
             assert not len(hub.routes)
             assert client.resume(first - 1, ["$share/g/a", "a", "a"], id=7) == 3
-            with pytest.raises(ValueError, match="before all subscriptions"):
-                client.resume(first, ["b"])
+            for make_it_have in (lambda: None, lambda: client.unsubscribe("a")):  # subscriptions, or messages alone
+                make_it_have()
+                with pytest.raises(ValueError, match="before all subscriptions"):
+                    client.resume(first, ["b"])
             await hub.drain()
         assert connection.got == [b"2", b"3", b"4"]
         with pytest.raises(ConnectionError, match="has left"):
