@@ -14,19 +14,18 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, cycle, product
 from operator import attrgetter
 from random import Random
 from typing import Any, Final
 
 from stress.checker.check import Budget, check
-from stress.checker.waiting import after
 from stress.explorer.explore import explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.scenario import Program
 from stress.frozen_states import judged, with_frozen_states
-from stress.history import MAIN, Call, History, Operation
+from stress.history import MAIN, UNSEEN, Call, History, Operation
 from stress.processes import Team, Worker, WorkFailed
 from stress.recorder.around import executed
 from stress.recorder.outcome import Outcome
@@ -144,7 +143,16 @@ def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) 
     """As few of the calls `before` as lead to one of these states, when made one after another. None if none do."""
 
     def state_after(calls: Sequence[Call]) -> State:
-        return reduce(lambda state, call: next(iter(after(spec, state, call)), state), calls, spec.initial)
+        def walked(its: Spec) -> State:
+            state = its.initial
+            for op, args in calls:
+                state = next(iter(its.successors(state, op, args, UNSEEN)), state)
+            return state
+
+        try:
+            return judged(spec, walked)
+        except Exception:  # noqa: BLE001 - the object may never have such a state
+            return UNSEEN
 
     if spec.initial in states:
         return []

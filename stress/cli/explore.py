@@ -138,7 +138,7 @@ def _supervised(
             elif message is not None:
                 status, told = message
             tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
-            if patience.is_over(progress.executions, seconds) and not hangs:
+            if patience.is_over((progress.executions, progress.scenario), seconds) and not hangs:
                 hangs = True
                 team.interrupt(0)
     text = told.pop("report")
@@ -169,6 +169,7 @@ def _all(
     """The result of exploring the objects, up to the first with a fault."""
     outcomes: list[Explored] = []
     for workload in workloads:
+        progress.explores("", "")  # it is prepared first
         outcome = explore(
             workload.factory, workload.given_spec, Scenarios(workload.operations, workload.roles), **workload.demand,
             duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,

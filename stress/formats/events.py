@@ -144,6 +144,9 @@ class Reader:
             key is UNSEEN and self.names_keys and f in VALUELESS
         ):  # [key nil] asks for a key, and comes back as [key value]
             is_pair = isinstance(invoked, tuple) and bool(invoked)
+            for told in (invoked, completed) if isinstance(self.spec, KeyValue) else ():
+                if isinstance(told, tuple) and len(told) != 2:
+                    raise ValueError(f"the value of {f} must be a pair, not {told!r}")
             if (is_pair or isinstance(self.spec, KeyValue)) and isinstance(completed, tuple) and len(completed) == 2:
                 completed = completed[1]
             key, invoked = (invoked[0], None) if is_pair else (key, invoked)

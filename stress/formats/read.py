@@ -61,9 +61,9 @@ def _kind(text: str, source: str) -> str:
         return "history"
     if _EVENTS.match(text):
         return "edn"
-    holds_some = re.search(r"^[\s,]*[^\s,;]", text, re.MULTILINE)
-    told = "neither JSON Lines, nor a jepsen log, nor EDN event maps" if holds_some else "the file holds no operations"
-    raise HistoryError(told, source=source)
+    rest = re.sub(r"\A(?:[\s,]++|;[^\n]*+)*+", "", text)
+    told = "neither JSON Lines, nor a jepsen log, nor EDN event maps" if rest else "the file holds no operations"
+    raise HistoryError(told, source=source, line=text.count("\n", 0, len(text) - len(rest)) + 1)
 
 
 def _is_log(text: str) -> bool:

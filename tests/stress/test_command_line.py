@@ -99,6 +99,7 @@ segfault, killed, aborted, left, unmakeable, announced, stuck, locked, lossy, ex
     Segfault, Killed, Aborted, Left, Unmakeable, Announced, Stuck, LockedCounter, LossyCounter, Exits, Sleeps, Faults,
     WrongAndMortal, Unmade,
 ))
+both = [locked, unmade]
 too_many, misspelt = (
     stress.Workload(LockedCounter, stress.Counter(), [*COUNTING, wrong]) for wrong in [("value", 1), ("valve",)]
 )
@@ -216,11 +217,14 @@ CASES: list[tuple[str, int, str, str]] = [
 """A command, its exit status, and what is found in its output and among its remarks."""
 
 
-def test_what_has_not_begun_is_no_fault(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("target", ["unmade", "both"])
+def test_what_has_not_begun_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], target: str
+) -> None:
     """Code is prepared for its exploration, however long that takes, before any call is made."""
-    monkeypatch.setattr("stress.cli.explore.PATIENCE", 0.5)
-    ended, printed, _ = run("explore objects:unmade --patience 0.5", capfd)
-    assert (ended, "undecided (no call was made within 0.5 s: let " in printed) == (2, True), printed
+    monkeypatch.setattr("stress.cli.explore.PATIENCE", 1.0)
+    ended, printed, _ = run(f"explore objects:{target} --patience 1 --duration 1", capfd)
+    assert (ended, "undecided (no call was made within 1 s: let " in printed) == (2, True), printed
 
 
 @pytest.mark.parametrize(("line", "status", "out", "err"), CASES, ids=[case[0] for case in CASES])

@@ -307,6 +307,9 @@ REFUSED: list[tuple[str, str, int, str]] = [
     ("register", "", 0, "the file holds no operations"),
     ("register", "; nothing\n", 0, "the file holds no operations"),
     ("register", "hello\n", 0, "neither JSON Lines, nor a jepsen log, nor EDN event maps"),
+    ("register", "\n\nhello\n", 3, "neither JSON Lines, nor a jepsen log, nor EDN event maps"),
+    ("kv", '{:process 0 :type :invoke :f :get :value ["k" nil]}\n{:process 0 :type :ok :f :get :value ["k" "v" 3]}\n', 2,
+     r"the value of get must be a pair, not ('k', 'v', 3)"),
     # JSON Lines
     ("register", '{"spec": "register"}\n', 1, "the first line must be the header"),
     ("register", '{"stress": 99}\n', 1, "format 99 is not known"),

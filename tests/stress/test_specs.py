@@ -254,6 +254,11 @@ def changing(self: Spec, state: Box, op: str, args: tuple[Any, ...]) -> Any:
     return state, state.n
 
 
+def assigning(self: Spec, state: Box, op: str, args: tuple[Any, ...]) -> Any:
+    state.n = args[0]
+    return state, None
+
+
 def lie(base: type[Spec], **said: Any) -> Spec:
     """A specification that says something else than its base."""
     made: Spec = type("Lie", (base,), said)()
@@ -282,6 +287,8 @@ REFUSED: list[tuple[Any, list[Any], str]] = [
     (lie(Set, brings=lambda *_: ()), ADDS, r"Lie contradicts itself: .* brings 1 in state {}, but does not declare it"),
     (lie(Spec, initial=Box(), step=changing), VALUE,
      r"Lie contradicts itself: value\(\).* changes the state that it is g"),
+    (lie(Spec, initial=Box(), step=assigning), one_by_one(("write", (5,), None), ("write", (6,), None)),
+     r"Lie contradicts itself: write\([56]\).* changes the state that it is g"),
     (lie(Spec, initial=Box(), step=lambda *_: (Box(), 1)), VALUE,
      "must be equal if they hold the same, as those of a dataclass"),
     *((lie(Spec, initial=0, step=lambda *_, found=found: found), VALUE,
