@@ -180,7 +180,7 @@ def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, 
     """`match_columns` of a trie whose subscribers are the numbers of rows: offsets and numbers, 64-bit integers.
 
     `rows` is a trie without groups and without weak subscribers. Each number is on one filter, and none is below zero.
-    No Python object is made of an answer. Errors, cost and progress as `SubscriptionTrie.match_many`.
+    Errors, cost and progress as `SubscriptionTrie.match_many`; OverflowError for a number of 2**63 or more.
 
     >>> from subtrie import SubscriptionTrie
     >>> t = SubscriptionTrie()

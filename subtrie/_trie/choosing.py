@@ -170,8 +170,7 @@ def _by_key(groups: list[Group], choice: Choice, spares: bool, weighted: bool) -
     greatest = 0.0
     for at in range(len(groups)):
         group: Group = groups[at]
-        for place in range(set_size(group.members)):
-            entry: Entry = borrowed(entry_at(borrow(group.members), place))
+        for entry in iter_keyed(group.members):
             score = _score(entry, choice, weighted)
             if best is None or score > greatest:
                 able = _able(entry, choice, spares)

@@ -246,6 +246,8 @@ class GrowingRows:
             add(address(self._spelled), self._separator)
         if not add_branch(address(self._spelled), branch, marked):
             raise ValueError("a filter with a lone surrogate")
+        if self._spelled.used > INT32_MAX:
+            raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
         self._here = self._spelled.used
         return 0
 
