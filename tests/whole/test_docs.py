@@ -82,7 +82,8 @@ def test_the_page_on_spark_is_understood(
     from pyspark.sql.classic.dataframe import DataFrame
 
     monkeypatch.setattr(DataFrame, "show", lambda frame, *_, **__: frame.columns)
-    spark.createDataFrame([("a.b",)], "topic string").write.parquet(str(Path("messages.parquet").absolute()))
+    messages = spark.sql("select 'a.b' as topic, now() as sent_at")
+    messages.write.parquet(str(Path("messages.parquet").absolute()))
     names = {"spark": spark, "trie": published}
     page = (ROOT / "docs" / "spark.md").read_text("utf-8").replace("/data/subscriptions", "subscriptions")
     page = re.sub(r'"(\w+\.parquet|subscriptions)"(?=[,)])', lambda file: repr(str(Path(file[1]).absolute())), page)
