@@ -64,14 +64,17 @@ def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
 
     O(rows), all in memory.
     """
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     rows, ends = _ends_of(feeds, queues)
-    return rows.take(ends.column("row_max"))
+    # Not `take`, which puts all texts into one column: that holds 2 GiB.
+    return rows.filter(pc.is_in(pa.array(range(len(rows)), pa.int64()), value_set=ends.column("row_max")))
 
 
 def net(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
     """The changes of feeds without what came between: a feed from the version before the first to the last."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     rows, ends = _ends_of(feeds, queues)
+    rows = rows.combine_chunks()
     first, last = rows.take(ends.column("row_min")), rows.take(ends.column("row_max"))
     was, there = _is_of(first, DELETE, BEFORE), _is_of(last, INSERT, AFTER)
     old = last.set_column(last.schema.get_field_index("options"), "options", first.column("options"))
@@ -90,7 +93,7 @@ def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, pa.Tabl
     pa = extra("pyarrow")
     # In one version, a subscription may be deleted and inserted: for an object that got the key of another one.
     ordered = [of_kind(feed, *kinds) for feed in feeds for kinds in ((DELETE, BEFORE), (INSERT, AFTER))]
-    rows = pa.concat_tables(ordered).combine_chunks()
+    rows = pa.concat_tables(ordered)
     numbered = pa.table({"name": names_of(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
     return rows, numbered.group_by("name", use_threads=False).aggregate([("row", "min"), ("row", "max")])
 

@@ -70,7 +70,7 @@ def messages_of(
     time: int | None = None
     if as_of is not None:
         time = len(extended.columns)
-        column = frame[frame.columns[_place_of(frame, as_of)]] if isinstance(as_of, str) else _column(as_of, "as_of")
+        column = _named(frame, as_of) if isinstance(as_of, str) else _column(as_of, "as_of")
         extended = _with(extended, column.cast("timestamp"))
     kind = extended.schema.fields[place].dataType
     if not isinstance(kind, extra("pyspark.sql.types").StringType):
@@ -92,6 +92,12 @@ def _column(column: Any, what: str) -> Column:
     if not hasattr(column, "cast"):
         raise TypeError(f"{what} must be the name of a column or a Column, not {type(column).__name__}")
     return column  # type: ignore[no-any-return]
+
+
+def _named(frame: DataFrame, name: str) -> Column:
+    """The column of this name, dots included."""
+    found = frame.columns[_place_of(frame, name)].replace("`", "``")
+    return frame[f"`{found}`"]
 
 
 def _with(frame: DataFrame, column: Column) -> DataFrame:

@@ -296,7 +296,10 @@ class _PublishedSet(SetSource):
         return numbered(self._first(OPTIONS_SEEN, "options").combine_chunks(), ())[1]
 
     def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        """Of the full instant: whether later versions have the same subscriptions does not matter."""
+        """Of the full instant, if it has rows: whether later versions have the same subscriptions does not matter."""
+        full = self._directory.parts(self._version).full.full
+        if full is not None and not full.rows:
+            return self.rows(spark).select("filter").limit(size)
         return frame_of(spark, extra("pyarrow").table({"filter": self._first(size, "filter")}))
 
     def _first(self, rows: int, column: str) -> pa.ChunkedArray:

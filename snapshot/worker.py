@@ -68,9 +68,11 @@ def join(batches: Iterable[pa.RecordBatch], job: Job, held: HeldSet) -> Iterator
     for messages in batches:
         kept_columns = messages.select(list(range(job.keep)))
         matcher.bad = []
+        spans = None if job.as_of is None else held.spans
+        times = None if spans is None or job.as_of is None else _times(messages.column(job.as_of), spans)
         for positions, rows in matcher.matches(_topics(messages.column(job.topic))):
-            if job.as_of is not None and held.spans is not None:
-                there = held.spans.hold(rows, _times(messages.column(job.as_of), held.spans)[positions])
+            if spans is not None and times is not None:
+                there = spans.hold(rows, times[positions])
                 positions, rows = positions[there], rows[there]
             if job.key is not None:
                 positions, rows = _one_of_each_group(positions, rows, messages.column(job.key), held)

@@ -30,7 +30,8 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     is called often enough, the publisher of a large set never writes a full instant after the first, which takes it
     seconds in which it publishes nothing: each time when an eighth of the subscriptions has changed.
 
-    The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`).
+    The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`), until
+    retention removes its file, as it does some time after the publisher has written a full instant of its own.
 
     Args:
         where: the directory, a path or a URI, to which this process can write.
@@ -62,9 +63,9 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     trie, version = restored(directory)
     store, number = directory.store, version.version
     record = record_name(number)
-    if version.full is not None:
-        log_full(store, version, version.full)
-    if version.full is not None or record.removeprefix(f"{FULL}/") in store.names(FULL):
+    there = version if version.full is not None else directory.compacted(version)
+    if there is not None and there.version == number and there.full is not None:
+        log_full(store, version, there.full)
         return number
     kinds = Kinds(version.integers, frozenset(version.json_options), frozenset(version.string_options))
     cut = Cut(trie.snapshot(), version.snapshot_id, version.time, version.limits)
@@ -79,13 +80,17 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
         return kinds_in(path)[0]
 
     name = data_name(FULL, number, "c")
-    rows, size, digest = store.produce(name, make)
-    file = DataFile(name, rows, size, digest)
-    text, _ = sealed(dataclasses.replace(version, full=file))
     try:
+        rows, size, digest = store.produce(name, make)
+        file = DataFile(name, rows, size, digest)
+        text, _ = sealed(dataclasses.replace(version, full=file))
         store.create(record, text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")
     except FileExistsError:  # another process was quicker
         store.remove(name)
+    except FileNotFoundError:  # retention has removed the version, and the file with it
+        if directory.version_at().version == number:
+            raise
+        return compact(where, storage=storage)  # progress: there is a later version
     else:
         log_full(store, version, file)
     return number

@@ -132,8 +132,9 @@ class Composer:
         on after which a new one is due."""
         first, *others = last.chain
         if _outweighs(2 * len(others), 2 * _changes_in(others), last.version.subscriptions):
-            found = self._directory.compacted(others[-1]) if others else None
-            there = None if found is None or found.version <= first.version else self._directory.get(found.version)
+            later = dataclasses.replace(others[-1], base=first.version + 1) if others else None
+            found = None if later is None else self._directory.compacted(later)
+            there = None if found is None else self._directory.get(found.version)
             if there is not None:
                 return last._replace(chain=(there, *(each for each in others if each.version > there.version)))
         return last

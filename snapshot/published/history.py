@@ -46,9 +46,10 @@ def changes(
         the version in which it was last made.
 
     Raises:
-        FileNotFoundError: nothing was ever published there.
+        FileNotFoundError: nothing was ever published there; or a file is missing, or was removed meanwhile, which the
+            reader raises, too.
         NotPublishedError: there are no such versions, or their changes are not kept any more.
-        DamagedError: a file is damaged or missing, which the reader raises, too.
+        DamagedError: a file is damaged, which the reader raises, too.
         HistoryError: files of two histories are mixed.
         ValueError: ``since`` comes after ``until``.
 
@@ -68,6 +69,8 @@ def changes(
     directory = open_directory(where, storage)
     last = directory.version_at(until)
     number = since if type(since) is int else directory.version_at(since).version
+    if number > last.version:
+        number = directory.version_at(number).version  # of a claim, the version before it
     if number > last.version:
         raise ValueError(f"since={since} comes after version {last.version}")
     versions = directory.changes(number, last.version, first=True)

@@ -26,8 +26,12 @@ from snapshot.published.errors import DamagedError
 from snapshot.topics import Limits
 from subtrie import Dialect, SubscriptionTrie
 
-FORMAT: Final = 2
-"""The version of the format that docs/published-format.md describes."""
+FORMAT: Final = 3
+"""The version of the format that docs/published-format.md describes. Of format 2 there are no merged files and records,
+which a publisher that knows that format alone would remove."""
+
+FORMATS: Final = (2, FORMAT)
+"""The formats that are read."""
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """No manifest is longer, so a reader never takes more memory for one than a small multiple of this."""
@@ -259,9 +263,9 @@ def from_json(text: bytes, number: int, where: str) -> Version:
         written = fields.pop("format")
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(f"{where} is not the manifest of a published version ({error!r}); {_CURE}") from error
-    if type(written) is not int or written != FORMAT:
+    if type(written) is not int or written not in FORMATS:
         raise DamagedError(
-            f"{where} is of format {written!r}; this version of the package reads format {FORMAT}: "
+            f"{where} is of format {written!r}; this version of the package reads formats 2 and {FORMAT}: "
             "use the version of the package that published it, or a later one"
         )
     try:

@@ -34,7 +34,8 @@ def _end_all() -> None:
     for rounds in list(_begun):
         rounds.stop.set()
     for rounds in list(_begun):
-        rounds.thread.join(LONGEST)
+        if rounds.thread.ident is not None:
+            rounds.thread.join(LONGEST)
 
 
 class Rounds:

@@ -200,7 +200,7 @@ class LocalStore:
         would leave its locks locked.
         """
         folders = {each.rpartition("/")[0] for each in self._to_sync}
-        others, flushed = (*self._to_sync, *folders), SimpleQueue[OSError | None]()
+        others, flushed = (*self._to_sync, *folders), SimpleQueue[BaseException | None]()
         for each in others:
             try:
                 _thread.start_new_thread(_flush, (self._path / each, flushed))
@@ -244,11 +244,11 @@ def _local(where: str | os.PathLike[str]) -> Path | None:
     return None
 
 
-def _flush(path: Path, flushed: SimpleQueue[OSError | None]) -> None:
+def _flush(path: Path, flushed: SimpleQueue[BaseException | None]) -> None:
     """Make a file durable, in a thread, and say when it is."""
     try:
         _sync(path)
-    except OSError as error:
+    except BaseException as error:  # noqa: BLE001 (whatever it is, somebody waits)
         flushed.put(error)
     else:
         flushed.put(None)

@@ -114,16 +114,16 @@ def take_over(
         trie, version = _content(directory, given, dialect)
         taken = claimed(directory, store, trie.dialect, lambda newest: None)
         trie = _caught_up(trie, version, taken, directory, given)
+        if isinstance(into, TopicStore):
+            mirror_of(into).apply(SubscriptionTrie(trie.dialect))
+        source = topics_of(trie, taken.claim.limits) if into is None else into
+        known_instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
+        return source, Publisher(source, where, _taken=Taken(taken, known_instant), **options)
     except BaseException:
-        if given is not None:
-            given.clear()
+        for held in (given, into):
+            if held is not None:
+                held.clear()
         raise
-    if isinstance(into, TopicStore):
-        mirror_of(into).apply(SubscriptionTrie(trie.dialect))
-    source = topics_of(trie, taken.claim.limits) if into is None else into
-    known_instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
-    publisher = Publisher(source, where, _taken=Taken(taken, known_instant), **options)
-    return source, publisher
 
 
 def _require_empty(into: object) -> None:

@@ -363,8 +363,9 @@ def _last(directory: Directory, claimed: Claimed, instant: SubscriptionTrie | No
     if version is None:
         raise removed(directory, claim, directory.lost(claim.content))
     there = {each.version: each for each in claimed.present}
+    compacted = directory.compacted(claim)
     try:
-        chain = directory.chain(claim, claim.base, there.__getitem__)
+        chain = directory.chain(claim, compacted.version if compacted else claim.base, there.__getitem__)
     except KeyError as missing:
         raise removed(directory, claim, directory.lost(missing.args[0])) from None
     return Published(version, instant, tuple(chain))

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import snapshot
-from snapshot import columns
-from snapshot.published import composer, open_directory, retention, store, taking_over
+from snapshot import columns, parquet
+from snapshot.published import compacting, composer, manifest, open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
 from snapshot.storing import Storing
@@ -540,3 +540,80 @@ def test_new_folders_are_flushed_up_to_the_first_that_was_there(
         assert {where, *list(where.parents)[:3]} <= flushed
         assert tmp_path in flushed
         assert tmp_path.parent not in flushed
+
+
+class TestCompact:
+    def test_writes_the_log_that_a_killed_one_has_not_written(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def killed(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        published(tmp_path)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(compacting, "log_full", killed)
+            snapshot.compact(tmp_path)
+        assert snapshot.compact(tmp_path) == 3
+        assert list((tmp_path / "full" / "_delta_log").iterdir())
+
+    def test_begins_again_if_its_version_is_removed_meanwhile(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trie, publisher = published(tmp_path, keep=2)
+        write, left = parquet.write_plain, [60]
+
+        def write_slowly(*arguments: Any) -> None:
+            write(*arguments)
+            while left[0]:
+                left[0] -= 1
+                trie.subscribe("a", left[0])
+                publisher.publish()
+
+        monkeypatch.setattr(compacting, "write_plain", write_slowly)
+        assert snapshot.compact(tmp_path) == publisher.version
+        assert snapshot.restore(tmp_path) == trie
+
+    def test_lets_a_take_over_begin_there_that_could_not_begin_before(self, tmp_path: Path) -> None:
+        trie, _ = published(tmp_path, 6)
+        snapshot.compact(tmp_path)
+        (tmp_path / "_versions" / f"{3:020}.json").unlink()
+        again, publisher = snapshot.take_over(tmp_path)
+        again.subscribe("more", 1)
+        assert publisher.publish() == 8
+        assert snapshot.restore(tmp_path) == again != trie
+
+
+def test_directories_of_format_2_are_read_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "FORMAT", 2)
+        published(tmp_path)
+    follower = snapshot.follow(tmp_path)
+    trie, publisher = snapshot.take_over(tmp_path)
+    for number in range(40):
+        trie.subscribe("a", number)
+        publisher.publish()
+    follower.poll()
+    assert snapshot.compact(tmp_path) == publisher.version
+    assert snapshot.restore(tmp_path) == follower.trie == trie
+
+
+def test_changes_since_a_claim_are_those_since_the_version_before(tmp_path: Path) -> None:
+    published(tmp_path)
+    snapshot.take_over(tmp_path)
+    assert [snapshot.changes(tmp_path, since).read_all().num_rows for since in (2, 3, 4)] == [1, 0, 0]
+
+
+def test_an_error_in_a_thread_that_flushes_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trie, publisher = published(tmp_path)
+    sync, here = store._sync, threading.get_ident()
+
+    def without_memory(path: Path) -> None:
+        if threading.get_ident() != here:
+            raise MemoryError
+        sync(path)
+
+    trie.subscribe("more", 1)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(store, "_sync", without_memory)
+        publisher.publish()
+    assert publisher.publish() == 4

@@ -44,6 +44,12 @@ STRIDES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def few_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full instant is soon due, so that a take-over has not more and more steps."""
+    monkeypatch.setattr(composer, "FEWEST_ROWS", 10)
+
+
 def every_step(
     world: World, call: str, stride: int, do: Callable[[], object], ends: tuple[type[BaseException], ...], **how: Any
 ) -> None:
