@@ -40,7 +40,7 @@ from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "one_made", "subject_of"]
+__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of", "two_made"]
 
 
 @dataclass(frozen=True)
@@ -209,15 +209,7 @@ class _Naming:
         self._seam.scheduler = None
 
 
-def one_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> Any:
-    """An object of the factory's, which has run before."""
-    while True:
-        plain.begin_execution(factory)
-        with suppress(NewCode):
-            return _made(seam, factory, plain=plain)
-
-
-def _two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tuple[Any, Any]:
+def two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tuple[Any, Any]:
     """Two objects of the factory's. It begins again where code without steps is about to run, so that all it changes is
     told; but if there is much such code, that runs once without steps, as it would to fill a library's caches.
     """
@@ -251,8 +243,8 @@ def subject_of(
     with plain.stepping():
         machine.plain = plain
         plain.expect([factory])
-        plain.compare(*_two_made(machine.seam, factory, plain))
-        made, _ = _two_made(machine.seam, factory, plain)
+        plain.compare(*two_made(machine.seam, factory, plain))
+        made, _ = two_made(machine.seam, factory, plain)
         if is_used_whole(module_of(type(made))):
             raise ValueError(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
