@@ -36,8 +36,8 @@ from stress.explorer.object_experiment import (
     ObjectMachine,
     Subject,
     explored_references,
+    made_by,
     subject_of,
-    two_made,
 )
 from stress.explorer.origin import Origin, origin_of
 from stress.explorer.places import FOREIGN, meet
@@ -280,7 +280,8 @@ def _scenarios(threads: Any) -> Scenarios | None:
 
 def _name_of_fitting(machine: ObjectMachine, subject: Subject, calls: Sequence[Call]) -> str:
     """The name of the object's class, if these calls fit the object."""
-    made, _ = two_made(machine.seam, subject.factory, subject.plain)
+    subject.plain.begin_execution(subject.factory)
+    made = made_by(machine.seam, subject.factory, plain=subject.plain)
     refuse_misfits(made, calls)
     return type(made).__name__
 

@@ -40,7 +40,7 @@ from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of", "two_made"]
+__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "made_by", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -209,18 +209,16 @@ class _Naming:
         self._seam.scheduler = None
 
 
-def two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tuple[Any, Any]:
-    """Two objects of the factory's. It begins again where code without steps is about to run, so that all it changes is
-    told; but if there is much such code, that runs once without steps, as it would to fill a library's caches.
-    """
+def _two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tuple[Any, Any]:
+    """Two objects of the factory's, made by code with steps: it begins again as long as some has none."""
     while True:
         plain.begin_again()
         plain.begin_execution(factory)
         with suppress(NewCode):
-            return _made(seam, factory, plain=plain), _made(seam, factory, plain=plain)
+            return made_by(seam, factory, plain=plain), made_by(seam, factory, plain=plain)
 
 
-def _made(
+def made_by(
     seam: Seam, factory: Callable[[], Any], maker: OneThread | None = None, plain: PlainState | None = None
 ) -> Any:
     """An object of the factory's."""
@@ -243,8 +241,8 @@ def subject_of(
     with plain.stepping():
         machine.plain = plain
         plain.expect([factory])
-        plain.compare(*two_made(machine.seam, factory, plain))
-        made, _ = two_made(machine.seam, factory, plain)
+        plain.compare(*_two_made(machine.seam, factory, plain))
+        made, _ = _two_made(machine.seam, factory, plain)
         if is_used_whole(module_of(type(made))):
             raise ValueError(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
@@ -294,7 +292,7 @@ class ObjectExperiment(Experiment):
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
         maker = OneThread(self.machine.seam)
-        made = self._object = _made(self.machine.seam, self._subject.factory, maker, plain)
+        made = self._object = made_by(self.machine.seam, self._subject.factory, maker, plain)
         plain.refuse_older(made)
         plain.note(made)
         calls = self._subject.around.at_start

@@ -96,8 +96,6 @@ class PlainState(accesses.Accesses):
         self.entered = Entered(self._has_entered, seam.is_mine)
         self.watches = True
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
-        self._patience = 20
-        """How often what runs outside the threads still ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
         self._older = Older(roots)
         self._outside = outside
@@ -140,9 +138,7 @@ class PlainState(accesses.Accesses):
             knowledge.alike[code] = alike + 1
             knowledge.codes[id(code)] = code
             knowledge.grew = True
-            is_outside = not hasattr(self._seam.scheduler, "step")
-            self._patience -= is_outside
-            if (self._patience >= 0 or not is_outside) and not goes_on(frame or sys._getframe(1)):
+            if not goes_on(frame or sys._getframe(1)):
                 raise NewCode
         elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
