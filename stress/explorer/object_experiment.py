@@ -240,8 +240,7 @@ def subject_of(
     )
     with plain.stepping():
         machine.plain = plain
-        plain.expect([factory])
-        plain.compare(*_two_made(machine.seam, factory, plain))
+        plain.expect(factory, *_two_made(machine.seam, factory, plain))
         made, _ = _two_made(machine.seam, factory, plain)
         if is_used_whole(module_of(type(made))):
             raise ValueError(

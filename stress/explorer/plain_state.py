@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from contextvars import Context
 from functools import partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stress.answers import space_of
 from stress.explorer import accesses, sites
@@ -89,7 +89,7 @@ class PlainState(accesses.Accesses):
         roots: Iterable[Any] = (),
     ) -> None:
         super().__init__(seam, make_twin)
-        self.stepped = Stepped(roots)
+        self.stepped = Stepped()
         self._modules = modules
         self.unseen: dict[str, str] = {}
         """What ran without steps, with its place."""
@@ -245,8 +245,7 @@ class PlainState(accesses.Accesses):
         more. If there is none, it reads nothing, and counts; if there is one, the exploration begins again, with every
         access a step. If it looks at the clock, time passes.
         """
-        now = self.now
-        scheduler: Any = self._seam.scheduler
+        now, scheduler = self.now, self._seam.scheduler
         now.turns = 0
         is_alone = getattr(scheduler, "alone", False)
         if not self.listens or scheduler is None or not (is_alone or self._seam.before is not None):
@@ -263,7 +262,7 @@ class PlainState(accesses.Accesses):
         if now.rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
         if now.rounds > _ROUNDS_IN_NO_TIME:
-            scheduler.lets_time_pass()
+            cast("Any", scheduler).lets_time_pass()
 
     def _probe(self) -> None:
         now, stands = self.now, standing()
@@ -804,17 +803,16 @@ class PlainState(accesses.Accesses):
         elif kind not in (Kind.QUIET, Kind.LOCK):
             self.load(site, kind, owner, name)
 
-    def expect(self, roots: Iterable[Any]) -> None:
-        """Learn from the factory, and from an object of it, what will probably run."""
-        for code in reachable(roots):
-            if id(code) not in self.stepped.made and treatment_of(code) is Treatment.EXPLORED:
+    def expect(self, factory: Any, first: Any, second: Any) -> None:
+        """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
+        outlive an execution.
+        """
+        self.stepped.roots = [factory]
+        for code in reachable([factory, first, *(type(each) for each, _ in held(first))]):
+            if treatment_of(code) is Treatment.EXPLORED:
                 self.knowledge.codes[id(code)] = code
-
-    def compare(self, first: Any, second: Any) -> None:
-        """Learn from two objects of the factory's which parts are the same in both: these outlive an execution."""
-        mine = [each for each, _ in held(first)]
-        self.expect([first, *map(type, mine)])
-        self._of_all = {id(each) for each, _ in held(second)} & set(map(id, mine))
+        mine = {id(each) for each, _ in held(first)}
+        self._of_all = {id(each) for each, _ in held(second)} & mine
 
 
 _ALL: Final = "*"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,8 +18,8 @@ __all__ = ["Stepped"]
 class Stepped:
     """Gives the functions of a program steps, and takes them back."""
 
-    def __init__(self, roots: Iterable[Any]) -> None:
-        self._roots = roots
+    def __init__(self) -> None:
+        self.roots: list[Any] = []
         """What leads to functions."""
         self.made: dict[int, CodeType] = {}
         """The codes that may run as they are."""
@@ -52,7 +51,7 @@ class Stepped:
             copies[key] = copy_of(code, variables, self.made)
         self.alike = {knowledge.codes[key]: copy for key, copy in copies.items()}
         if self._codes != knowledge.codes.keys():
-            self._functions = functions_of(knowledge.codes, self._roots)
+            self._functions = functions_of(knowledge.codes, self.roots)
             self._codes = set(knowledge.codes)
             self.older.update((id(each), each) for function in self._functions for each, _ in held(function))
         for function in self._functions:

@@ -19,7 +19,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from stress.explorer.identity import explored_identity
 from stress.explorer.kinds import LOCKS
@@ -86,9 +86,8 @@ class Primitive:
         """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
         in time.
         """
-        scheduler: Any = self.seam.scheduler
-        if limit is None and self.is_lock and getattr(scheduler, "fair", False):
-            return bool(scheduler.take(self, doing))
+        if limit is None and self.is_lock and getattr(self.seam.scheduler, "fair", False):
+            return bool(cast("Any", self.seam.scheduler).take(self, doing))
         while True:
             self._step(doing, free if self._takes else LOAD)
             if self._value is free:
