@@ -25,7 +25,7 @@ from stress.explorer.containers import CONTAINERS, is_a, is_namespace, items_in
 from stress.explorer.kinds import PLAIN, is_of_c, kind_of
 from stress.explorer.policy import Treatment, is_ours, module_of, treatment_of
 
-__all__ = ["Entered", "functions_of", "goes_on", "reachable"]
+__all__ = ["Entered", "functions_of", "is_last_word", "reachable"]
 
 _MONITORING: Any = getattr(sys, "monitoring", None)
 _FIRST: Final = 20
@@ -124,14 +124,10 @@ def _is_profiled() -> bool:
     )
 
 
-def goes_on(frame: FrameType | None) -> bool:
-    """Whether no exception ends what runs: an object ends, or something is told of its end, where exceptions are
-    printed, and go no further. Or a module is imported, which is there as a whole or not at all.
-    """
+def is_last_word(frame: FrameType | None) -> bool:
+    """Whether an object ends, or something is told of its end: exceptions are printed then, and go no further."""
     while frame is not None and frame.f_code.co_name != "__del__":
         if frame.f_code.co_filename in _OF_ENDS and frame.f_code.co_name in ("__call__", "remove", "_remove"):
-            return True
-        if frame.f_code.co_filename == _OF_IMPORTS:
             return True
         caller = frame.f_back
         if caller is not None and dis.opname[caller.f_code.co_code[caller.f_lasti]] in _ENDING:
@@ -141,7 +137,6 @@ def goes_on(frame: FrameType | None) -> bool:
 
 
 _OF_ENDS: Final = (weakref.__file__, _weakrefset.__file__)
-_OF_IMPORTS: Final = "<frozen importlib._bootstrap>"
 _ENDING: Final = frozenset({
     "POP_TOP", "STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF", "STORE_GLOBAL", "DELETE_GLOBAL",
     "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR",

@@ -36,7 +36,6 @@ from stress.explorer.object_experiment import (
     ObjectMachine,
     Subject,
     explored_references,
-    made_by,
     subject_of,
 )
 from stress.explorer.origin import Origin, origin_of
@@ -226,12 +225,12 @@ def explore(
         tried: list[tuple[Program, Around]] = []
         with Watch(machine, duration), following("stress.explore", duration, after=_QUIET) as machine.tell:
             if scenarios is not None:
-                name = _name_of_fitting(machine, subject, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
+                name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
                 outcome = _generated(machine, subject, target, name, scenarios, plan, tried)
             else:
                 program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
                 made = [call for call in chain(*program) if call[0] not in actions]
-                name = _name_of_fitting(machine, subject, (*around.at_start, *made, *around.at_end))
+                name = _name_of_fitting(factory, (*around.at_start, *made, *around.at_end))
                 _check_program(spec, program, around)
                 exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
                 outcome = exploration.replay(replay) if replay else exploration.run(plan)
@@ -239,8 +238,7 @@ def explore(
     if outcome is None:  # code that ran was given steps, for which some interpreters must look everywhere
         seconds = time.monotonic() - began
         outcome = Explored(Verdict.UNKNOWN, f"{plan}, but {_BETWEEN}", 0, seconds, missing=(_BETWEEN,))
-    is_proved = outcome.verdict is Verdict.LINEARIZABLE
-    if actions or isinstance(spec, (Alone, AnyAnswer)) or subject.plain.leaves or not is_proved:
+    if actions or isinstance(spec, (Alone, AnyAnswer)) or outcome.verdict is not Verdict.LINEARIZABLE:
         return outcome
     for program, around in reversed(tried[-_MOST_MET:]):
         against = contradiction(factory, spec, program, around, plan.seed)
@@ -278,10 +276,9 @@ def _scenarios(threads: Any) -> Scenarios | None:
     return Scenarios(threads) if threads and are_operations else None
 
 
-def _name_of_fitting(machine: ObjectMachine, subject: Subject, calls: Sequence[Call]) -> str:
+def _name_of_fitting(factory: Callable[[], Any], calls: Sequence[Call]) -> str:
     """The name of the object's class, if these calls fit the object."""
-    subject.plain.begin_execution(subject.factory)
-    made = made_by(machine.seam, subject.factory, plain=subject.plain)
+    made = factory()
     refuse_misfits(made, calls)
     return type(made).__name__
 
@@ -393,6 +390,7 @@ class _Exploration:
 
     def run(self, plan: _Plan) -> Explored:
         """Execute the schedules, up to the first with a fault. Begin again whenever more is known of the program."""
+        self._subject.plain.aborts = True
         for _ in range(_MOST_ROUNDS):
             races = Races(self._machine) if plan.races else None
             self._machine.observe = None if races is None else races.observe
@@ -644,6 +642,7 @@ class _Exploration:
         threads, order, since = decode(self._scenario.threads, token, self._scenario.target)
         knowledge = self._subject.plain.knowledge
         knowledge.hear(known_in(token))
+        self._subject.plain.aborts = True
         drifted: Drift | None = None
         finding: Finding | None = None
         for _ in range(_MOST_ROUNDS):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -40,7 +40,7 @@ from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "made_by", "subject_of"]
+__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class ObjectMachine(Machine):
 
     def is_circle(self, where: str) -> bool | None:
         """As `Machine.is_circle`, by what was tried."""
-        if self.plain is None:
+        if self.plain is None or not self.plain.aborts:
             return True
         knowledge = self.plain.knowledge
         return False if where in knowledge.ends else True if where in knowledge.circles else None
@@ -209,15 +209,6 @@ class _Naming:
         self._seam.scheduler = None
 
 
-def _two_made(seam: Seam, factory: Callable[[], Any], plain: PlainState) -> tuple[Any, Any]:
-    """Two objects of the factory's, made by code with steps: it begins again as long as some has none."""
-    while True:
-        plain.begin_again()
-        plain.begin_execution(factory)
-        with suppress(NewCode):
-            return made_by(seam, factory, plain=plain), made_by(seam, factory, plain=plain)
-
-
 def made_by(
     seam: Seam, factory: Callable[[], Any], maker: OneThread | None = None, plain: PlainState | None = None
 ) -> Any:
@@ -240,8 +231,10 @@ def subject_of(
     )
     with plain.stepping():
         machine.plain = plain
-        plain.expect(factory, *_two_made(machine.seam, factory, plain))
-        made, _ = _two_made(machine.seam, factory, plain)
+        first = made_by(machine.seam, factory, plain=plain)
+        plain.expect(factory, first, made_by(machine.seam, factory, plain=plain))
+        plain.begin_again()
+        made = made_by(machine.seam, factory, plain=plain)
         if is_used_whole(module_of(type(made))):
             raise ValueError(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "

@@ -48,14 +48,14 @@ from stress.explorer.calls import (
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.containers import is_a, is_namespace, items_of
-from stress.explorer.entered import Entered, goes_on, reachable
+from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.library import state_of_library
 from stress.explorer.machine import standing
-from stress.explorer.outliving import OF_C, Older
+from stress.explorer.outliving import OF_C, Snapshot
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
@@ -96,8 +96,10 @@ class PlainState(accesses.Accesses):
         self.entered = Entered(self._has_entered, seam.is_mine)
         self.watches = True
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
+        self.aborts = False
+        """Whether an execution ends where code without steps is about to run."""
         self._unguarded: set[str] = set()
-        self._older = Older(roots)
+        self._before = Snapshot(roots)
         self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -107,14 +109,14 @@ class PlainState(accesses.Accesses):
         way_out = "stress.treat can say how to take its module"
         ran = [f"{what} ran without steps ({where}; {way_out})" for what, where in self.unseen.items()]
         told = "outlives an execution, and calls change it without a lock"
-        if not self._older.is_whole:
-            ran.append("the program's modules hold more objects than can be told from those of an execution")
+        if not self._before.is_whole:
+            ran.append("the program's modules hold more objects than can be put back after each execution")
         ran += [f"{what} ({where})" for what, where in self.lost.items()]
         return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
 
     def _outlives(self, owner: Any) -> bool:
         key = id(owner)
-        return key in self._of_all or key in self.stepped.older or self._older.has(owner)
+        return key in self._of_all or key in self.stepped.older or self._before.has(owner)
 
     def _guard(self, what: str) -> None:
         """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
@@ -138,7 +140,8 @@ class PlainState(accesses.Accesses):
             knowledge.alike[code] = alike + 1
             knowledge.codes[id(code)] = code
             knowledge.grew = True
-            if not goes_on(frame or sys._getframe(1)):
+            can_end = frame is not None and hasattr(self._seam.scheduler, "step") and not is_last_word(frame)
+            if self.aborts and can_end:
                 raise NewCode
         elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
@@ -152,6 +155,7 @@ class PlainState(accesses.Accesses):
         self.lost.clear()
         self.used.clear()
         self.put_back()
+        self._before.put_back()
         self.stepped.take_back()
         self.stepped.give(self.knowledge)
         sites.use(self)
@@ -167,7 +171,8 @@ class PlainState(accesses.Accesses):
             self.entered.end()
             sites.use(None)
             self.put_back()
-            self._older.forget()
+            self._before.put_back()
+            self._before.forget()
             self.stepped.take_back()
 
     def meets_new(self) -> None:
@@ -190,7 +195,6 @@ class PlainState(accesses.Accesses):
 
     def is_warm(self) -> None:
         """An execution has filled the caches of the library: they stay as they are."""
-        self.leaves = False
         self.leave(state_of_library(self.knowledge.codes.values()))
 
     def alone_begins(self, factory: Any) -> None:
@@ -280,7 +284,7 @@ class PlainState(accesses.Accesses):
         """A loop goes round and round, and reads something that may change."""
         self.now.probes = False
         self.knowledge.learn(self.knowledge.names, _ALL)
-        if not goes_on(sys._getframe(1)):
+        if self.aborts and not is_last_word(sys._getframe(1)):
             raise NewCode
 
     def _look_at_what_is_known(self) -> None:

@@ -124,7 +124,7 @@ _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _CALLERS: Final = {
     os.path.join(_HERE, "synchronization.py"): None,
     os.path.join(_HERE, "machine.py"): frozenset({"_body"}),
-    os.path.join(_HERE, "object_experiment.py"): frozenset({"made_by", "_call", "_broken"}),
+    os.path.join(_HERE, "object_experiment.py"): frozenset({"_made", "_call", "_broken"}),
 }
 """Where the explorer calls the object. What else it calls is no part of it, such as a specification."""
 

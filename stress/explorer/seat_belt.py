@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
+from stress.explorer.outliving import Snapshot
 from stress.explorer.scenario import Around, Program
 from stress.history import Call
 from stress.outside import Outside
@@ -34,13 +35,20 @@ def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, arou
     with Outside():
         if may_wait(spec, calls):
             return ""
-        if not _is_right(factory, spec, calls):
+        before = Snapshot([factory])
+        if not _is_right(factory, spec, calls, before):
             return ""
-        return _contradiction(factory, spec, program, around, seed, calls)
+        return _contradiction(factory, spec, program, around, seed, calls, before)
 
 
 def _contradiction(
-    factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int, calls: list[Call]
+    factory: Callable[[], Any],
+    spec: Spec,
+    program: Program,
+    around: Around,
+    seed: int,
+    calls: list[Call],
+    before: Snapshot,
 ) -> str:
     until = time.monotonic() + _SECONDS
     try:
@@ -52,8 +60,10 @@ def _contradiction(
                 )  # fmt: skip
             except Stuck:
                 return ""
+            finally:
+                before.put_back()
             if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
-                if not _is_right(factory, spec, calls):
+                if not _is_right(factory, spec, calls, before):
                     return ""  # what outlives the object has changed
                 told = ", ".join(f"thread {each.thread}: {each.describe()}" for each in history)
                 return f"real threads got what none of these schedules gives ({told}): use stress.run"
@@ -64,10 +74,14 @@ def _contradiction(
     return ""
 
 
-def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call]) -> bool:
-    """Whether one thread alone gets right answers now: what outlives the object may be in another state."""
+def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call], before: Snapshot) -> bool:
+    """Whether one thread alone gets right answers now: what outlives the object may be in another state. What
+    the calls change is put back to how it was `before`.
+    """
     try:
         history = record(factory(), [[calls]], spec, patience=_PATIENCE)
         return check(history, spec, budget=_BUDGET).verdict is Verdict.LINEARIZABLE
     except Exception:  # noqa: BLE001 - as above
         return False
+    finally:
+        before.put_back()

@@ -43,8 +43,6 @@ class Undo:
         only what is made later can have its identity."""
         self.now = Present()
         self._when_gone = self._is_gone
-        self.leaves = False
-        """Whether something was put back."""
         self.lost: dict[str, str] = {}
         """The objects of C that outlive an execution with what it has changed, and where it has."""
         self.used: dict[str, str] = {}
@@ -100,7 +98,6 @@ class Undo:
 
     def put_back(self) -> None:
         """Put back what has been changed and outlives an execution."""
-        self.leaves = self.leaves or bool(self._undo) or self._environment.is_changed()
         while self._undo:
             self._undo.pop()[1]()
         self._environment.put_back()

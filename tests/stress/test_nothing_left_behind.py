@@ -21,7 +21,7 @@ from ctrie import AtomicReference
 from stress import Counter, Verdict, explore, switch_point, treat
 from stress.explorer import kinds, object_experiment, outliving, policy
 from stress.explorer.coroutines import Threads
-from stress.explorer.outliving import Older
+from stress.explorer.outliving import Snapshot
 
 once = pytest.mark.once  # Python that is the same everywhere
 TWICE: list[Any] = [[("increment",)], [("increment",)]]
@@ -226,20 +226,40 @@ def test_nothing_of_it_is_kept(made: Any) -> None:
     assert all(now - then < 5 for now, then in zip(after, before, strict=True)), (before, after)
 
 
+class Incomparable:
+    """Raises if it is compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError
+
+
 @once
 class TestModules:
     def test_keep_what_belongs_to_pytest(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A module of tests can name pytest's session, and with it all tests."""
+        """A module of tests can name pytest's session, and with it all tests. It goes on while an object is explored."""
         monkeypatch.setattr(sys.modules[__name__], "SESSION", [request.session], raising=False)
-        older = Older()
-        assert not older.has(request.session)
-        assert older.has(OTHERS)
+        before = Snapshot()
+        monkeypatch.setattr(request.session, "changed_meanwhile", True, raising=False)
+        before.put_back()
+        assert hasattr(request.session, "changed_meanwhile")
+
+    def test_are_copied_without_a_comparison(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        kept = [Incomparable(), {"a": Incomparable()}]
+        monkeypatch.setattr(sys.modules[__name__], "KEPT", kept, raising=False)
+        before = Snapshot()
+        first, *_ = kept
+        kept.append(Incomparable())
+        before.put_back()
+        assert len(kept) == 2
+        assert kept[0] is first
 
     def test_that_are_too_large_are_not_known_to_be_put_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(outliving, "_MOST", 10)
         outcome = explore(Guarded, Counter(), TWICE)
         assert outcome.verdict is Verdict.UNKNOWN
-        assert "hold more objects than can be told" in outcome.summary
+        assert "hold more objects than can be put back" in outcome.summary
 
 
 @once
