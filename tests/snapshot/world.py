@@ -203,9 +203,6 @@ class World:
     def compact(self) -> None:
         snapshot.compact(self.where)
 
-    def list_versions(self) -> None:
-        assert snapshot.versions(self.where)
-
     def settle(self) -> None:
         """Require that one party can publish, unless one has failed after its claim; that it continues what was
         acknowledged; that all see what it publishes; and that each change is in the feeds once."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import importlib
 import multiprocessing
 import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -357,72 +355,3 @@ def test_a_treatment_counts_until_it_is_taken_back() -> None:
     assert "dumps, which another thread disturbs, ran without steps" in disturbed.summary
     assert once
     assert explore(Disturbed, None, calls, seed=1).verdict is not Verdict.UNKNOWN
-
-
-class InAnotherModule:
-    """What calls change lies in a module to whose functions no name leads, and is changed where no exception may pass:
-    while an item or an attribute is set, or an object ends."""
-
-    helper: ClassVar[Any] = None
-
-    class End:
-        def __del__(self) -> None:
-            InAnotherModule.helper.bump()
-
-    def __setitem__(self, key: str, value: object) -> None:
-        with REENTRANT:
-            self.last = self.helper.bump()
-
-    @property
-    def property(self) -> None: ...
-
-    @property.setter
-    def property(self, value: object) -> None:
-        self["by a property"] = value
-
-    def item(self) -> Any:
-        with REENTRANT:
-            self["x"] = 1
-            return self.last
-
-    def attribute(self) -> Any:
-        with REENTRANT:
-            self.property = 1
-            return self.last
-
-    def end(self) -> Any:
-        with REENTRANT:
-            it: Any = self.End()
-            it = None  # noqa: F841
-            return self.helper.COUNT
-
-    def first(self) -> Any:
-        found: list[Any] = []
-        return self.helper.table().setdefault("x", found) is found
-
-
-class Numbers(stress.Spec):
-    initial = 0
-
-    def step(self, state: int, op: str, args: tuple[Any, ...]) -> tuple[int, Any]:
-        return state + 1, state == 0 if op == "first" else state + 1
-
-
-@pytest.mark.parametrize(("op", "verdict"), [
-    ("item", Verdict.LINEARIZABLE), ("attribute", Verdict.LINEARIZABLE), ("end", Verdict.LINEARIZABLE),
-    ("first", Verdict.ILLEGAL),
-])  # fmt: skip
-def test_a_module_behind_others_is_as_it_was(
-    op: str, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a_helper_of_another.py").write_text(
-        "COUNT = 0\ndef bump():\n    global COUNT\n    COUNT += 1\n    return COUNT\n"
-        "TABLE = None\ndef table():\n    global TABLE\n    if TABLE is None: TABLE = {}\n    return TABLE\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    helper = importlib.import_module("a_helper_of_another")
-    monkeypatch.setattr(InAnotherModule, "helper", helper)
-    found = explore(InAnotherModule, Numbers(), [[(op,)], [(op,)]], duration=20, seed=1)
-    assert found.verdict is verdict, found.report()
-    assert (helper.COUNT, helper.TABLE) == (0, None)
-    del sys.modules["a_helper_of_another"]
