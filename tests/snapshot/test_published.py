@@ -617,3 +617,11 @@ def test_an_error_in_a_thread_that_flushes_is_raised(tmp_path: Path, monkeypatch
         patch.setattr(store, "_sync", without_memory)
         publisher.publish()
     assert publisher.publish() == 4
+
+
+def test_a_trie_of_another_kind_is_compared_with_what_another_published(tmp_path: Path) -> None:
+    published(tmp_path)
+    trie = SubscriptionTrie(exact=True)
+    trie.subscribe("a.1", "s1", n=1)
+    assert snapshot.Publisher(trie, tmp_path).publish() == 5
+    assert held_by(snapshot.restore(tmp_path)) == held_by(trie)
