@@ -33,7 +33,7 @@ def there_after(changes: pa.Table) -> pa.Table:
 def untouched(rows: pa.Table | pa.RecordBatch, changes: pa.Table, queues: bool) -> Any:
     """The rows of a full instant that no change names."""
     pc = extra("pyarrow.compute")
-    named = pc.is_in(names_of(rows, queues), value_set=names_of(changes, queues))
+    named = pc.is_in(name_texts(rows, queues), value_set=name_texts(changes, queues))
     return rows.filter(pc.invert(named))
 
 
@@ -42,7 +42,7 @@ def of_kind(changes: pa.Table, *kinds: str) -> pa.Table:
     return changes.filter(_is_of(changes, *kinds))
 
 
-def names_of(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
+def name_texts(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
     """One text for each row, which names its subscription: filter, subscriber and, in a dialect with queues, queue."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     parts = [rows.column("filter")]
@@ -94,7 +94,7 @@ def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, pa.Tabl
     # In one version, a subscription may be deleted and inserted: for an object that got the key of another one.
     ordered = [of_kind(feed, *kinds) for feed in feeds for kinds in ((DELETE, BEFORE), (INSERT, AFTER))]
     rows = pa.concat_tables(ordered)
-    numbered = pa.table({"name": names_of(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
+    numbered = pa.table({"name": name_texts(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
     return rows, numbered.group_by("name", use_threads=False).aggregate([("row", "min"), ("row", "max")])
 
 

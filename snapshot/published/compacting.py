@@ -28,7 +28,7 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
 
     Whoever restores, follows or matches with a later version begins with it, and reads only the changes since. If this
     is called often enough, the publisher of a large set never writes a full instant after the first, which takes it
-    seconds in which it publishes nothing: each time when an eighth of the subscriptions has changed.
+    seconds in which it publishes nothing: each time when a quarter of the subscriptions has changed.
 
     The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`), until
     retention removes its file, as it does some time after the publisher has written a full instant of its own.

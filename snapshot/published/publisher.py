@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, Self, TypedDict
 
 from snapshot._extras import extra
 from snapshot.published.claim import Claimed, claimed
+from snapshot.published.composer import Published
 from snapshot.published.directory import Directory
 from snapshot.published.errors import FencedError, OutdatedError
 from snapshot.published.manifest import Version, origin_of
@@ -25,7 +26,7 @@ from snapshot.published.retention import Keep
 from snapshot.published.rounds import OnError, Rounds, seconds_of
 from snapshot.published.sieve import Refused
 from snapshot.published.store import Store, store_of
-from snapshot.published.writer import Writer
+from snapshot.published.writer import Writer, last_published
 from snapshot.texts import Key
 from snapshot.topics import mirrored
 from snapshot.turns import Turns, this_process
@@ -83,10 +84,10 @@ class Options(TypedDict, total=False):
 
 
 class Taken(NamedTuple):
-    """A claimed directory, and the content of its last version, if it is known."""
+    """A claimed directory, and its last version, if there is one."""
 
     claimed: Claimed
-    instant: SubscriptionTrie | None
+    last: Published | None
 
 
 class Publisher:
@@ -206,9 +207,9 @@ class Publisher:
             "snapshot.Publisher", f"publishing to {store.place}", self._round, AFTER_FAILURE, on_error
         )
         if _taken is None:
-            _taken = Taken(_claimed(self._trie, store), None)
-        claim, instant = _taken
-        self._writer = Writer(trie, store, claim, key, keep, instant, strict=strict)
+            claimed_now = _claimed(self._trie, store)
+            _taken = Taken(claimed_now, last_published(Directory(store), claimed_now, None))
+        self._writer = Writer(trie, store, _taken.claimed, key, keep, _taken.last, strict=strict)
         self._thread = None if every is None and changes is None else self._rounds.thread
         if self._thread is not None:
             _publishing.add(self)

@@ -15,6 +15,7 @@ from snapshot.published.manifest import Version, note_origin
 from snapshot.published.publisher import Options, Publisher, Taken, require_arguments, require_trie
 from snapshot.published.restoring import lost, rebuild, restored
 from snapshot.published.store import store_of
+from snapshot.published.writer import last_published
 from snapshot.topics import SUFFIX, dialect_of, holds_topics, mirror_of, mirrored, topics_of
 from subtrie import AMQP, Dialect, SubscriptionTrie, TopicStore
 from subtrie.dialects import require_dialect
@@ -114,16 +115,17 @@ def take_over(
         trie, version = _content(directory, given, dialect)
         taken = claimed(directory, store, trie.dialect, lambda newest: None)
         trie = _caught_up(trie, version, taken, directory, given)
-        if isinstance(into, TopicStore):
-            mirror_of(into).apply(SubscriptionTrie(trie.dialect))
-        source = topics_of(trie, taken.claim.limits) if into is None else into
-        known_instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
-        return source, Publisher(source, where, _taken=Taken(taken, known_instant), **options)
+        instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
+        last = last_published(directory, taken, instant)
     except BaseException:
-        for held in (given, into):
-            if held is not None:
-                held.clear()
+        if given is not None:
+            given.clear()
         raise
+    if isinstance(into, TopicStore):
+        mirror_of(into).apply(SubscriptionTrie(trie.dialect))
+    source = topics_of(trie, taken.claim.limits) if into is None else into
+    publisher = Publisher(source, where, _taken=Taken(taken, last), **options)
+    return source, publisher
 
 
 def _require_empty(into: object) -> None:

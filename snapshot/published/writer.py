@@ -73,7 +73,7 @@ class Writer:
 
     Args:
         claimed: the directory, which belongs to this writer.
-        instant: the content of the last version, if this process knows it.
+        last: the version that the claim has the content of, if there is one.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Writer:
         claimed: Claimed,
         key: Key | None,
         keep: Keep,
-        instant: SubscriptionTrie | None,
+        last: Published | None,
         *,
         strict: bool,
     ) -> None:
@@ -99,7 +99,7 @@ class Writer:
         self._ledger = None if key is None else Ledger(key)
         self._previous = self._claim
         self._attempt: _Attempt | None = None
-        self.published = _last(self._directory, claimed, instant)
+        self.published = last
 
     def publish(self) -> Version:
         """Publish the trie's present content, unless nothing has changed; return the version with that content.
@@ -349,8 +349,11 @@ def _shown(subscriber: object) -> str:
         return f"of type {type(subscriber).__name__}"
 
 
-def _last(directory: Directory, claimed: Claimed, instant: SubscriptionTrie | None) -> Published | None:
+def last_published(directory: Directory, claimed: Claimed, instant: SubscriptionTrie | None) -> Published | None:
     """The version that the claim has the content of.
+
+    Args:
+        instant: its content, if this process knows it.
 
     Raises:
         FencedError: another publisher has claimed the directory since, and removed that version.
