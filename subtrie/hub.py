@@ -12,7 +12,7 @@ All of it belongs to one event loop. Other threads may read `Hub.routes`, and pu
 from __future__ import annotations
 
 import asyncio
-import time
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -82,19 +82,21 @@ class Client(Generic[Message]):
 
         Raises:
             TopicError: The filter is not valid.
-            ValueError: There is no such policy.
+            TypeError, ValueError: There is no such policy, or `size` cannot tell the bytes of what is retained.
             ConnectionError: The client has left.
         """
         check_policy(slow)
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
-        is_new = self._hub.routes.subscribe(filter, self, slow=slow, **options)
-        queue = options.get("queue") if self._hub.routes.dialect.queue_groups else None
-        if self._hub.retained is not None and queue is None:
-            for topic, value in self._hub.retained.matching(filter, but=options.get("but", ())):
-                if (topic,) not in self.mailbox._by_key:  # otherwise a message waits that is at least as new
-                    size = measured(self._hub._size, value)
-                    self._give(topic, Waiting(value, size, position=self._hub.position), [filter])
+        hub, box = self._hub, self.mailbox
+        kept = None if hub.routes.dialect.queue_groups and options.get("queue") is not None else hub.retained
+        found = () if kept is None else kept.matching(filter, but=options.get("but", ()))
+        before = [(topic, Waiting(one, measured(hub._size, one), position=hub.position)) for topic, one in found]
+        is_new = hub.routes.subscribe(filter, self, slow=slow, **options)
+        for topic, one in before:
+            # otherwise one waits that is at least as new
+            if (topic,) not in box._by_key and (topic,) not in box._publishers:
+                self._give(topic, one, [filter])
         return is_new
 
     def resume(self, position: int, filters: Iterable[str], *, slow: Slow = "close", **options: Any) -> int:
@@ -116,8 +118,8 @@ class Client(Generic[Message]):
             raise TypeError(f"resume() takes several filters, in a list, not {filters!r}")
         hub, filters = self._hub, list(filters)
         first = hub._log[0][1].position if hub._log else hub.position + 1
-        if not first - 1 <= position <= hub.position:
-            raise LookupError(f"the log has {first} to {hub.position}, and {position} is not before: subscribe anew")
+        if not isinstance(position, int) or not first - 1 <= position <= hub.position:  # type: ignore[redundant-expr]
+            raise LookupError(f"the log has {first} to {hub.position}, and {position!r} is not before: subscribe anew")
         if self not in hub.clients:
             raise ConnectionError("the client has left")
         if hub.routes.filters(self) or len(self.mailbox):
@@ -168,7 +170,7 @@ class Client(Generic[Message]):
     async def _send_one(self, send: Send) -> None:
         one = await self.mailbox._oldest()
         self._idle.clear()
-        self.position = one.position
+        self.position = max(self.position, one.position)  # who puts a message by itself gives it none
         try:
             await (send(one.message, one.delivery) if self._takes_deliveries else send(one.message))
         except BaseException:
@@ -239,8 +241,8 @@ class Hub(Generic[Message]):
         routes: The trie of subscriptions; the subscribers are clients.
         clients: The set of clients that are connected.
         counters: What became of messages, of all clients together.
-        position: The number of the last message. The first one is the time in microseconds, so that the positions of
-            an earlier hub are none of this one.
+        position: The number of the last message. The first one is drawn by lot, of 48 bits, so that the positions of
+            another hub are hardly ever those of this one, and JSON's readers have them exactly.
 
     Example:
         >>> async def talk():
@@ -270,7 +272,7 @@ class Hub(Generic[Message]):
         self.routes: SubscriptionTrie[Client[Message]] = SubscriptionTrie(dialect, index=True)
         self.clients: set[Client[Message]] = set()
         self.counters = Counters()
-        self.position = time.time_ns() // 1000
+        self.position = int.from_bytes(os.urandom(6), "big")
         self._log: deque[tuple[str, Waiting[Message]]] = deque()
         self._log_room = log
         self._size = size
@@ -339,7 +341,7 @@ class Hub(Generic[Message]):
 
     @asynccontextmanager
     async def connect(self, send: Send) -> AsyncIterator[Client[Message]]:
-        """Connect a client for the time of the block. `send` is awaited for each of its messages, in order; if it takes
+        """Connect a client for the time of the block. `send` is awaited for each of its messages, in order; if it needs
         two arguments, with the `Delivery` as the second, which has filter, options and words.
 
         However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it, and
@@ -390,11 +392,12 @@ def _key(topic: str, delivery: Delivery[Any]) -> tuple[str, ...] | None:
 
 
 def _takes_deliveries(send: Send) -> bool:
-    """Whether `send` takes a second argument. A plain function is refused; a lambda may return what can be awaited."""
+    """Whether `send` needs a second argument. A plain function is refused; a lambda may return what can be awaited."""
     if isfunction(send) and not iscoroutinefunction(send) and send.__name__ != "<lambda>":
         raise TypeError(f"send is awaited for each message: make it `async def {send.__name__}`")
     try:
-        signature(send).bind(None, None)
-    except (TypeError, ValueError):  # it takes one, or does not tell
+        parameters = signature(send).parameters.values()
+    except (TypeError, ValueError):  # it does not tell
         return False
-    return True
+    # A second one that may be left out is something else: `text` of the `send` of websockets, `compress` in aiohttp.
+    return sum(each.default is each.empty and each.kind <= each.POSITIONAL_OR_KEYWORD for each in parameters) > 1

@@ -264,8 +264,7 @@ class Mailbox(Generic[Message]):
             self._alarm = None
         self._left = min(self.patience, self._left + seconds)
         if self._impatient and not self.is_stalled:
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_at(loop.time() + self._left, self._stall)
+            self._alarm = asyncio.get_running_loop().call_later(self._left, self._stall)
 
     def _admit(self) -> None:
         """Take the messages of publishers that wait, in order, as far as there is room."""
