@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.option_maps import maps_of
+from snapshot.text_columns import expanded
 from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.Array:
     """Whether the options of each row are others, in any order."""
     pa = extra("pyarrow")
     both = pa.concat_arrays([before.combine_chunks(), after.combine_chunks()])
-    kinds, maps = maps_of(both, len(both))
+    maps = maps_of(both)
     known: dict[Any, int] = {}
-    alike = [known.setdefault(frozenset(zip(*each, strict=True)), number) for number, each in enumerate(maps)]
+    pairs = (frozenset(zip(*maps.pairs(number), strict=True)) for number in range(len(maps.texts)))
+    alike = expanded([known.setdefault(each, number) for number, each in enumerate(pairs)], maps.numbers)
     rows = len(before)
-    return pa.array([alike[kinds[row]] != alike[kinds[row + rows]] for row in range(rows)], pa.bool_())
+    return pa.array([old != new for old, new in zip(alike[:rows], alike[rows:], strict=True)], pa.bool_())

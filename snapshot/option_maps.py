@@ -1,17 +1,16 @@
 """Options read back from a column of maps of text to text.
 
-A set usually has few different maps. So the rows are first compared as columns, by numbers for their names and values.
-Then each different map becomes Python objects once.
+A set usually has few different maps. So the rows are first compared as columns, by a short text for each. Then each
+different map becomes Python objects once.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.storing import options_of
-from snapshot.text_columns import as_text, first_null, integers_in, strings_in
+from snapshot.text_columns import as_text, expanded, first_null, integers_in
 from subtrie.columns import RowError
 
 if TYPE_CHECKING:
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
 MOST_SHARED = 4096
 """How many different maps batches share. Most sets have few; a row with a map of its own takes 200 bytes more."""
 
-MOST_COMPARED = 16
-"""A row with at most so many options is compared with others. A row with more gets a map of its own."""
-
 Options = dict[str, Any]
+Pairs = tuple[tuple[str, ...], tuple[str | None, ...]]
+"""The names and the texts of a row's options."""
 
 
 class OptionReader:
@@ -39,7 +37,7 @@ class OptionReader:
         self._json_options = json_options
         self._own = own
         self._tags = tags
-        self._shared: dict[tuple[str | None, ...], Options] = {}  # by names and texts
+        self._shared: dict[Pairs, Options] = {}
 
     def read(self, column: pa.Array, first: int) -> list[Options | None]:
         """The options of each row, None for no options. Rows with equal options may share one dictionary.
@@ -53,64 +51,75 @@ class OptionReader:
         """
         if self._own and column.null_count:
             raise RowError(first + first_null(column), "options are null")
-        pairs = _pairs_of(column)
-        if len(pairs.names) == 0:
-            return [None] * len(column)
-        maps = _Maps(pairs)
-        if pairs.names.null_count:
-            raise RowError(first + maps.row_of(first_null(pairs.names)), "an option has no name")
-        kinds = maps.kinds()
-        held = {kind: self._of_row(maps, row, first) for kind, row in _first_rows(kinds).items()}
-        return list(map(held.__getitem__, kinds))
+        maps = maps_of(column, first)
+        held: list[Options | None] = []
+        for number in range(len(maps.texts)):
+            try:
+                held.append(self._of(maps.pairs(number)))
+            except ValueError as error:
+                raise RowError(first + maps.numbers.index(number), str(error)) from error
+        return expanded(held, maps.numbers)
 
-    def _of_row(self, maps: _Maps, row: int, first: int) -> Options | None:
-        names, texts = maps.row(row)
+    def _of(self, pairs: Pairs) -> Options | None:
+        names, texts = pairs
         if not names:
             return None
-        key = (*names, *texts)
-        held = self._shared.get(key)
+        held = self._shared.get(pairs)
         if held is None:
-            try:
-                held = options_of(names, texts, self._json_options, tags=self._tags)
-            except ValueError as error:
-                raise RowError(first + row, str(error)) from error
+            held = options_of(names, texts, self._json_options, tags=self._tags)
             if len(self._shared) < MOST_SHARED:
-                self._shared[key] = held
+                self._shared[pairs] = held
         return held
 
 
-def maps_of(column: pa.Array, most: int) -> tuple[list[int], list[tuple[list[str], list[str | None]]]]:
-    """A number for each row, the same for the same options in the same order; and the names and texts of the options
-    that the first ``most`` numbers mean. Every option has a name.
+class Maps(NamedTuple):
+    """The different maps of a column.
+
+    Args:
+        numbers: the number of each row's map: the same for the same options in the same order.
+        texts: a text for each number: for each option, the numbers of its name and its value, which a null lacks.
+        names: the names, by number.
+        values: the values, by number.
     """
-    maps = _Maps(_pairs_of(column))
-    kinds = maps.kinds()
-    first_rows = _first_rows(kinds)
-    numbers = dict(zip(first_rows, range(len(first_rows)), strict=True))
-    return list(map(numbers.__getitem__, kinds)), [maps.row(row) for row in islice(first_rows.values(), most)]
+
+    numbers: list[int]
+    texts: list[str]
+    names: list[str]
+    values: list[str]
+
+    def pairs(self, number: int) -> Pairs:
+        """The options of a map."""
+        text = self.texts[number]
+        pairs = [pair.split(":") for pair in text.split(",")] if text else []
+        names = tuple(self.names[int(name)] for name, _ in pairs)
+        return names, tuple(self.values[int(value)] if value else None for _, value in pairs)
 
 
-def _first_rows(kinds: list[int]) -> dict[int, int]:
-    """The first row of each kind, in the order of the rows."""
-    first_rows = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
-    return dict(sorted(first_rows.items(), key=_by_row))
+def maps_of(column: pa.Array, first: int = 0) -> Maps:
+    """The different maps of a column. A null has no options.
+
+    Args:
+        first: the number of the first row, for errors.
+
+    Raises:
+        ValueError: the column does not hold maps of text, or an option has no name.
+    """
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    text = pa.large_string()
+    names, values, offsets = _parts_of(column)
+    numbers = names.indices.cast(text), pc.fill_null(values.indices.cast(text), "")
+    pairs = pc.binary_join_element_wise(*numbers, pa.scalar(":", text))  # null without a name, as is the row then
+    texts = pc.binary_join(pa.LargeListArray.from_arrays(offsets, pairs), pa.scalar(",", text))
+    texts = pc.if_else(column.is_valid(), texts, "")  # Arrow may hold pairs even for a null
+    if texts.null_count:
+        raise RowError(first + first_null(texts), "an option has no name")
+    rows = texts.dictionary_encode()
+    different = (each.to_pylist() for each in (rows.dictionary, names.dictionary, values.dictionary))
+    return Maps(integers_in(rows.indices).tolist(), *different)
 
 
-def _by_row(kind: tuple[int, int]) -> int:
-    return kind[1]
-
-
-class _Pairs(NamedTuple):
-    """The names and values of all maps, one after another; where each row's pairs start, and how many it has."""
-
-    names: pa.Array
-    values: pa.Array
-    starts: pa.Array
-    lengths: pa.Array
-
-
-def _pairs_of(column: pa.Array) -> _Pairs:
-    """The pairs of the maps. A null has none.
+def _parts_of(column: pa.Array) -> tuple[pa.DictionaryArray, pa.DictionaryArray, pa.Int64Array]:
+    """The names and values of all maps, one after another, and where those of each row begin and end.
 
     Raises:
         ValueError: the column does not hold maps of text.
@@ -119,59 +128,15 @@ def _pairs_of(column: pa.Array) -> _Pairs:
     kind = column.type
     if pa.types.is_map(kind):
         names, values = column.keys, column.items
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
-            raise ValueError(f"column 'options' must hold maps of text to text, not {kind}")
+    elif (
+        (pa.types.is_list(kind) or pa.types.is_large_list(kind))
+        and pa.types.is_struct(kind.value_type)
+        and kind.value_type.num_fields == 2
+    ):
         names, values = column.values.flatten()
     else:
         raise ValueError(f"column 'options' must hold maps of text to text, not {kind}")
     offsets = column.offsets.cast(pa.int64())
-    start, end = offsets[0].as_py(), offsets[-1].as_py()
-    lengths = pc.subtract(offsets[1:], offsets[:-1])
-    if column.null_count:  # Arrow may hold pairs even for a null
-        lengths = pc.if_else(column.is_valid(), lengths, 0)
-    starts = pc.subtract(offsets[:-1], start)
-    return _Pairs(as_text(names[start:end], "options"), as_text(values[start:end], "options"), starts, lengths)
-
-
-class _Maps:
-    """The maps of a batch, with numbers for their names and values."""
-
-    def __init__(self, pairs: _Pairs) -> None:
-        self._pairs = pairs
-        self._names = pairs.names.dictionary_encode()
-        self._values = pairs.values.dictionary_encode()  # nulls stay nulls, without a number
-        self._name_texts = strings_in(self._names.dictionary)
-        self._value_texts: list[str | None] = [*strings_in(self._values.dictionary), None]
-        no_value = len(self._value_texts) - 1
-        self._value_numbers = self._values.indices.fill_null(no_value)
-        self._name_at = integers_in(self._names.indices)
-        self._value_at = integers_in(self._value_numbers)
-
-    def kinds(self) -> list[int]:
-        """A number for each row: the same for the same names and values in the same order."""
-        pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-        starts, lengths = self._pairs.starts, self._pairs.lengths
-        names = self._names.indices.cast(pa.int64())
-        pairs = pc.add(pc.multiply(names, len(self._value_texts)), self._value_numbers)
-        pairs = pairs.dictionary_encode()
-        different, numbers = len(pairs.dictionary), pairs.indices.cast(pa.int64())
-        rows = pa.array(range(1, len(lengths) + 1), pa.int64())
-        kinds = pc.if_else(pc.greater(lengths, MOST_COMPARED), rows, 0)
-        for place in range(min(MOST_COMPARED, pc.max(lengths).as_py() or 0)):
-            at = pc.if_else(pc.greater(lengths, place), pc.add(starts, place), None)
-            here = pc.fill_null(numbers.take(at), different)
-            kinds = pc.add(pc.multiply(kinds, different + 1), here).dictionary_encode().indices.cast(pa.int64())
-        return integers_in(kinds.cast(pa.int32())).tolist()
-
-    def row(self, row: int) -> tuple[list[str], list[str | None]]:
-        """The names and the texts of a row's options."""
-        start, length = self._pairs.starts[row].as_py(), self._pairs.lengths[row].as_py()
-        names = [self._name_texts[number] for number in self._name_at[start : start + length]]
-        return names, [self._value_texts[number] for number in self._value_at[start : start + length]]
-
-    def row_of(self, pair: int) -> int:
-        """The row that has this pair."""
-        pc = extra("pyarrow.compute")
-        ends = pc.add(self._pairs.starts, self._pairs.lengths)
-        return int(pc.index(pc.greater(ends, pair), True).as_py())
+    held = slice(offsets[0].as_py(), offsets[-1].as_py())
+    names, values = (as_text(part[held], "options").dictionary_encode() for part in (names, values))
+    return names, values, pc.subtract(offsets, offsets[0])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from snapshot._extras import extra
 from snapshot.catalyst import text
 from snapshot.option_maps import maps_of
+from snapshot.text_columns import expanded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,16 +42,15 @@ def numbered(column: pa.MapArray, known: Sequence[OptionMap]) -> tuple[pa.Int32A
     pa = extra("pyarrow")
     if len(column) == 0 or column.null_count:  # such rows come from no export
         return pa.nulls(len(column), pa.int32()), tuple(known)
-    kinds, different = maps_of(column, MOST_LOOKED_AT)
+    maps = maps_of(column)
     numbers = {options: number for number, options in enumerate(known)}
-    of_kind: list[int | None] = []
-    for names, texts in different:
-        options = tuple(zip(names, texts, strict=True))
+    plan: list[int | None] = [None] * len(maps.texts)
+    for number in range(min(len(maps.texts), MOST_LOOKED_AT)):
+        options = tuple(zip(*maps.pairs(number), strict=True))
         if options not in numbers and len(numbers) < MOST and _is_short(options):
             numbers[options] = len(numbers)
-        of_kind.append(numbers.get(options))
-    of_kind.extend([None] * (max(kinds) + 1 - len(of_kind)))
-    return pa.array(of_kind, pa.int32()).take(pa.array(kinds, pa.int64())), tuple(numbers)
+        plan[number] = numbers.get(options)
+    return pa.array(expanded(plan, maps.numbers), pa.int32()), tuple(numbers)
 
 
 def _is_short(options: OptionMap) -> bool:
