@@ -15,13 +15,13 @@ import sys
 import sysconfig
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial, partialmethod
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from stress.answers import attributes_of, space_of
+from stress.answers import space_of
 from stress.explorer.codes import codes_in
-from stress.explorer.containers import CONTAINERS, is_a, is_namespace, items_in
+from stress.explorer.containers import is_a, is_namespace
+from stress.explorer.held import content_of, parts_of
 from stress.explorer.kinds import PLAIN, is_of_c, kind_of
 from stress.explorer.policy import Treatment, is_ours, module_of, treatment_of
 
@@ -222,35 +222,17 @@ def reachable(roots: Iterable[Any]) -> list[CodeType]:
                 waiting += [base for base in each.__mro__[1:] if base is not object]
                 waiting += vars(each).values()
         elif type(each) is not FunctionType:
-            waiting += _parts_of(each)
+            kind = kind_of(type(each))
+            if not is_a(each, dict) or not is_namespace(each):
+                waiting += [type(each)] * (kind is PLAIN) + [part for part, _ in parts_of(each, kind)]
         elif treatment_of(each.__code__) is Treatment.EXPLORED and not is_ours(each.__module__):
             found.append(each.__code__)
             names = {name for code in codes_in(each.__code__) for name in code.co_names}
             known = [each.__globals__[name] for name in names if name in each.__globals__]
             behind = [value for value in known if is_a(value, (FunctionType, type))]
             waiting[:0] = [value for value in known if not is_a(value, (FunctionType, type))]  # these at last
-            waiting += [*behind, getattr(each, "__wrapped__", None)]
-            for cell in each.__closure__ or ():
-                try:
-                    waiting.append(cell.cell_contents)
-                except ValueError:
-                    continue  # not assigned yet
+            waiting += [*behind, getattr(each, "__wrapped__", None), *map(content_of, each.__closure__ or ())]
     return found
-
-
-def _parts_of(each: Any) -> list[Any]:
-    """What leads to functions in something that is none."""
-    if is_a(each, property):
-        return [each.fget, each.fset, each.fdel]
-    if is_a(each, (partialmethod, partial)):
-        return [each.func, *each.args]
-    if is_a(each, dict):
-        return [] if is_namespace(each) else [*dict.values(each), *dict.keys(each)]
-    if is_a(each, (*CONTAINERS, tuple, frozenset)):
-        return items_in(each)
-    if kind_of(type(each)) is PLAIN:
-        return [type(each), *(value for _, value in attributes_of(each))]
-    return []
 
 
 _OF_FUNCTIONS: Final = (MethodType, staticmethod, classmethod)

@@ -55,7 +55,7 @@ from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.library import state_of_library
 from stress.explorer.machine import standing
-from stress.explorer.outliving import OF_C, Snapshot
+from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, place_again
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
@@ -418,7 +418,7 @@ class PlainState(accesses.Accesses):
     def _use_global(self, names: dict[str, Any], name: str, changes: bool) -> None:
         known = self.knowledge.variables
         if changes:
-            self._save_key(names, name)
+            self._save(names, names_again)
         if self._counts() and (changes or name in known):
             if changes:
                 self.knowledge.learn(known, name)
@@ -435,7 +435,7 @@ class PlainState(accesses.Accesses):
 
     def _use_variable(self, cell: Any, name: str, changes: bool) -> None:
         if changes:
-            self._save_cell(cell)
+            self._save(cell, partial(place_again, CONTENT))
         if not self._counts():
             return
         if changes:
@@ -656,7 +656,7 @@ class PlainState(accesses.Accesses):
     def _call_other(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         kind = kind_of(type(callee))
         if kind is Kind.CACHE:
-            self._save_cache(callee)
+            self._save(callee, self._cache_again)
             if self._counts():
                 cache = [("a cache", getattr(callee, "__qualname__", ""))]
                 self._step_of_c(cache, True)

@@ -12,16 +12,24 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from random import Random
-from types import CellType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 from weakref import ref
 
 from stress.answers import space_of
-from stress.explorer.containers import CONTAINERS, fill_again, is_a, items_of
+from stress.explorer.containers import CONTAINERS, is_a
 from stress.explorer.filling import is_empty
 from stress.explorer.held import held
 from stress.explorer.kinds import Kind, is_of_c, kind_of
-from stress.explorer.outliving import OF_C, Environment, set_again, state_again
+from stress.explorer.outliving import (
+    OF_C,
+    class_again,
+    environment_again,
+    items_again,
+    names_again,
+    place_again,
+    place_of,
+    state_again,
+)
 from stress.explorer.policy import Refused
 from stress.explorer.present import Present
 from stress.explorer.slots import MAIN, Seam
@@ -49,7 +57,7 @@ class Undo:
         """Those of which it is not known whether they are changed."""
         self._of_all: set[int] = set()
         """The parts that all objects of the factory have in common, and others that are older than an execution."""
-        self._environment = Environment()
+        self._environment = environment_again()
         self._given: dict[int, ref[Any]] = {}
         """What the factory has given."""
 
@@ -100,7 +108,7 @@ class Undo:
         """Put back what has been changed and outlives an execution."""
         while self._undo:
             self._undo.pop()[1]()
-        self._environment.put_back()
+        self._environment()
         self._saved.clear()
 
     def leave(self, left: Mapping[int, Any]) -> None:
@@ -109,23 +117,27 @@ class Undo:
         self._undo = [(owner, back) for owner, back in self._undo if id(owner) not in left or is_a(owner, Random)]
         self.put_back()
 
+    def _save(self, of: Any, again: Callable[[Any], Callable[[], object]], *what: str, owner: Any = None) -> None:
+        """Something is about to be changed, of which `what` tells a part: `again` knows how to put it back."""
+        key = (id(of), *what) if what else id(of)
+        if self.listens and key not in self._saved:
+            self._saved[key] = of
+            self._undo.append((of if owner is None else owner, again(of)))
+
     def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
-        key = (id(owner), name)
-        if not self.listens or key in self._saved or (id(owner) in self.now.lying and id(owner) not in self._of_all):
+        if not self.listens or self._is_new(owner) or self._is_made(owner):
             return
-        if self._is_made(owner):
-            return
-        self._saved[key] = owner
+        place = None if kind is Kind.TYPE else place_of(type(owner), name)
         if kind is Kind.TYPE:
-            self._undo.append((owner, set_again(owner, name)))
-            return
-        place = None if kind is Kind.MODULE else _place_in_c(type(owner), name)
-        if place is not None:
-            self._undo.append((owner, _set_in_c(place, owner)))
-            return
-        space = space_of(owner)
-        if space is not None:
-            self._save_key(space, name, owner)
+            self._save(owner, class_again, "its attributes")
+        elif place is not None:
+            self._save(owner, partial(place_again, place), name)
+        elif (space := space_of(owner)) is not None:
+            self._save(space, names_again, owner=owner)
+
+    def _is_new(self, owner: Any) -> bool:
+        """Whether the factory has made it for this execution."""
+        return id(owner) in self.now.lying and id(owner) not in self._of_all
 
     def _is_made(self, owner: Any) -> bool:
         """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
@@ -141,35 +153,10 @@ class Undo:
         """Whether an object is known to be older than the execution."""
         return id(owner) in self._of_all
 
-    def _save_key(self, names: dict[Any, Any], name: Any, owner: Any = None) -> None:
-        key = (id(names), name, "key")
-        if self.listens and key not in self._saved:
-            self._saved[key] = names
-            back: Callable[[], object] = partial(dict.pop, names, name, None)
-            if dict.__contains__(names, name):
-                back = partial(dict.__setitem__, names, name, dict.__getitem__(names, name))
-            self._undo.append((names if owner is None else owner, back))
-
-    def _save_cell(self, cell: CellType) -> None:
-        if not self.listens or (id(cell), "cell") in self._saved:
-            return
-        self._saved[id(cell), "cell"] = cell
-        try:
-            self._undo.append((cell, partial(setattr, cell, "cell_contents", cell.cell_contents)))
-        except ValueError:
-            self._undo.append((cell, partial(_empty, cell)))
-
     def _save_items(self, container: Any) -> None:
-        if (
-            not self.listens
-            or id(container) in self._saved
-            or (id(container) in self.now.lying and id(container) not in self._of_all)
-        ):
-            return
-        if id(container) in self.now.touched and self.now.touched[id(container)][3]:
-            return
-        self._saved[id(container)] = container
-        self._undo.append((container, partial(fill_again, container, items_of(container))))
+        made = self.now.touched.get(id(container))
+        if not self._is_new(container) and not (made is not None and made[3]):
+            self._save(container, items_again)
 
     def _save_reachable(self, given: Any, *, is_changed: bool = False) -> None:
         if is_a(given, CONTAINERS):
@@ -194,20 +181,18 @@ class Undo:
             is_lost = is_changed and type(of_c) is not count  # the next number is a new one, as it was before
             (self.lost if is_lost else self.used).setdefault(told, _place())
 
-    def _save_cache(self, cache: Any) -> None:
-        if self.listens and id(cache) not in self._saved:
-            self._saved[id(cache)] = cache
-            size = cache.cache_info().currsize
-            self._undo.append((cache, partial(self._clear_again, cache, size, _place())))
+    def _cache_again(self, cache: Any) -> Callable[[], None]:
+        """For a cache: removes the answers that it gets meanwhile. One that had some cannot lose the others alone."""
+        size, where = cache.cache_info().currsize, _place()
 
-    def _clear_again(self, cache: Any, size: int, where: str) -> None:
-        """Remove the answers that a cache has got meanwhile. One that had some before cannot lose the others alone."""
-        if cache.cache_info().currsize != size:
-            if size:
+        def back() -> None:
+            if not size:
+                cache.cache_clear()
+            elif cache.cache_info().currsize != size:
                 name = getattr(cache, "__qualname__", "")
                 self.lost.setdefault(f"the cache of {name}, which had answers before, gets others", where)
-            else:
-                cache.cache_clear()
+
+        return back
 
 
 def kept(each: Any, forget: Callable[[Any], object]) -> Any:
@@ -228,32 +213,3 @@ def _place() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _place_in_c(of: type, name: str) -> Any:
-    """What keeps an attribute outside an object's dictionary: a slot, or the like, such as the code of a function."""
-    found = next((vars(base)[name] for base in of.__mro__ if name in vars(base)), None)
-    return found if type(found) in (MemberDescriptorType, GetSetDescriptorType) else None
-
-
-def _set_in_c(place: Any, owner: Any) -> Callable[[], None]:
-    """A function that puts there what is there now."""
-    try:
-        change = partial(place.__set__, owner, place.__get__(owner))
-    except AttributeError:
-        change = partial(place.__delete__, owner)
-    return partial(_quietly, change)
-
-
-def _quietly(change: Callable[[], None]) -> None:
-    try:
-        change()
-    except (AttributeError, TypeError):
-        return
-
-
-def _empty(cell: CellType) -> None:
-    try:
-        del cell.cell_contents
-    except ValueError:
-        return
