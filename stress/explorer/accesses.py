@@ -11,7 +11,7 @@ import gc
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.kinds import LOCKS, PLAIN, is_of_c, kind_of
+from stress.explorer.kinds import LOCKS, is_of_c
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
 from stress.explorer.policy import Refused
 from stress.explorer.sharing import EVERYTHING, Key
@@ -28,8 +28,8 @@ class Accesses(StandIns):
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
         super().__init__(seam, make_twin)
         self._places: dict[Any, Place] = {}
-        self._lasting: dict[tuple[str, str, bool], Place] = {}
-        """The places of attributes of what every execution has anew, by where it lies: steps of earlier executions."""
+        self._lasting: dict[tuple[str, str | None, bool], Place] = {}
+        """The places of attributes and items of what every execution has anew, by where it lies."""
 
     def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
         """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
@@ -96,44 +96,33 @@ class Accesses(StandIns):
         )
 
     def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
-        """Make a step like one that was made before in this execution, if there was one."""
-        key = (id(owner), name, changes)
-        if key not in self.now.quick:
+        """Make a step like an earlier one, perhaps of another execution, on what lies in the same place, if there was
+        one.
+        """
+        of, lying = id(owner), self.now.lying
+        if of not in lying or of in self._of_all or self.names is EVERYTHING:
+            return False
+        key = (lying[of][1], name, changes)
+        if key not in self._lasting:
             return False
         before = self._seam.before
         if before is not None and self.listens:
             if changes:
-                before(self.now.quick[key], None, "write")
+                before(self._lasting[key], None, "write")
             else:
-                before(self.now.quick[key])
+                before(self._lasting[key])
         return True
 
-    def _has_lastingly(self, owner: Any, name: str, changes: bool) -> bool:
-        """Make a step like one of an earlier execution, on what lies in the same place, if there was one."""
-        of = id(owner)
-        if of not in self.now.lying or of in self.now.new or of in self._of_all or self.names is EVERYTHING:
-            return False
-        lasting = (self.now.lying[of][1], name, changes)
-        if lasting not in self._lasting:
-            return False
-        self.now.quick[of, name, changes] = self._lasting[lasting]
-        return self._has_quickly(owner, name, changes)
-
     def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
-        """Later steps like this one are quick, since what the factory made lies where it does for the whole execution.
+        """Later steps like this one are quick, since what the factory made lies in the same place in all executions.
         But who exchanges dictionaries or classes of objects moves their attributes.
         """
-        if place is not None and id(owner) in self.now.lying and self.names is not EVERYTHING:
-            self.now.quick[id(owner), name, changes] = place
-            if name is not None and id(owner) not in self._of_all and kind_of(type(owner)) is PLAIN:
-                self._lasting[self.now.lying[id(owner)][1], name, changes] = place
+        of, lying = id(owner), self.now.lying
+        if place is not None and of in lying and of not in self._of_all and self.names is not EVERYTHING:
+            self._lasting[lying[of][1], name, changes] = place
 
     def _found_by_probe(self) -> None:
         raise NotImplementedError
-
-    def _is_gone(self, gone: Any) -> None:
-        super()._is_gone(gone)
-        self.now.quick.clear()
 
     def _counts(self) -> bool:
         """Whether a thread of the scenario runs. If another one does, its step is only counted."""

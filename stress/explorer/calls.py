@@ -34,12 +34,11 @@ from stress.explorer.wholes import whole_of
 __all__ = [
     "CHANGING",
     "Effect",
-    "changes_what_it_is_given",
+    "effect_if_called_back",
     "effect_of",
     "effect_of_opaque",
     "has_python",
     "is_outside",
-    "is_reading_method",
     "is_state",
     "unwrapped",
 ]
@@ -159,37 +158,21 @@ def method_effect(name: str) -> Effect:
     return "none" if name in _NOTHING else "read"
 
 
-def is_reading_method(name: str) -> bool:
-    """Whether a method of a list, dictionary, set or deque leaves it as it is."""
-    return name not in CHANGING
-
-
-def changes_what_it_is_given(function: Any) -> bool:
-    """Whether a function in C, which another one may call, changes what it is given, or takes items of it."""
+def effect_if_called_back(function: Any) -> Effect:
+    """What a function in C, which another one may call, does to what it is given: "change" (or takes items of it),
+    "whole" (reads its attributes), or no more than read it, which is empty.
+    """
     function, _ = unwrapped(function, ())
     kind = type(function)
-    if kind in _DESCRIBED:
-        return _changes_its_object(function.__objclass__, function.__name__)
-    if kind is operator.methodcaller:
-        return True
+    if kind not in _OF_C:
+        return ""
+    if kind in (operator.methodcaller, operator.attrgetter):
+        return "change" if kind is operator.methodcaller else "whole"
+    if kind in _DESCRIBED and _changes_its_object(function.__objclass__, function.__name__):
+        return "change"
     if kind is types.BuiltinFunctionType and issubclass(type(function.__self__), types.ModuleType):
-        return effect_of(function) in ("set", "first", "next", "change", "outside")
-    return False
-
-
-def reads_attributes(function: Any) -> bool:
-    """Whether a function in C, which another one may call, reads attributes of what it is given."""
-    function, _ = unwrapped(function, ())
-    kind = type(function)
-    if kind is operator.attrgetter:
-        return True
-    if kind in _DESCRIBED:
-        return function.__name__ in READS_ATTRIBUTES
-    if kind not in (types.BuiltinFunctionType, types.MethodWrapperType):
-        return False
-    if issubclass(type(function.__self__), types.ModuleType):
-        return effect_of(function) in ("get", "names", "space", "whole")
-    return function.__name__ in READS_ATTRIBUTES
+        return _CALLED_BACK.get(effect_of(function), "")
+    return "whole" if function.__name__ in READS_ATTRIBUTES else ""
 
 
 READS_ATTRIBUTES: Final = frozenset({"__getattribute__", "__reduce__", "__reduce_ex__", "format", "format_map"})
@@ -201,11 +184,18 @@ def _changes_its_object(of: type, name: str) -> bool:
 
     kind = kind_of(of)
     if kind is Kind.CONTAINER:
-        return not is_reading_method(name)
+        return name in CHANGING
     return kind in (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR, Kind.CACHE) or method_effect(name) == "set"
 
 
 _DESCRIBED: Final = (types.MethodDescriptorType, types.WrapperDescriptorType)
+_OF_C: Final = frozenset({
+    *_DESCRIBED, types.BuiltinFunctionType, types.MethodWrapperType, operator.methodcaller, operator.attrgetter,
+})  # fmt: skip
+_CALLED_BACK: Final = {
+    **dict.fromkeys(("set", "first", "next", "change", "outside"), "change"),
+    **dict.fromkeys(("get", "names", "whole"), "whole"),
+}
 
 
 def unwrapped(callee: Any, given: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

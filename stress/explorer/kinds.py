@@ -47,7 +47,6 @@ class Kind(enum.Enum):
     GENERATOR = "a generator or coroutine"
     LOCK = "a lock, condition, event, semaphore or queue that was not made by an explored name"
     LOCAL = "has values of each thread"
-    PROXY = "stands for an object that it refers to weakly"
     MODULE = "a module"
     TYPE = "a class"
     SUPER = "an object, seen as one of a base class"
@@ -152,7 +151,6 @@ def _is_taken_as_a_whole(of: type) -> bool:
 _IS_IMMUTABLE: Final = 1 << 8
 _BY_BASE: Final[tuple[tuple[Any, Kind], ...]] = (
     (type, Kind.TYPE), (types.ModuleType, Kind.MODULE), (LOCKS, Kind.LOCK), (_LOCAL, Kind.LOCAL), (super, Kind.SUPER),
-    ((weakref.ProxyType, weakref.CallableProxyType), Kind.PROXY),
     (CONTAINERS, Kind.CONTAINER), (_GENERATORS, Kind.GENERATOR), (_VIEWS, Kind.VIEW), (_CACHE, Kind.CACHE),
 )  # fmt: skip
 

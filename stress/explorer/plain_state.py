@@ -30,19 +30,18 @@ from stress.explorer.call_backs import CallBacks
 from stress.explorer.caller import CALLING
 from stress.explorer.calls import (
     ACCESSES,
+    CHANGING,
     COMPARING,
     DESCRIPTORS,
     OF_EVERY_OBJECT,
     OF_EXCEPTIONS,
     READS_ATTRIBUTES,
-    changes_what_it_is_given,
+    effect_if_called_back,
     effect_of,
     effect_of_opaque,
     has_python,
-    is_reading_method,
     is_state,
     method_effect,
-    reads_attributes,
     unwrapped,
 )
 from stress.explorer.clock import CLOCK
@@ -51,15 +50,15 @@ from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, is_last_word, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
-from stress.explorer.kinds import PLAIN, Kind, is_of_c, kind_of
+from stress.explorer.kinds import Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
 from stress.explorer.library import state_of_library
 from stress.explorer.machine import standing
 from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, place_again
-from stress.explorer.places import FOREIGN
+from stress.explorer.places import FOREIGN, Place
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
-from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES, behind_proxy
+from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES
 from stress.explorer.slots import Seam
 from stress.explorer.stand_ins import ClassOfLocks
 from stress.explorer.stepped import Stepped
@@ -305,7 +304,7 @@ class PlainState(accesses.Accesses):
 
     def read_attribute(self, owner: Any, name: str) -> None:
         """An attribute of a Python object, whose name is known to change, is about to be read."""
-        if self._has_quickly(owner, name, False) or self._has_lastingly(owner, name, False):
+        if self._has_quickly(owner, name, False):
             return
         if self._counts():
             self._keep(owner, name, False, self._step(self._keys_of_attribute(owner, name), False))
@@ -317,14 +316,6 @@ class PlainState(accesses.Accesses):
             twin = self._twin(owner)
             refuse_private(twin, name, False, site)
             return twin
-        if kind is Kind.PROXY:
-            real = behind_proxy(owner)
-            if kind_of(type(real)) is Kind.PLAIN:
-                if name in self.names:
-                    self.read_attribute(real, name)
-                return owner
-            loaded = self.load(site, kind_of(type(real)), real, name)
-            return owner if loaded is real else loaded
         if kind is Kind.LOCAL:
             self._localise(site, owner)
             return owner
@@ -364,11 +355,6 @@ class PlainState(accesses.Accesses):
         if self._has_quickly(owner, name, True):
             return
         kind = kind_of(type(owner)) if kind is None else kind
-        if kind is PLAIN and self._has_lastingly(owner, name, True):
-            return
-        if kind is Kind.PROXY:
-            owner = behind_proxy(owner)
-            kind = kind_of(type(owner))
         if id(owner) in self.now.new:
             is_filled = sys._getframe(2).f_code.co_name in MAKING  # else `__init__` has failed, and it lives on
             if is_filled and name != "__dict__" and not gives_away(type(owner), name, True):
@@ -440,17 +426,9 @@ class PlainState(accesses.Accesses):
             return
         if changes:
             self.knowledge.learn(self.knowledge.variables, name)
-        if id(cell) in self.now.lying:
-            self._step([(self.now.lying[id(cell)][1], name)], changes)
-            return
-        me = self._me()
-        category = "a variable"
-        if id(cell) not in self.now.touched:
-            known = self.now.touched[id(cell)] = [cell, f"{category} {name}", me, False]
-        elif (known := self.now.touched[id(cell)])[2] != me:
-            self.knowledge.learn(self.knowledge.shared, known[1])
-        if known[1] in self._shared:
-            self._step([(category, name)], changes)
+        where = self._whose(cell)
+        if where is not None:
+            self._step([(where, name)], changes)
 
     # --------------------------------------------------------------------------------------------------- containers
 
@@ -476,82 +454,33 @@ class PlainState(accesses.Accesses):
         if self._counts():
             self._step_of_c(self._keys_of(operand, True), False)
 
-    def operate(self, _: Any, operands: tuple[Any, Any], changes: bool) -> None:
+    def operate(self, site: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
         left, right = operands
         space = self._space_of(left) if changes else None
         if space is not None and is_a(right, dict):
             for name in items_of(right):
                 self.change_attribute(space, name)
-            return
-        is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
-        if is_changed:
-            self._save_reachable(left, is_changed=True)
-        if self._counts():
-            keys = self._keys_of(left, not is_changed, is_changed) + self._keys_of(right, True)
-            self._step_of_c(list(dict.fromkeys(keys)), is_changed)
+        else:
+            is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
+            self._use(site, "first" if is_changed else "read", operands)
 
-    def read_item(self, _: Any, kind: Kind, owner: Any, key: Any) -> None:
+    def read_item(self, site: Any, kind: Kind, owner: Any, key: Any) -> None:
         """An item is about to be read."""
-        is_one = type(owner) is list and type(key) is int
-        if (is_one and self._has_quickly(owner, None, False)) or not self._counts():
-            return
-        if kind is Kind.PROXY:
-            owner = behind_proxy(owner)
-            kind = kind_of(type(owner))
-        if kind is Kind.CONTAINER:
-            space = self._space_of(owner)
-            if space is not None:
-                if is_a(key, str) and key in self.names:
-                    self._step(self._keys_of_attribute(space, key), False)
-                return
-            if is_namespace(owner):
-                self._use_global(owner, key, False)
-                return
-            if is_one:  # nothing is called back
+        if type(owner) is list and type(key) is int:  # nothing is called back
+            if not self._has_quickly(owner, None, False) and self._counts():
                 self._keep(owner, None, False, self._step(self._keys_of_items(owner), False))
-                return
-            changes = is_a(owner, dict) and getattr(type(owner), "__missing__", None) is not None
-            if changes:
-                self._save_items(owner)
-            self._step_of_c(self._keys_of_items(owner, changes), changes)
-        elif kind is Kind.FOREIGN and not has_python(owner, "__getitem__"):
-            self._use_foreign(owner, True)
-        elif kind is Kind.VIEW:
-            self._step(self._keys_of(owner, False), False)
+        elif kind in _WITH_ITEMS and not has_python(owner, "__getitem__"):
+            self._call_method(site, owner, "__getitem__", (key,))
 
-    def change_item(self, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
+    def change_item(self, site: Any, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
         """An item is about to be changed or removed. Several at once take the items of the value that is given."""
-        is_one = type(owner) is list and type(key) is int and bool(values)
-        if is_one and self._has_quickly(owner, None, True):
-            return
-        if kind is Kind.FOREIGN:
-            self._save_state(owner, is_changed=True)
-        if kind is Kind.PROXY:
-            owner = behind_proxy(owner)
-            kind = kind_of(type(owner))
-        if kind is Kind.CONTAINER:
-            space = self._space_of(owner)
-            if space is not None and is_a(key, str):
-                self.change_attribute(space, key)
-                return
-            if is_namespace(owner):
-                self._use_global(owner, key, True)
-                return
-            self._save_items(owner)
-            if self._counts():
-                keys = self._keys_of_items(owner, True)
-                if values and type(key) is slice:
-                    keys += [each for each in self._keys_of_each(values, False) if each not in keys]
-                succeeds = None if values or len(keys) != 1 else attempt(owner, "__delitem__", (key,))
-                place = self._step_of_c(keys, True, succeeds)
-                if is_one:
-                    self._keep(owner, None, True, place)
-        elif kind is Kind.FOREIGN and not has_python(owner, "__setitem__") and self._counts():
-            keys = self._keys_of_each(values, False)
-            if self._is_met(owner) and FOREIGN not in keys:
-                keys.append(FOREIGN)
-            self._step_of_c(keys, True)
+        if type(owner) is list and type(key) is int and values:
+            if not self._has_quickly(owner, None, True):
+                self._keep(owner, None, True, self._call_of_container(owner, "__setitem__", (key,)))
+        elif kind in _WITH_ITEMS and not has_python(owner, name := "__setitem__" if values else "__delitem__"):
+            values = values if type(key) is slice or kind is Kind.FOREIGN else ()
+            self._call_method(site, owner, name, (key, *values))
 
     def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
@@ -679,7 +608,7 @@ class PlainState(accesses.Accesses):
         elif kind is Kind.FOREIGN and name not in OF_EVERY_OBJECT:
             if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
-            self._save_state(owner, is_changed=False)
+            self._save_state(owner, is_changed=name in _OF_ITEMS)
             if self._counts():
                 self._use_foreign(owner, True)
                 self._use(site, "change", given)
@@ -717,32 +646,35 @@ class PlainState(accesses.Accesses):
         if name == "add_note" and type(notes) is list:
             self._call_of_container(notes, "append", given)
 
-    def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
-        changes = not is_reading_method(name)
+    def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> Place | None:
+        fills = name == "__getitem__" and hasattr(type(owner), "__missing__") and not has_python(owner, "__missing__")
+        changes = name in CHANGING or fills
         space = self._space_of(owner)
-        if space is not None and changes:
-            names = {each for each in [*items_of(owner), *given] if is_a(each, str)}
-            names.update(*(items_of(each) for each in given if is_a(each, dict)))
-            for each in sorted(names):
-                self.change_attribute(space, each)
-            return
-        if is_namespace(owner):
-            keys_given = [each for each in given if is_a(each, str)]
-            keys_given += [each for one in given if is_a(one, dict) for each in items_of(one)]
-            for each in keys_given:
-                self._use_global(owner, each, changes)
-            return
+        is_of_names = space is not None and (changes or name == "__getitem__")
+        if is_of_names or is_namespace(owner):
+            names = [each for each in given if is_a(each, str)]
+            names += [each for one in given if is_a(one, dict) for each in items_of(one)]
+            if is_of_names and name not in (*_OF_ITEMS, "__getitem__"):
+                names += [each for each in items_of(owner) if is_a(each, str)]
+            for each in sorted(set(names)):
+                if space is None:
+                    self._use_global(owner, each, changes)
+                elif changes:
+                    self.change_attribute(space, each)
+                elif each in self.names:
+                    self.read_attribute(space, each)
+            return None
         if changes:
             self._save_items(owner)
         if not self._counts():
-            return
+            return None
         keys = self._keys_of_items(owner, changes)
         if given:
             compares = name in COMPARING
             keys += self._keys_of_each((owner, *given) if compares else given, compares)
             keys = list(dict.fromkeys(keys))
         succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
-        self._step_of_c(keys, changes, succeeds)
+        return self._step_of_c(keys, changes, succeeds)
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
@@ -765,10 +697,8 @@ class PlainState(accesses.Accesses):
         if effect == "names":
             refuse_private(first, "__dict__", False, site)
             self._note_space(first)
-        if effect in ("read", "shallow") and any(map(changes_what_it_is_given, given)):
-            effect = "change"
-        elif effect in ("read", "shallow") and any(map(reads_attributes, given)):
-            effect = "whole"
+        if effect in ("read", "shallow"):
+            effect = max((*map(effect_if_called_back, given), effect), key=_STRENGTH.index)
         if effect in ("first", "change"):
             for each in given if effect == "change" else given[:1]:
                 self._save_reachable(each, is_changed=effect == "first")
@@ -831,5 +761,8 @@ _MOST_ALIKE: Final = 3
 _OF_NUMBERS: Final = (type(iter(range(1))), type(iter(range(1 << 70))))
 """Iterators that read no container."""
 _TYPE: Final = type
+_WITH_ITEMS: Final = (Kind.CONTAINER, Kind.FOREIGN, Kind.VIEW)
+_STRENGTH: Final = ("", "shallow", "read", "whole", "change")
+_OF_ITEMS: Final = ("__setitem__", "__delitem__")
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)

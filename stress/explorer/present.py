@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stress.explorer.call_backs import CallBacks
-from stress.explorer.places import Place
 from stress.explorer.slots import MAIN
 
 __all__ = ["Present"]
@@ -30,8 +29,6 @@ class Present:
     """The dictionaries that hold attributes, with their objects."""
     sources: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
     """What iterators take their items from."""
-    quick: dict[tuple[int, str | None, bool], Place] = field(default_factory=dict)
-    """The places of what the factory made, after the first step that reads or changes them."""
     locals: dict[int, Any] = field(default_factory=dict)
     """The attributes of objects derived from `threading.local`, in each thread."""
     localised: set[tuple[int, int]] = field(default_factory=set)

@@ -15,6 +15,7 @@ import itertools
 import random
 import sys
 import types
+import weakref
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
@@ -22,7 +23,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from stress.answers import attributes_of, space_of
-from stress.explorer.calls import changes_what_it_is_given, is_outside, is_reading_method, reads_attributes, unwrapped
+from stress.explorer.calls import CHANGING, effect_if_called_back, is_outside, unwrapped
 from stress.explorer.containers import CONTAINERS, is_a, items_in
 from stress.explorer.filling import gives_away, is_empty
 from stress.explorer.held import ATOMS, held
@@ -33,7 +34,7 @@ from stress.explorer.policy import Refused
 from stress.explorer.slots import Seam
 from stress.explorer.undo import MAIN, Undo, kept
 
-__all__ = ["BOUND", "EVERYTHING", "OF_ALL_NAMES", "Key", "Sharing", "behind_proxy"]
+__all__ = ["BOUND", "EVERYTHING", "OF_ALL_NAMES", "Key", "Sharing"]
 
 Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
@@ -71,12 +72,7 @@ class Sharing(Undo):
             return
         self.now.new[id(owner)] = [kept(owner, partial(self.now.new.pop, id(owner))), id(sys._getframe(2))]
         if me != MAIN:
-            self.now.touched[id(owner)] = [
-                kept(owner, partial(self.now.touched.pop, id(owner))),
-                _category(owner),
-                me,
-                True,
-            ]
+            self._touch(owner, _category(owner), True)
 
     def end_to_fill(self, _: Any, owner: Any) -> None:
         """An `__init__` is done."""
@@ -101,23 +97,22 @@ class Sharing(Undo):
         if self._seam.before is None:
             self._saved[id(made)] = None
             return
-        me = self._me()
-        if me != MAIN:
-            self.now.touched[id(made)] = [made, f"a {type(made).__name__} made in {site.place}", me, True]
+        if self._me() != MAIN:
+            self._touch(made, f"a {type(made).__name__} made in {site.place}", True)
+
+    def _touch(self, owner: Any, name: Any, is_made: bool) -> list[Any]:
+        """This thread is the first that touches an object, and may have made it."""
+        known = [kept(owner, partial(self.now.touched.pop, id(owner))), name, self._me(), is_made]
+        self.now.touched[id(owner)] = known
+        return known
 
     def _whose(self, owner: Any) -> Any:
         """The name of an object that several threads use; None if no other thread than this one has touched it."""
         if id(owner) in self.now.lying:
             return self.now.lying[id(owner)][1]
-        me = self._me()
         if id(owner) not in self.now.touched:
-            known = self.now.touched[id(owner)] = [
-                kept(owner, partial(self.now.touched.pop, id(owner))),
-                _category(owner),
-                me,
-                False,
-            ]
-        elif (known := self.now.touched[id(owner)])[2] != me:
+            known = self._touch(owner, _category(owner), False)
+        elif (known := self.now.touched[id(owner)])[2] != self._me():
             self.knowledge.learn(self.knowledge.shared, known[1])
         shared = self._shared
         if shared is EVERYTHING and kind_of(type(owner)) in (Kind.ITERATOR, Kind.GENERATOR):
@@ -214,11 +209,11 @@ class Sharing(Undo):
                 behind = self._behind(each)
                 waiting += behind
                 deep = deep or of not in _ONLY_GIVE
-                reading = [each for each in behind if reads_attributes(each)]
-                if reading:
-                    given = [part for each in reading for part in unwrapped(each, ())[1]]
+                effects = [effect_if_called_back(each) for each in behind]
+                if "whole" in effects:
+                    given = [part for each in behind for part in unwrapped(each, ())[1]]
                     keys.update(dict.fromkeys(self._keys_of_everything((*behind, *given))))
-                if any(map(changes_what_it_is_given, behind)):
+                if "change" in effects:
                     self.now.calls_back = deep = changes = is_applied = True
                 where = self._whose(each)
                 if where is not None:  # whoever reads all of it, takes its items
@@ -233,11 +228,9 @@ class Sharing(Undo):
                 if self._is_met(each):
                     keys[FOREIGN] = None
                     self.now.calls_back = self.now.calls_back or hasattr(of, "__next__")
-            elif kind is Kind.PROXY:
-                waiting.append(behind_proxy(each))
             elif of in BOUND and not is_a(each.__self__, (ModuleType, type(None))):
                 owner, name = each.__self__, each.__name__  # what calls this method, calls it back
-                if kind_of(type(owner)) is Kind.CONTAINER and not is_reading_method(name):
+                if kind_of(type(owner)) is Kind.CONTAINER and name in CHANGING:
                     self.now.calls_back = True
                     keys.update(dict.fromkeys(self._keys_of(owner, deep, True)))
                 else:
@@ -292,6 +285,8 @@ class Sharing(Undo):
         """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
         if owner is _NUMBERS:
             return False
+        if type(owner) in _PROXIES:
+            raise Refused("a weak proxy stands for an object that is not seen: let it be a weakref.ref")
         if self._whose(owner) is not None:
             return True
         of = type(owner)
@@ -331,6 +326,7 @@ _NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
 """The random numbers of the library's own, which are nobody's state: a call of them is no step."""
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
 """Types of C whose objects refer to nothing that another object shows."""
+_PROXIES: Final = (weakref.ProxyType, weakref.CallableProxyType)
 _IS_COLLECTED: Final = 1 << 14
 _MOST_BEHIND: Final = 30
 _MOST_READ: Final = 20_000
@@ -345,20 +341,12 @@ _ONLY_GIVE: Final = frozenset({
 
 def _may_give_items(each: Any) -> bool:
     is_source = kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial)
-    return is_source or changes_what_it_is_given(each) or reads_attributes(each)
-
-
-def behind_proxy(proxy: Any) -> Any:
-    """The object for which a weak proxy stands; None if it is gone."""
-    try:
-        return proxy.__init__.__self__
-    except (ReferenceError, AttributeError):
-        return None
+    return is_source or effect_if_called_back(each) != ""
 
 
 def _category(owner: Any) -> Any:
     """The name of all objects like this one."""
-    return f"a {type(owner).__name__}"
+    return "a variable" if type(owner) is types.CellType else f"a {type(owner).__name__}"
 
 
 def _has(owner: Any, name: str) -> bool:

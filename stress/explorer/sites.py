@@ -153,7 +153,7 @@ class StoreItem(Site):
             key = operands[1]
             if type(key) not in _OF_KEYS:
                 self.known[type(key)]
-            _state.change_item(kind, owner, key, operands[2:])
+            _state.change_item(self, kind, owner, key, operands[2:])
 
 
 class StoreSlice(Site):
@@ -166,7 +166,7 @@ class StoreSlice(Site):
             owner = operands[0]
             of = type(owner)
             kind = self.known[of]
-            _state.change_item(kind, owner, _SLICE, operands[1:])
+            _state.change_item(self, kind, owner, _SLICE, operands[1:])
 
 
 class Tells(_Named):
