@@ -34,10 +34,11 @@ from stress import (
     check,
     is_linearizable,
 )
+from stress.spec_check import check_spec
 from stress.specs import SPECS
 from stress.specs.wildcards import matches
 from tests.tries.fields import Fields, as_tests
-from tests.tries.mutants.brute_force import KINDS, answer, drawn
+from tests.tries.mutants.brute_force import KINDS, answer, drawn, histories
 from tests.tries.specs import Exclusions, Shares, Topics
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
@@ -316,6 +317,15 @@ def test_a_right_one_is_accepted_and_a_new_operation_is_looked_at_though_others_
     assert check(RECENT[:2], spec)
     with pytest.raises(SpecError, match="read-only"):
         check(RECENT, spec)
+
+
+@pytest.mark.parametrize("kind", ["map", "queue"])
+def test_to_look_at_one_takes_some_thousand_steps(kind: str) -> None:
+    base = type(KINDS[kind][0])
+    steps = itertools.count()
+    look = lie(base, successors=lambda self, *step: (next(steps), base.successors(self, *step))[1])
+    check_spec(look, [each for some in itertools.islice(histories(Random(7), kind), 30) for each in some])
+    assert 500 < next(steps) < 7_000
 
 
 def listing(self: Spec, state: Any, op: str, args: tuple[Any, ...]) -> Any:

@@ -27,7 +27,7 @@ def main(arguments: argparse.Namespace) -> int:
         token = decode(arguments.what)
         twin = load_twin(token.compiled, changes=find(token.mutant).changes if token.mutant else ())
         _, finding = trace(experiment_on(twin, token.scenario), token.order)
-    except (TokenError, StaleChange, Drift, NotBuilt) as error:
+    except (TokenError, StaleChange, Drift, NotBuilt, LookupError) as error:
         aside(f"{arguments.what[:40]}: {error}" if isinstance(error, TokenError) else error)
         return 2
     if finding is None:

@@ -16,7 +16,10 @@ from tests.tries.mutants.of_subscriptions import OBSERVERS, SHAPES, SUBSCRIPTION
 
 def find(name: str) -> Mutant:
     """The mutant of that name; LookupError if there is none."""
-    return {mutant.name: mutant for mutant in MUTANTS}[name]
+    named = [mutant for mutant in MUTANTS if mutant.name == name]
+    if not named:
+        raise LookupError(f"no mutant is called {name!r}")
+    return named[0]
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
