@@ -60,10 +60,6 @@ class OfElements(Spec):
         """Those of some elements that are there."""
         return state & frozenset(elements)
 
-    def content(self, state: Any) -> Collection[Hashable]:
-        """The elements."""
-        return state  # type: ignore[no-any-return]
-
 
 class ByKey(OfElements):
     """A specification whose states are `FrozenMap`, and whose elements are the keys."""
@@ -71,10 +67,6 @@ class ByKey(OfElements):
     def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
         """What some keys have."""
         return state.only(elements)
-
-    def content(self, state: FrozenMap) -> Collection[Hashable]:
-        """Pairs of key and value."""
-        return state.items()
 
 
 class PerKey(ByKey):

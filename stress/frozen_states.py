@@ -219,10 +219,6 @@ class _FrozenStates(Spec):
         """As `Spec.restrict`."""
         return self._frozen(super().restrict(thawed(state), elements))
 
-    def content(self, state: Any) -> Collection[Hashable]:
-        """As `Spec.content`."""
-        return super().content(thawed(state))
-
     def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
         """As `Spec.glance`."""
         found = super().glance(operations, thawed(start))

@@ -8,7 +8,6 @@ A specification needs ten lines (`docs/stress.md`): a start state and `step`. Al
   `is_read_only` lets the checker take an operation at the first moment where it fits and never reconsider it.
   `elements`, `footprint` and `restrict` let it split a history into parts that share nothing (Herlihy and Wing's
   locality), and `project` lets it refute a history by one element alone.
-  `shows`, `brings` and `content` let it refute an answer that shows something that was not in the object by then.
   `glance` proposes a narrower object or a small refutation, where a search for either is hopeless;
 * how operations, answers and states stand in files and in reports. (How events of other tools' histories become
   operations is in `formats/events.py`.)
@@ -189,25 +188,6 @@ class Spec:
         `element`.
         """
         return None
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        """The content of the object that the answer shows: values, members, or pairs of key and value that were there
-        when `operation` took effect, or that it brought.
-
-        Whenever the operation takes a state to another one with this answer, all of it must be in the `content` of the
-        first state or in what the operation `brings`.
-        """
-        return ()
-
-    def brings(self, operation: Operation) -> Collection[Hashable] | Everything:
-        """What `operation` may bring into the object: everything that is in the `content` of a state after it, but not
-        before it. `EVERYTHING`: unknown.
-        """
-        return EVERYTHING
-
-    def content(self, state: Any) -> Collection[Hashable]:
-        """The content of the object in `state`, in the terms of `shows` and `brings`."""
-        return ()
 
     def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
         """What can be told without a search, where a search is hopeless. Either a narrower object, which allows nothing

@@ -5,10 +5,9 @@ The parts of the method, each sound by itself:
 1. `components`: the history is split into parts that share no element; each is judged by itself.
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
    found that has none.
-3. Refuters: a part that its first turn did not decide is also searched for an answer that shows something that was
-   never brought (`first_without_origin`). It is also judged one element at a time (projections), and with pending
-   operations that may take effect again and again (relaxed). If one of these has no linearization, the history is
-   refuted; if one has, that proves nothing.
+3. Refuters: a part that its first turn did not decide is also judged one element at a time (projections), and with
+   pending operations that may take effect again and again (relaxed). If one of these has no linearization, the history
+   is refuted; if one has, that proves nothing.
 4. A glance: for such a part some specifications know a narrower object that is quick to search and whose linearizations
    are a proof, or a few elements that may refute the part.
 5. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never
@@ -20,8 +19,8 @@ from __future__ import annotations
 import mmap
 import sys
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from operator import attrgetter
 from typing import Final
@@ -30,10 +29,10 @@ from sortedcontainers import SortedKeyList
 
 from stress.alike import are_mixed
 from stress.checker.components import Component, components, projections
-from stress.checker.search import Ending, Search, first_share, segments
+from stress.checker.search import Ending, Search, first_share
 from stress.frozen_states import frozen_state, judged
-from stress.history import History, Operation, calls_and_returns, refuse_other_things, refuse_two_at_once, until
-from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
+from stress.history import History, Operation, refuse_other_things, refuse_two_at_once
+from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict as Verdict  # whose home this is for users
 
@@ -256,9 +255,6 @@ class _Turns:
             self._unproved -= trial.proves
             return None if ending.linearizable else _failure(part, ending)
         if trial.proves and share == trial.first_share:
-            unexplained = first_without_origin(part.operations, self._spec, part.starts)
-            if unexplained is not None:
-                return _unexplained(part, unexplained)
             seen = [self._spec.glance(part.operations, start) for start in part.starts]
             if any(self._is_found_in(each, part, share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
@@ -294,33 +290,9 @@ def _refuters(
         yield _Trial(part, spec, next(numbers), proves=False, relaxed=True)
 
 
-def first_without_origin(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Operation | None:
-    """Of the operations whose answer shows something that was not there at the start and that no operation called by
-    then brings, the one that returns first. This needs neither an order of the operations nor states, so many
-    overlapping operations take no longer than few. O(n log n).
-    """
-    known: set[Hashable] = {each for state in starts for each in spec.content(state)}
-    for is_return, operation in calls_and_returns(operations):
-        if is_return:
-            if any(each not in known for each in spec.shows(operation)):
-                return operation
-        elif (brought := spec.brings(operation)) is EVERYTHING:
-            return None
-        else:
-            known.update(brought)
-    return None
-
-
 def _failure(part: Component, ending: Ending) -> Failure:
     elements = None if part.elements is None else tuple(part.elements)
     return Failure(tuple(part.operations), tuple(part.starts), elements, part.projected, ending.segment, ending.trail)
-
-
-def _unexplained(part: Component, last: Operation) -> Failure:
-    """The failure of a history whose last return shows something that was never brought."""
-    assert last.returned is not None
-    operations = until(part.operations, last.returned)
-    return _failure(replace(part, operations=operations), Ending(False, len(segments(operations)) - 1))
 
 
 def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:

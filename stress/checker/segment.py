@@ -15,7 +15,7 @@ which the object can end exactly once:
 Pending operations may take effect at any time after their call, or never. They are tried when no completed operation
 fits any more. Five more rules limit their number:
 
-* those that bring what the next operation to return shows are tried first, the others by time;
+* those whose last argument the next operation to return names, or shows, are tried first, the others by time;
 * one that leads to a state directly after another pending operation, and would have led there without it, is left out;
 * of several that are alike, only the earliest called is tried;
 * one that would not change the state is left out, since it may as well never happen;
@@ -37,7 +37,7 @@ from enum import Enum
 from typing import Any, Final
 
 from stress.history import Operation
-from stress.spec import EVERYTHING, Spec, State
+from stress.spec import Spec, State
 
 SLICE: Final = 256
 """Steps between two returns of control."""
@@ -74,7 +74,7 @@ class Segment:
         self.completed = len(completed)
         self.reads = [spec.is_read_only(each.op, each.args, each.result) for each in completed]
         self.alike_before = _alike_before(self.operations, self.completed)
-        self._bringing = self._pending_by_what_they_bring()
+        self._naming = self._pending_by_what_they_name()
         self._wanted: dict[int, list[int]] = {}
         self.steps = 0
         self._states: list[State] = []
@@ -96,19 +96,20 @@ class Segment:
         self.returning = {position: number for number, position in enumerate(self.return_position)}
         self.slots = _slots(self.called_at, self.returning)
 
-    def _pending_by_what_they_bring(self) -> dict[Hashable, list[int]]:
-        bringing: defaultdict[Hashable, list[int]] = defaultdict(list)
+    def _pending_by_what_they_name(self) -> dict[Hashable, list[int]]:
+        naming: defaultdict[Hashable, list[int]] = defaultdict(list)
         for number in range(self.completed, len(self.operations)):
-            brought = self.spec.brings(self.operations[number])
-            for each in () if brought is EVERYTHING else brought:
-                bringing[each].append(number)
-        return bringing
+            args = self.operations[number].args
+            for each in (args, *args[-1:]):
+                naming[each].append(number)
+        return naming
 
     def _wanted_by(self, number: int) -> list[int]:
-        """The pending operations that bring something that a completed one shows."""
+        """The pending operations whose last argument a completed one names, or shows. Only a guess."""
         if number not in self._wanted:
-            shown = self.spec.shows(self.operations[number]) if self._bringing else ()
-            self._wanted[number] = sorted({each for some in shown for each in self._bringing.get(some, ())})
+            args, result = self.operations[number][5:]
+            shown = (*args, result, *(result if isinstance(result, (tuple, frozenset)) else ()))
+            self._wanted[number] = sorted({each for some in shown for each in self._naming.get(some, ())})
         return self._wanted[number]
 
     def _number(self, state: State) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from stress.checker.check import Failure, first_without_origin, refute
+from stress.checker.check import Failure, refute
 from stress.checker.components import Component
 from stress.checker.search import Search, segments
 from stress.history import Operation, until
@@ -91,8 +91,6 @@ class Window:
 
 def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State], steps: int = _STEPS) -> bool:
     """Whether it is certain, within so many steps, that the operations have no linearization."""
-    if first_without_origin(operations, spec, starts) is not None:
-        return True
     pending = any(operation.pending for operation in operations) and not getattr(spec, "keeps_calls", False)
     for relaxed in (True, False) if pending else (False,):
         ending = Search(operations, spec, starts, relaxed=relaxed).advance(steps)

@@ -67,14 +67,6 @@ class _Buffer(OfElements):
             return operation if element is None or None not in universe else None
         return operation if isinstance(result, Raised) or element in self.elements(operation) else None
 
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        return self.elements(operation) if operation.op in self._get else ()
-
-    def brings(self, operation: Operation) -> Any:
-        if operation.op in self._put:
-            return operation.args[:1]
-        return () if operation.op in self.vocabulary else EVERYTHING
-
     def _excerpt(self, operations: Iterable[Operation], values: tuple[Hashable, ...], start: Sequence[Any]) -> Excerpt:
         """What operations say about these values alone, while others may have been among them."""
         universe = {*start, *(each.args[0] for each in operations if each.op in self._put)}

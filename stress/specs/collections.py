@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from stress.by_key import OfElements
 from stress.history import UNSEEN, Operation, Raised
-from stress.spec import EVERYTHING, Element, Spec, State
+from stress.spec import Element, Spec, State
 
 
 class Set(OfElements):
@@ -91,21 +91,6 @@ class Set(OfElements):
         elif op != "pop" and result != 0:
             return None
         return operation._replace(op="contains", args=(element,), result=there)
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        match operation.op, operation.result:
-            case (("items" | "read"), frozenset() as members):
-                return members
-            case (("contains" | "__contains__" | "discard"), True):
-                return operation.args
-            case ("add", False) | ("remove", None):
-                return operation.args
-        return self.elements(operation) if operation.op == "pop" else ()
-
-    def brings(self, operation: Operation) -> Any:
-        if operation.op == "add":
-            return operation.args
-        return () if operation.op in self.vocabulary else EVERYTHING
 
 
 class Counter(Spec):

@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Final
 from stress.alike import fits
 from stress.by_key import ByKey, FrozenMap
 from stress.history import UNSEEN, Operation, Raised, freeze
-from stress.spec import EVERYTHING, Element, State
+from stress.spec import Element, State
 
 _WHOLE: Final = frozenset({"items", "snapshot", "readonly_snapshot", "keys", "values", "len", "__len__"})
 _GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__", "peek"})
 VALUELESS: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})
-_TAKING: Final = frozenset({"pop", "popitem", "delitem", "remove_if", "clear"})
 _ALIASES: Final = {
     "__getitem__": "getitem",
     "__setitem__": "put",
@@ -200,41 +199,6 @@ class Map(ByKey):
         if isinstance(operation.result, Raised):
             return operation._replace(op="contains", args=(element,), result=False)
         return operation._replace(op="pop", args=(element,), result=operation.result[1])  # type: ignore[index]
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        result: Any = operation.result
-        if result is UNSEEN or isinstance(result, Raised):
-            return ()
-        key, *rest = operation.args or (None,)
-        match _plain(operation.op):
-            case "items":
-                return result if isinstance(result, frozenset) else ()
-            case "popitem":
-                return (result,)
-            case "getitem" | "setdefault" | "get_or_create":
-                return ((key, result),)
-            case "get" | "pop":
-                return ((key, result),) if result != (rest[0] if rest else None) else ()
-            case "peek":
-                return ((key, result[1]),) if isinstance(result, tuple) and result[0] is True else ()
-            case "put_if_absent":
-                return ((key, result),) if result != (rest[1] if len(rest) > 1 else None) else ()
-            case "replace_if" | "remove_if" if result is True:
-                return ((key, rest[0]),)
-        return ()
-
-    def brings(self, operation: Operation) -> Any:
-        op = _plain(operation.op)
-        if op in _TAKING or self.is_read_only(operation.op, operation.args, operation.result):
-            return ()
-        match op, operation.args:
-            case (("put" | "put_if_absent" | "setdefault" | "get_or_create" | "replace"), (key, value, *_)):
-                return ((key, value),)
-            case (("setdefault" | "get_or_create"), (key,)):
-                return ((key, None),)
-            case "replace_if", (key, _, value):
-                return ((key, value),)
-        return EVERYTHING
 
     def normalise(self, op: str, result: Any) -> Hashable:
         if isinstance(result, (BaseException, Raised)) or result is UNSEEN:

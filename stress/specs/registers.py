@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 from stress.alike import fits
 from stress.by_key import ByKey, FrozenMap
 from stress.history import UNSEEN, Operation, Raised
-from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
+from stress.spec import Element, Excerpt, Spec, State
 from stress.specs import overwriting
 from stress.specs.moments import Contradiction
 
@@ -42,19 +42,6 @@ class Register(Spec):
                 old, new = args
                 return (new, True) if state == old else (state, False)
         return super().step(state, op, args)
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        if operation.op == "cas":
-            return operation.args[:1] if operation.result is True else ()
-        return (operation.result,) if operation.op == "read" and operation.result is not UNSEEN else ()
-
-    def brings(self, operation: Operation) -> Any:
-        if self.is_read_only(operation.op, operation.args, operation.result):
-            return ()
-        return operation.args[-1:] if operation.op in self.vocabulary else EVERYTHING
-
-    def content(self, state: Any) -> Collection[Hashable]:
-        return (state,)
 
     def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
         """The order of the values in the register, derived from the times of their writes and reads (`overwriting`)."""
@@ -134,16 +121,6 @@ class KeyValue(ByKey):
                 return state.put(args[0], (before or "") + args[1]), None
         return super().step(state, op, args)
 
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        if operation.op != "get" or operation.result in (UNSEEN, self.missing):
-            return ()
-        return ((operation.args[0], operation.result),)
-
-    def brings(self, operation: Operation) -> Any:
-        if operation.op == "put":
-            return (operation.args,)
-        return () if operation.op == "get" else EVERYTHING
-
 
 class MultiRegister(ByKey):
     """Registers by key, read and written by transactions: `txn(("read", key), ("write", key, value), ...)`.
@@ -203,17 +180,6 @@ class MultiRegister(ByKey):
             reads = (step for step in args if step[0] == "read")
             result = tuple(value for read, value in zip(reads, result, strict=True) if read[1] == element)
         return operation._replace(args=tuple(steps), result=result)
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        args, result = cast(Any, operation.args), operation.result
-        keys = [key for kind, key, *_ in args if kind == "read"]
-        if not isinstance(result, tuple) or len(result) != len(keys):
-            return ()
-        return [(key, value) for key, value in zip(keys, result, strict=True) if value not in (UNSEEN, self.missing)]
-
-    def brings(self, operation: Operation) -> Any:
-        args: Any = operation.args
-        return [tuple(written) for kind, *written in args if kind != "read"]
 
 
 def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:

@@ -149,6 +149,3 @@ class Topics(Map):
         if not matches(self.dialect, operation.args[0], str(element)):
             return None
         return super().project(operation._replace(op="items", args=()), element, universe)
-
-    def shows(self, operation: Operation) -> Iterable[Hashable]:
-        return super().shows(operation._replace(op="items", args=()) if operation.op == "matching" else operation)
