@@ -80,11 +80,6 @@ class Unplaced(Generic[Item]):
             self._at += 1
         return items[self._at] if self._at < len(items) else None
 
-    def second(self) -> Item | None:
-        """The one after the first."""
-        items = self._items
-        return next((items[at] for at in range(self._at + 1, len(items)) if not items[at].is_placed), None)
-
 
 def intervals(operations: Sequence[Operation]) -> list[Interval]:
     """When each of the operations ran, from 0 on. O(n log n)."""

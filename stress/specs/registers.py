@@ -48,22 +48,9 @@ class Register(Spec):
         found = overwriting.read_off(operations, start) if self.steps_like(Register) else None
         if not isinstance(found, Contradiction):
             return None if found is None else _RegisterInOrder(found)
-        said = (_said_of(each, found.values) for each in operations)
-        return Excerpt(found.values, [each for each in said if each is not None])
-
-
-def _said_of(operation: Operation, values: Collection[Hashable]) -> Operation | None:
-    """What an operation says about a register that holds these values at times; at other times anything is allowed."""
-    op, args, result = operation.op, operation.args, operation.result
-    if op == "read":
-        return operation if result in values else None
-    if op == "write":
-        return operation if args[0] in values else None
-    if result is False:
-        return None
-    if args[1] in values:
-        return operation if args[0] in values else operation._replace(op="write", args=args[1:], result=UNSEEN)
-    return operation._replace(op="read", args=(), result=args[0]) if args[0] in values and result is True else None
+        values = set(found.values)
+        said = [each for each in operations if (each.result if each.op == "read" else each.args[-1]) in values]
+        return Excerpt(found.values, [each for each in said if each.op != "cas"])
 
 
 class _RegisterInOrder(Register):
@@ -79,12 +66,9 @@ class _RegisterInOrder(Register):
         here = self._order[state]
         if op == "read":
             return (state,) if result is UNSEEN or result == here else ()
-        is_next = self._place.get(args[-1]) == state + 1
         if op == "write":
-            return (state + 1,) if is_next and result in (None, UNSEEN) else ()
-        if result in (True, UNSEEN) and here == args[0]:
-            return (state + 1,) if is_next else ()
-        return (state,) if result in (False, UNSEEN) and here != args[0] else ()
+            return (state + 1,) if self._place.get(args[0]) == state + 1 and result in (None, UNSEEN) else ()
+        return (state,) if result is False and here != args[0] else ()
 
 
 class KeyValue(ByKey):

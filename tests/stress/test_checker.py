@@ -85,7 +85,11 @@ def is_plain(history: list[Operation]) -> bool:
     gets = [each for each in history if each.op in ("dequeue", "pop") and each.result is not None]
     put = {each.args: each.call for each in history if each.op in ("enqueue", "push")}
     is_hard = any(
-        each.op == "len" or each.result is UNSEEN or each.result is False or (each.op == "dequeue" and each not in gets)
+        each.op == "len"
+        or (each.op == "cas" and each.result is not False)
+        or each.result is UNSEEN
+        or each.result is False
+        or (each.op == "dequeue" and each not in gets)
         for each in history
     )
     came_out_once = len({each.result for each in gets}) == len(gets)
@@ -231,6 +235,7 @@ def test_a_history_is_split(spec: Spec, rows: list[Any], sizes: list[int]) -> No
     [
         (Register(0), [("write", (7,), None), ("write", (7,), None)]),
         (Register(0), [("write", (0,), None)]),
+        (Register(0), [("cas", (0, 7), True)]),
         (Stack(), [("push", (7,), None), ("push", (7,), None)]),
         (Stack(), [("push", (None,), None), ("pop", (), None)]),
         (Queue(), [("enqueue", (7,), None), ("enqueue", (7,), None)]),
