@@ -16,10 +16,11 @@ value was certainly there (after Henzinger, Sezgin and Vafeiadis, *Aspect-Orient
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from operator import attrgetter
 
-from stress.specs.moments import Contradiction, Interval, Passage, Unplaced, overlooked
+from stress.specs.moments import Contradiction, Interval, Passage, overlooked
 
 
 def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Interval]) -> list[Hashable] | Contradiction:
@@ -34,14 +35,13 @@ def read_off(passages: Sequence[Passage], gets_of_nothing: Iterable[Interval]) -
 def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
     """The values in an order that agrees with the times. O(n log n) for few threads."""
     got = sorted((each for each in passages if each.was_got), key=attrgetter("got.called"))
-    puts = Unplaced(sorted(passages, key=attrgetter("put.returned")))
-    gets = Unplaced(sorted(got, key=attrgetter("got.returned")))
+    puts = deque(sorted(passages, key=attrgetter("put.returned")))
+    gets = deque(sorted(got, key=attrgetter("got.returned")))
     order: list[Hashable] = []
     running: list[Passage] = []  # those left whose get was called before the first return of a get that is left
     seen = 0
-    while (first_got := gets.first()) is not None:
-        first_put = puts.first()
-        assert first_put is not None
+    while gets:
+        first_put, first_got = puts[0], gets[0]
         while seen < len(got) and got[seen].got.called <= first_got.got.returned:
             running.append(got[seen])
             seen += 1
@@ -52,5 +52,8 @@ def _in_order(passages: Sequence[Passage]) -> list[Hashable] | Contradiction:
         following.is_placed = True
         running.remove(following)
         order.append(following.value)
+        for line in puts, gets:
+            while line and line[0].is_placed:
+                line.popleft()
     left = sorted((each for each in passages if not each.was_got), key=attrgetter("put.called"))
     return order + [each.value for each in left]

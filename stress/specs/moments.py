@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple
 
 from stress.history import Operation
 
@@ -58,27 +58,6 @@ class Contradiction(NamedTuple):
     """Values whose operations alone have no linearization."""
 
     values: tuple[Hashable, ...]
-
-
-class _HasPlace(Protocol):
-    is_placed: bool
-
-
-Item = TypeVar("Item", bound=_HasPlace)
-
-
-class Unplaced(Generic[Item]):
-    """Those of some items, in a given order, that have no place in another order yet."""
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self._items, self._at = items, 0
-
-    def first(self) -> Item | None:
-        """The first of them."""
-        items = self._items
-        while self._at < len(items) and items[self._at].is_placed:
-            self._at += 1
-        return items[self._at] if self._at < len(items) else None
 
 
 def intervals(operations: Sequence[Operation]) -> list[Interval]:
