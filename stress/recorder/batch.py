@@ -13,9 +13,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from stress.checker.check import Budget, Judgement, check
 from stress.checker.waiting import wait_as_they_should
@@ -23,8 +22,8 @@ from stress.history import Call, History, Operation
 from stress.processes import gil_enabled
 from stress.recorder.around import alone, joined
 from stress.recorder.fresh import Refused
-from stress.recorder.progress_log import ProgressLog
-from stress.recorder.record import CLOCKS, Stuck, by_round, record, threads_yielding
+from stress.recorder.progress_log import Plan, ProgressLog
+from stress.recorder.record import CLOCKS, Stuck, record, threads_yielding
 from stress.recorder.workload import MOST_ALONE, Workload, as_calls, refuse_misfits
 from stress.reference import name_of
 from stress.sequential import Sequential
@@ -93,6 +92,15 @@ class Found:
     stacks: str = ""
 
 
+class _Part(NamedTuple):
+    """What was called on one object: by the threads, and in all. `waits`: some calls still run, as they should."""
+
+    subject: Any
+    met: History
+    history: History
+    waits: bool
+
+
 class Batch:
     """Batch number `number` of a campaign, on one of its workloads, with at most `rounds` rounds."""
 
@@ -107,8 +115,8 @@ class Batch:
         turn = number // settings.processes
         self.workload = workloads[turn % len(workloads)]
         self.settings, self.number, self._make = settings, number, make
-        self.history: History | None = None
-        """What was recorded, judged, and counted."""
+        self.seen: list[History] = []
+        """What was recorded, judged, and counted: a history for each object."""
         begins_anew = self.workload.reset is not None
         self.is_divided = self.workload.is_sequential or (turn % 4 == 2 and not begins_anew)
         """Whether each round has an object of its own."""
@@ -124,9 +132,6 @@ class Batch:
             self.length, size = max(1, min(settings.length, most // settings.threads)), _BATCH_ALONE
         self._planned = 1 if self.workload.reset else max(1, size // (settings.threads * self.length))
         self._most = self._planned if most_rounds is None else min(self._planned, most_rounds)
-        self._before: list[Sequence[Operation]] = []
-        self._after: list[Sequence[Operation]] = []
-        """What was called on each of the objects before the threads began, and when they had ended."""
         self.rounds_made = 0
         """How many rounds were begun: fewer than planned where all threads wait as they should."""
 
@@ -154,100 +159,109 @@ class Batch:
         if log is not None:
             log.begin(self.number)
         plans = self.plans()
-        enter("making the object")
-        settings, spec, may_wait = self.settings, self.workload.spec, False
-        with threads_yielding(self.yields, self.seed):
-            subjects = [self._made() for _ in (plans[0] if self.is_divided else plans[0][:1])]
-        enter("calling it")
-        try:
-            history = record(
-                subjects[0], plans, spec, more_subjects=subjects[1:], clock=settings.clock, yields=self.yields,
-                seed=self.seed, collect=self.collect, patience=settings.patience, until=until, log=log,
-            )  # fmt: skip
-        except Stuck as stuck:
-            is_inside = any(each.pending for each in stuck.history)  # else a thread has not got so far
-            may_wait = stuck.waits or not is_inside or wait_as_they_should(self.parts(stuck.history)[-1], spec)
-            if not may_wait:
-                return self.trouble("hang", stuck.history, str(stuck), stuck.stacks)
-            history = stuck.history
-        if not may_wait:  # else threads still run
-            try:
-                self._end(subjects, history)
-            except Stuck as stuck:
-                return self.trouble("hang", stuck.history, f"at the end, {stuck}", stuck.stacks)
-        history = self.named(history)
+        if self.is_divided:
+            pieces = [[[calls] for calls in together] for together in zip(*plans, strict=True)]
+        else:
+            pieces = [plans]
+        parts: list[_Part] = []
+        for number, piece in enumerate(pieces):
+            part = self._part(number, piece, enter, until, log)
+            if isinstance(part, Found):
+                return part
+            if part.met.operations:  # else time was up
+                parts.append(part)
+            if part.waits or not part.met.operations:
+                break
         enter("judging what was seen")
-        history, judgement = self._judged(history, _in_time(settings.budget, until))
-        if not self._counts(history, judgement, count):
+        budget, judgements = _in_time(self.settings.budget, until), list[Judgement]()
+        for part in parts:
+            judgements.append(self._judged(part.history, budget))
+            if judgements[-1].verdict is Verdict.ILLEGAL:
+                break
+        if not self._counts(parts, judgements, count):
             return None
-        if judgement.verdict is Verdict.ILLEGAL:
-            return Found(history, judgement)
-        if may_wait:  # some calls are still running, and wait for others that will not come
+        if judgements[-1].verdict is Verdict.ILLEGAL:
+            return Found(self.named(parts[len(judgements) - 1].history), judgements[-1])
+        if parts[-1].waits:  # some calls are still running, and wait for others that will not come
             return None
         enter("checking the object")
-        broken = next(filter(None, map(self.workload.broken, subjects)), "")
-        told = f"an invariant is broken after the batch: {broken}"
-        return self.trouble("invariant", history, told, "", judgement) if broken else None
+        for part, judgement in zip(parts, judgements, strict=True):
+            if broken := self.workload.broken(part.subject):
+                told = f"an invariant is broken after the batch: {broken}"
+                return self.trouble("invariant", part.history, told, "", judgement)
+        return None
 
-    def _made(self) -> Any:
-        """An object, on which the calls at the start have been made."""
+    def _part(
+        self,
+        number: int,
+        plans: Sequence[Plan],
+        enter: Callable[[str], None],
+        until: float | None,
+        log: ProgressLog | None,
+    ) -> _Part | Found:
+        """What was called on one object; or that a call hangs."""
+        settings, spec, waits = self.settings, self.workload.spec, False
+        enter("making the object")
+        with threads_yielding(self.yields, self.seed):
+            subject, before = self._made()
+        enter("calling it")
+        try:
+            met = record(
+                subject, plans, spec, clock=settings.clock, yields=self.yields, seed=f"{self.seed}/{number}",
+                collect=self.collect, patience=settings.patience, until=until, log=log,
+            )  # fmt: skip
+        except Stuck as stuck:
+            met = stuck.history
+            known = joined(before, met, ())
+            is_inside = any(each.pending for each in met)  # else a thread has not got so far
+            waits = stuck.waits or not is_inside or wait_as_they_should(known, spec)
+            if not waits:
+                return self.trouble("hang", known, str(stuck), stuck.stacks)
+        try:
+            after = () if waits else alone(subject, as_calls(self.workload.at_end), spec, settings.patience)
+        except Stuck as stuck:
+            return self.trouble("hang", joined(before, met, ()), f"at the end, {stuck}", stuck.stacks)
+        return _Part(subject, met, joined(before, met, after), waits)
+
+    def _made(self) -> tuple[Any, Sequence[Operation]]:
+        """An object, and the calls that were made on it at the start."""
         workload = self.workload
         subject = self._make(workload)
         around = as_calls([*workload.everything, *workload.at_start, *workload.at_end])
         refuse_misfits(subject, around)
-        calls = as_calls(workload.at_start)
         try:
-            self._before.append(alone(subject, calls, workload.spec, self.settings.patience))
+            return subject, alone(subject, as_calls(workload.at_start), workload.spec, self.settings.patience)
         except Stuck as stuck:
             raise Refused(f"the calls at the start do not return: let others come before them: {stuck}") from None
-        return subject
 
-    def _end(self, subjects: Sequence[Any], history: History) -> None:
-        """Make the calls at the end on the objects that threads have called."""
-        calls = as_calls(self.workload.at_end)
-        for subject, _ in zip(subjects, self._rounds(history), strict=False) if calls else ():
-            self._after.append(alone(subject, calls, self.workload.spec, self.settings.patience))
-
-    def _judged(self, history: History, budget: Budget) -> tuple[History, Judgement]:
-        """The judgement of the history, or of its first part that is wrong. Of an object that is its own specification
-        that one is judged a second time, with all calls made anew and twice.
+    def _judged(self, history: History, budget: Budget) -> Judgement:
+        """The judgement of what was called on one object. If that is its own specification, what is wrong is judged a
+        second time, with all calls made anew and twice.
         """
         spec = self.workload.spec
-        judgements = []
-        for its in self.parts(history):
-            judgements.append(check(its, spec, budget=budget))
-            if judgements[-1].verdict is Verdict.ILLEGAL:
-                if not isinstance(spec, Sequential):
-                    return its, judgements[-1]
-                spec.doubt()
-                again = check(its, spec, budget=budget)
-                if again.verdict is Verdict.ILLEGAL:
-                    spec.confirm()
-                return its, again
-        undecided = [each for each in judgements if each.verdict is Verdict.UNKNOWN]
-        return history, (undecided or judgements)[0]
+        judgement = check(history, spec, budget=budget)
+        if judgement.verdict is Verdict.ILLEGAL and isinstance(spec, Sequential):
+            spec.doubt()
+            judgement = check(history, spec, budget=budget)
+            if judgement.verdict is Verdict.ILLEGAL:
+                spec.confirm()
+        return judgement
 
-    def parts(self, history: History) -> list[History]:
-        """The parts of a history that are about one object each, with the calls before and after."""
-        around = zip_longest(self._before, self._rounds(history), self._after, fillvalue=())
-        parts = [joined(before, History(made, history.header), after) for before, made, after in around if made]
-        return parts or [history]
-
-    def _rounds(self, history: History) -> list[tuple[Operation, ...]]:
-        """What threads have called on each of the objects."""
-        return by_round(history, self.plans()) if self.is_divided else [history.operations]
-
-    def _counts(self, history: History, judgement: Judgement, count: Callable[[str, int], None]) -> bool:
-        """Count the batch, unless time was up before it could be judged."""
-        if judgement.verdict is Verdict.UNKNOWN:
-            if judgement.spent_by_clock and judgement.seconds < min(_FAIR_SECONDS, self.settings.budget.seconds):
+    def _counts(self, parts: list[_Part], judgements: list[Judgement], count: Callable[[str, int], None]) -> bool:
+        """Count the batch, unless there was no time to record it, or to judge it."""
+        undecided = next((each for each in judgements if each.verdict is Verdict.UNKNOWN), None)
+        if not judgements:
+            return False
+        if undecided is not None and judgements[-1].verdict is not Verdict.ILLEGAL:
+            if undecided.spent_by_clock and undecided.seconds < min(_FAIR_SECONDS, self.settings.budget.seconds):
                 return False
             count("undecided", 1)
-        self.history = history
-        self.rounds_made = math.ceil(len(history) / (self.settings.threads * self.length))
+        self.seen = [part.history for part in parts]
+        operations = sum(len(part.met) for part in parts)
+        self.rounds_made = math.ceil(operations / (self.settings.threads * self.length))
         count("rounds", self.rounds_made)
-        count("operations", len(history))
-        count("overlapping", round(history.overlap * len(history)))
+        count("operations", operations)
+        count("overlapping", sum(round(part.met.overlap * len(part.met)) for part in parts))
         return True
 
     def named(self, history: History, **more: Any) -> History:

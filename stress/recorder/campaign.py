@@ -197,9 +197,9 @@ class _Campaign:
                     changed = {name for each in lasting for name in each.changed}
                     yield _alone(found, batch, makers[id(batch.workload)], changed, right)
                 return
-            if batch.history is not None:
+            if batch.seen:
                 right.append(batch.calls_of_one())
-            if batch.history is not None and not is_telling:
+            if batch.seen and not is_telling:
                 is_telling = _is_telling(batch)
                 self._tally.add(first, "telling", is_telling)
             for each in lasting:
@@ -238,11 +238,10 @@ class _Campaign:
 
 def _is_telling(batch: Batch) -> bool:
     """Whether a history that is right says anything."""
-    workload, history = batch.workload, batch.history
-    assert history is not None
-    if workload.invariant is not None:
-        return True
-    return any(could_contradict(its, workload.spec) for its in batch.parts(history)[:_LOOKED_AT])
+    workload = batch.workload
+    return workload.invariant is not None or any(
+        could_contradict(its, workload.spec) for its in batch.seen[:_LOOKED_AT]
+    )
 
 
 _LOOKED_AT: Final = 8

@@ -31,13 +31,10 @@ import sys
 import threading
 import time
 import traceback
-from bisect import bisect_right
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from functools import cache, partial
-from itertools import accumulate
 from random import Random
 from types import FrameType
 from typing import Any, Final
@@ -128,11 +125,11 @@ class _Recording:
         self,
         plans: Sequence[Plan],
         now: Callable[[], int],
-        subjects: Sequence[Any],
+        subject: Any,
         until: float | None,
         log: ProgressLog | None,
     ) -> None:
-        self.plans, self.now, self.subjects, self.until, self.log = plans, now, subjects, until, log
+        self.plans, self.now, self.subject, self.until, self.log = plans, now, subject, until, log
         self.stop: list[bool] = []
         """Not empty: no more calls are made."""
         self.over = False
@@ -155,12 +152,8 @@ class _Recording:
     def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
         """Make the calls of one thread: its rounds, each after the barrier."""
         plan = self.plans[number]
-        if len(self.subjects) == 1:
-            methods = {op: getattr(self.subjects[0], op) for calls in plan for op, _ in calls}
-            rounds = [[(methods[op], fresh(args)) for op, args in calls] for calls in plan]
-        else:
-            its_own = zip(self.subjects, plan, strict=True)
-            rounds = [[(getattr(subject, op), fresh(args)) for op, args in calls] for subject, calls in its_own]
+        methods = {op: getattr(self.subject, op) for calls in plan for op, _ in calls}
+        rounds = [[(methods[op], fresh(args)) for op, args in calls] for calls in plan]
         log: Callable[[Entry], None] = self.logs[number].append
         if self.log is not None:
             log = _counted(log, self.log.returned, number)
@@ -230,7 +223,6 @@ def record(
     plans: Sequence[Plan],
     spec: Spec,
     *,
-    more_subjects: Sequence[Any] = (),
     clock: str = "ticket",
     yields: float = 0.0,
     seed: int | str = 0,
@@ -246,7 +238,6 @@ def record(
         plans: for each thread its rounds, each a sequence of `(op, args)`. All have the same number of
             rounds.
         spec: its `normalise` reduces an answer to the part that counts.
-        more_subjects: the objects of the second and of all later rounds, if each round has its own.
         clock: "ticket" or "monotonic".
         yields: the probability with which a thread yields before a bytecode instruction of the subject's Python source.
         seed: decides where threads yield.
@@ -264,7 +255,7 @@ def record(
         ValueError: a method does not take as many arguments as an operation gives.
     """
     refuse_misfits(subject, (call for plan in plans for calls in plan for call in calls))
-    batch = _Recording(plans, CLOCKS[clock](), [subject, *more_subjects], until, log)
+    batch = _Recording(plans, CLOCKS[clock](), subject, until, log)
     tracers = [_yielder(yields, Random(f"{seed}/{number}")) if yields else None for number in range(len(plans))]
     threads = [
         threading.Thread(target=batch.work, args=(number, tracer), name=f"stress-{number}", daemon=True)
@@ -316,27 +307,12 @@ def _inside(threads: Sequence[threading.Thread], batch: _Recording) -> set[int]:
 
 
 def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
-    operations = _operations(batch, spec, _inside(threads, batch))
-    if len(batch.subjects) > 1:  # each round has an object of its own
-        operations = next(iter(by_round(operations, batch.plans)[min(batch.awake) - 1 :]), ())
-    return wait_as_they_should(operations, spec)
+    return wait_as_they_should(_operations(batch, spec, _inside(threads, batch)), spec)
 
 
 def _all_sleep(threads: Sequence[threading.Thread]) -> bool:
     """Whether no thread works, or is about to: one that the system has not let run yet does not sleep."""
     return all(rest_of(thread.native_id)[0] for thread in threads if thread.is_alive())
-
-
-def by_round(operations: Iterable[Operation], plans: Sequence[Plan]) -> list[tuple[Operation, ...]]:
-    """The operations of each round that has begun, of those that threads with these plans have made."""
-    ends = [list(accumulate(map(len, plan))) for plan in plans]
-    rounds: defaultdict[int, list[Operation]] = defaultdict(list)
-    made: Counter[int] = Counter()
-    for each in operations:
-        thread = int(each.thread)
-        rounds[bisect_right(ends[thread], made[thread])].append(each)
-        made[thread] += 1
-    return [tuple(rounds[number]) for number in range(max(rounds, default=-1) + 1)]
 
 
 class _End(Enum):

@@ -419,9 +419,8 @@ def test_in_one_batch_of_four_each_round_has_an_object_of_its_own() -> None:
 
     batch = Batch(workloads, settings, 2, make=make)
     assert batch.run(lambda name, amount: None, None, None) is None
-    assert batch.history is not None
-    assert len(made) == batch.rounds_made == len(batch.parts(batch.history)) == 32
-    assert sum(each.op == "increment" for each in batch.history) == sum(each.n for each in made)
+    assert len(made) == batch.rounds_made == len(batch.seen) == 32
+    assert sum(each.op == "increment" for history in batch.seen for each in history) == sum(each.n for each in made)
 
 
 def test_what_was_found_can_be_kept(tmp_path: Path) -> None:
