@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
-from snapshot.published.errors import DamagedError, FencedError
+from snapshot.published.errors import FencedError
 from snapshot.published.manifest import (
     CHANGES,
     FOLDERS,
@@ -137,15 +137,6 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
             )
         return None
     _require_dialect(store, newest, dialect)
-    highest = directory.numbers()[-1]
-    if highest > newest.version:
-        again = directory.newest()  # which has those that were added since
-        if again is None or highest > again.version:
-            raise DamagedError(
-                f"{store.locate(manifest_name(highest))} does not follow the newest version, which is "
-                f"{newest.version}: if no publisher wrote it, move it away; if one did, manifests before it are lost: "
-                "restore the directory from a copy"
-            )
     return newest
 
 
@@ -191,7 +182,7 @@ def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Vers
     except FileExistsError:
         there = directory.get(claim.version)
         if there is None:
-            directory.newest_by_listing()  # raises DamagedError if it is there and cannot be read
+            directory.newest()  # raises DamagedError if it is there and cannot be read
         return there
     if store.is_local or (directory.newest_since(claim) or 0) <= claim.version or directory.is_followed(claim):
         return claim

@@ -22,22 +22,17 @@ from snapshot.published.errors import DamagedError, HistoryError, NotPublishedEr
 from snapshot.published.manifest import (
     FULL,
     MOST_BYTES,
-    NEWEST,
     VERSIONS,
     DataFile,
     Mark,
     Version,
     digest_of,
     from_json,
-    hinted,
     manifest_name,
     manifest_number,
     record_name,
 )
 from snapshot.published.store import LocalStore, Store, store_of
-
-HINT_BYTES = 64
-"""No hint is longer."""
 
 
 class Parts(NamedTuple):
@@ -58,44 +53,28 @@ class Directory:
         self._listed: dict[str, Any] | None = None  # the newest manifest, as a listing showed it
 
     def newest(self) -> Version | None:
-        """The newest version, which may be a claim; None if there is none. Usually reads two or three small files.
+        """The newest version, which may be a claim; None if there is none. Lists the manifests and reads the last.
 
         Raises:
             HistoryError: a version does not follow the one before it.
             DamagedError: a manifest is damaged, or is listed and cannot be found.
         """
-        hint = self.hint()
-        found = None if hint is None else self.get(hint)
-        if found is not None and found.kind == "claim":
-            found = None  # after a claim there may be a gap, where versions were removed
-        if found is None:
-            found = self.newest_by_listing()
-        # Progress: each round reaches a later manifest.
-        while found is not None and (following := self.get(found.version + 1)) is not None:
-            self.require_order(found, following)
-            found = following
-        return found
-
-    def newest_by_listing(self) -> Version | None:
-        """The newest version that a listing shows.
-
-        Raises:
-            DamagedError: it cannot be read, though it stays listed.
-        """
-        gone = None
+        found = gone = None
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
-        while numbers := self.numbers():
+        while found is None and (numbers := self.numbers()):
             found = self.get(numbers[-1])
-            if found is not None:
-                return found
-            if numbers[-1] == gone:
+            if found is None and numbers[-1] == gone:
                 raise DamagedError(
                     f"{self._manifest(gone)} is listed, but there is no such file. If it is a link, move it away; if "
                     "an object store lists it, try again later"
                 )
             gone = numbers[-1]
-        return None
+        # A listing may lag. Progress: each round reaches a later manifest.
+        while found is not None and (following := self.get(found.version + 1)) is not None:
+            self.require_order(found, following)
+            found = following
+        return found
 
     def newest_since(self, seen: Version) -> int | None:
         """The number of the newest manifest, by one request that lists those from that of `seen` on.
@@ -308,15 +287,6 @@ class Directory:
                 )
             found.append(version)
         return found
-
-    def hint(self) -> int | None:
-        """The number of a version that was the newest when the hint was written; None if there is no hint."""
-        if not self.store.is_local:
-            return None
-        try:
-            return hinted(self.store.read(NEWEST, HINT_BYTES))
-        except (FileNotFoundError, DamagedError):
-            return None
 
     def locate(self, file: DataFile) -> str:
         """The path or URI of a file, for any reader of Parquet."""

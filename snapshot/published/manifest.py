@@ -37,8 +37,8 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """No manifest is longer, so a reader never takes more memory for one than a small multiple of this."""
 
 VERSIONS, FULL, CHANGES = FOLDERS = (PUBLISHED, "full", "changes")
-NEWEST: Final = f"{VERSIONS}/newest"
-"""A hint at the newest version."""
+HINT: Final = f"{VERSIONS}/newest"
+"""A hint at the newest version, which earlier versions of this package wrote. They begin their search with it."""
 
 Kind = Literal["full", "changes", "claim"]
 
@@ -363,7 +363,6 @@ _MANIFEST = re.compile(r"([0-9]{20})\.json")
 _SCRATCH = re.compile(r"\.?([0-9]{20})\.([0-9]+)\.[0-9a-f]+\..*")
 _DESK = re.compile(r"\.desk\.([0-9]{20})\.[0-9a-f]+(?:\.cleared)?")
 _TRIAL = ".trial"
-_HINT = re.compile(rb"[0-9]{20}")
 
 
 def manifest_name(version: int) -> str:
@@ -375,16 +374,6 @@ def manifest_number(file: str) -> int | None:
     """The version that a file in the folder of versions is the manifest of; None for other files."""
     found = _MANIFEST.fullmatch(file)
     return int(found[1]) if found else None
-
-
-def hint_of(version: Version) -> bytes:
-    """The content of the hint if this version is the newest. All hints have the same length."""
-    return b"%020d" % version.version
-
-
-def hinted(content: bytes) -> int | None:
-    """The number in a hint; None if it is damaged."""
-    return int(content) if _HINT.fullmatch(content) else None
 
 
 def record_name(version: int) -> str:

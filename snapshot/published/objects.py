@@ -157,9 +157,6 @@ class ObjectStore:
             raise there
         raise unknown
 
-    def overwrite(self, name: str, content: bytes) -> None:
-        """Write no hint, which would take a request: a listing finds the newest manifest."""
-
     def produce(self, name: str, make: Callable[[str], Made]) -> tuple[Made, int, str]:
         """Let `make` write a file, and write that as an object under a name that nothing else uses."""
         from snapshot.published.store import LocalStore

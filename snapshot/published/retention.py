@@ -15,6 +15,7 @@ from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import (
     CHANGES,
     FULL,
+    HINT,
     VERSIONS,
     Version,
     compacted_number,
@@ -140,7 +141,7 @@ def sweep(store: Store, present: Iterable[Version], epoch: int, own: str) -> boo
         for name in store.names(folder):
             written = epoch_of(name)
             is_left = written is not None and (written < epoch or (written == epoch and is_trial(name)))
-            if is_left and f"{folder}/{name}" not in named:
+            if f"{folder}/{name}" == HINT or (is_left and f"{folder}/{name}" not in named):
                 with contextlib.suppress(OSError):  # such a file does no harm
                     store.remove(f"{folder}/{name}")
     return cleared

@@ -99,24 +99,6 @@ class LocalStore:
             unfinished.unlink(missing_ok=True)
         _sync((self._path / name).parent)
 
-    def overwrite(self, name: str, content: bytes) -> None:
-        """Create a small file, or overwrite one of the same length. Readers may see part of it, and it may be lost.
-
-        It is overwritten in place: renaming a new file over an old one makes some file systems flush it to the disk.
-        Only a file that has no other name is overwritten: behind a link there would be somebody else's.
-        """
-        path = self._path / name
-        with contextlib.suppress(FileNotFoundError):
-            there = path.lstat()
-            if not stat.S_ISREG(there.st_mode) or there.st_nlink > 1:
-                path.unlink()
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-        try:
-            os.pwrite(file, content, 0)
-            os.ftruncate(file, len(content))
-        finally:
-            os.close(file)
-
     def produce(self, name: str, make: Callable[[str], Made]) -> tuple[Made, int, str]:
         """Let `make` write a file under a name that nothing else uses. No reader looks for it before a manifest does.
 

@@ -4,8 +4,7 @@
    killed, the next one removes them.
 2. Create the manifest, under the name of the next number. This is the commit. It fails if another publisher has taken
    that number. The files that it names are durable before; when it returns, so is the version.
-3. Write the hint, for readers.
-4. Apply retention.
+3. Apply retention.
 
 Step 2 may fail before the commit or after it. So the attempt is remembered first. The next `publish` looks for its
 manifest, and adopts the version or drops it.
@@ -32,11 +31,9 @@ from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError, FencedError, HistoryError
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import (
-    NEWEST,
     VERSIONS,
     Version,
     desk_epoch,
-    hint_of,
     manifest_name,
     note_origin,
     process,
@@ -302,8 +299,7 @@ class Writer:
             self._retention.add(attempt.version)
             self._adopt(attempt)
         self._attempt = None
-        with contextlib.suppress(OSError):  # the version is visible; a reader without the hint lists the manifests
-            self._store.overwrite(NEWEST, hint_of(attempt.version))
+        with contextlib.suppress(OSError):  # the version is visible
             self._retention.remove_some(self._directory, self._store)
 
     def _adopt(self, attempt: _Attempt) -> None:

@@ -67,7 +67,6 @@ STRAYS: dict[str, Callable[[Path], object]] = {
     "a large file": large,
     "a copy of another": lambda path: shutil.copy(sorted(path.parent.glob("0*"))[0], path),
 }
-HINT = "_versions/newest"
 NUMBERS = [1, 2, 50, 10**15, 10**20 - 30]
 DOCUMENTED = (snapshot.DamagedError, snapshot.NotPublishedError, FileNotFoundError, snapshot.FencedError, OSError)
 
@@ -146,20 +145,15 @@ class Damaged:
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("stray", STRAYS)
 def test_strays_are_named_or_harm_nothing(whole: tuple[Path, dict[int, Content]], tmp_path: Path, stray: str) -> None:
-    """In the place of a file, under a number that is none yet, as the hint, and where the hint is missing, too."""
+    """In the place of a file, and under a number that is none yet."""
     highest = max(open_directory(whole[0]).numbers()) + 1  # the claim of the healthy publisher
     numbers = [1, *(min(highest + more, 10**20 - 1) for more in NUMBERS)]
-    for place in [HINT, "full/*", "changes/*", *(f"_versions/{number:020}.json" for number in numbers)]:
+    for place in ["full/*", "changes/*", *(f"_versions/{number:020}.json" for number in numbers)]:
         damaged = Damaged(whole, tmp_path / "copy", f"{stray} as {place}")
         path = sorted(damaged.where.glob(place), reverse=True)[0] if "*" in place else damaged.where / place
         path.unlink(missing_ok=True)
         STRAYS[stray](path)
-        if place.startswith("_versions/9"):
-            (damaged.where / HINT).unlink()
-        damaged.require(1, is_taken=place != HINT)
-        if place == HINT and stray != "a folder":
-            assert damaged.counts.keys() == {"right"}
-            assert path.read_bytes() == b"%020d" % max(open_directory(damaged.where).numbers())
+        damaged.require(1, is_taken=True)
 
 
 @pytest.mark.usefixtures("soon")
@@ -173,9 +167,6 @@ def test_damage_is_named_or_harms_nothing(whole: tuple[Path, dict[int, Content]]
             path for path in damaged.where.rglob("*" if chance.random() < 0.4 else "*.json") if path.is_file()
         )
         damage(chance.choice(files), chance)
-        if chance.random() < 0.2:
-            (damaged.where / HINT).unlink()
-            STRAYS[chance.choice(sorted(STRAYS))](damaged.where / HINT)
         damaged.require(chance.choice(list(whole[1])), is_taken=chance.random() < 0.5)
         counts += damaged.counts
     print(dict(counts))
@@ -314,41 +305,15 @@ def test_what_killed_publishers_left_is_removed_and_nothing_else(tmp_path: Path)
         path.touch()
     desk = tmp_path / "_versions" / f".desk.{claim:020}.ab12"
     desk.mkdir()
-    (tmp_path / "_versions" / "newest").unlink()
+    goes.append(tmp_path / "_versions" / "newest")  # a hint, which earlier versions of this package wrote
+    goes[-1].touch()
     with snapshot.take_over(tmp_path)[1]:
         assert [path.exists() for path in [*stays, *goes, desk]] == [True] * len(stays) + [False] * (len(goes) + 1)
     assert not list(tmp_path.glob("_versions/.*"))
 
 
-def test_a_hint_may_be_of_another_number_or_none_or_a_link(tmp_path: Path) -> None:
-    """Behind a link there is a file of somebody else's, which stays as it is."""
-    trie, first = published(tmp_path / "published")
-    precious, hint = tmp_path / "precious", tmp_path / "published" / "_versions" / "newest"
-    for text in (
-        b"",
-        b"x",
-        *(b"%020d" % n for n in (7, 1, 0)),
-        b"-5",
-        b"9" * 99_999,
-        "٣".encode() * 20,
-        b"+" + b"3" * 19,
-    ):
-        hint.write_bytes(text)
-        assert content(snapshot.restore(tmp_path / "published")) == content(trie)
-    precious.write_text("precious data of somebody else, 40 chars..")
-    links: list[Callable[[Path, Path], None]] = [os.symlink, os.link]
-    for number, link in enumerate(links):
-        hint.unlink()
-        link(precious, hint)
-        trie.subscribe("b", f"bob{number}")
-        first.publish()
-        assert hint.read_bytes() == b"%020d" % (4 + number)
-    assert precious.read_text() == "precious data of somebody else, 40 chars.."
-
-
 def test_a_manifest_that_only_a_listing_has_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published(tmp_path)
-    (tmp_path / "_versions" / "newest").unlink()
     names = store.LocalStore.names
     monkeypatch.setattr(store.LocalStore, "names", lambda self, folder: [*names(self, folder), f"{5:020}.json"])
     with pytest.raises(snapshot.DamagedError, match="is listed, but there is no such file"):
