@@ -115,36 +115,43 @@ class Directory:
             "publish to a new directory"
         )
 
-    def require(self, known: Mark | str | None) -> None:
+    def require(self, known: Mark | str | None) -> bool:
         """Require that a version that was seen is here, or was before what is here. None asks for nothing.
 
-        If neither it nor the one after it is kept any more, only its number tells. Reads two to four small files.
+        If neither it nor the one after it is kept any more, only its number tells.
+
+        Returns:
+            Whether it is here. If so, this reads one small file.
 
         Raises:
             ValueError: the text is no mark.
             HistoryError: it was not: the directory is older than that version, or has another history.
         """
         if known is None:
-            return
+            return True
         if not isinstance(known, Mark):
             known = Mark.parse(known)
+        mine = self.get(known.version)
+        if mine is not None and mine.digest == known.digest:
+            return True
         newest = self.newest()
         if newest is None or newest.directory != known.directory:
             raise self._other_than(known, "it is another directory" if newest else "nothing is published there")
-        mine = self.get(known.version)
-        following = self.get(known.version + 1) if mine is None else None
-        if mine is not None and mine.digest != known.digest:
+        if mine is not None:
             raise self._other_than(known, f"it has another version {known.version}")
+        following = self.get(known.version + 1)
         if following is not None and following.previous != known.digest:
             raise self._other_than(known, f"version {following.version} follows another version {known.version}")
-        if mine is None and newest.version < known.version:
+        if newest.version < known.version:
             raise self._other_than(known, f"its newest version is {newest.version}")
+        return False
 
     def _other_than(self, known: Mark, how: str) -> HistoryError:
         return HistoryError(
             f"{self.store.place} does not continue the history in which version {known.version} was seen: {how}, as if "
-            "an older copy of it had been restored, or another directory put in its place. Put the right directory "
-            "there; or, if this is the right one, start anew from it"
+            "it had been removed, or another one or an older copy of it put in its place. Put the right directory "
+            "there; or, if this is the right one, start anew from it: a follower, whose trie keeps what it has until "
+            "then, by resynchronise()"
         )
 
     def get(self, number: int, known: Version | None = None) -> Version | None:

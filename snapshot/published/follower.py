@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from snapshot.columns import in_batches
 from snapshot.published.directory import open_directory
-from snapshot.published.errors import DamagedError, HistoryError
+from snapshot.published.errors import DamagedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version, note_origin
 from snapshot.published.restoring import lost, restored
@@ -149,12 +149,12 @@ class Follower:
             # Progress: each round that does not end reaches a later manifest.
             while self._seen.version != newest:
                 following = self._directory.get(self._seen.version + 1)
-                if following is not None and following.directory == self._version.directory:
-                    if not following.follows(self._seen):
-                        raise self._forked(f"version {following.version} follows another version {self._seen.version}")
+                if following is not None and following.follows(self._seen):
                     self._advance(following)
-                elif self._is_behind():
+                elif not self._is_kept():
                     self._resynchronise()
+                elif following is not None:
+                    self._directory.require_order(self._seen, following)
                 else:
                     break
             self._rounds.note(None)
@@ -188,7 +188,7 @@ class Follower:
             try:
                 apply_feed(self._trie, self._directory, version)
             except FileNotFoundError as missing:
-                if not self._is_behind():
+                if self._is_kept():
                     raise lost(version, missing, self._directory) from missing
                 self._resynchronise()
                 return
@@ -196,35 +196,14 @@ class Follower:
         if version.kind != "claim":
             self._hold(version)
 
-    def _is_behind(self) -> bool:
-        """Whether the trie's version is not kept any more. Versions are removed in order. So while it exists, the next
-        one exists or is not published yet; afterwards, the next one may have been removed, too.
+    def _is_kept(self) -> bool:
+        """Whether what was seen last is still there. Versions are removed in order. So while it is there, the next one
+        is there or not published yet; afterwards, the next one may have been removed, too.
 
         Raises:
-            HistoryError: the directory has gone back.
+            HistoryError: the directory has another history.
         """
-        mine = self._directory.get(self._version.version)
-        if mine is not None and mine.digest == self._version.digest:
-            return False
-        if mine is not None and mine.directory == self._version.directory:
-            raise self._forked(f"it has another version {mine.version}")
-        newest = self._directory.newest()
-        if newest is None:
-            raise self._forked("nothing is published there")
-        if newest.directory != self._version.directory:
-            raise self._forked("it is another directory")
-        if newest.version < self._version.version:
-            raise self._forked(f"its newest version is {newest.version}")
-        return True
-
-    def _forked(self, how: str) -> HistoryError:
-        return HistoryError(
-            f"{self._directory.store.place} is not the directory that was followed up to version "
-            f"{self._version.version}: {how}, as if it had been removed, or another one or an older copy of it put in "
-            "its place. This follower's trie keeps what it has. Put the right directory there; or, to have back what "
-            "is missing, publish a fork of that trie to the directory; or, to accept the directory as it is, call "
-            "resynchronise(), or follow it anew"
-        )
+        return self._directory.require(self._seen.marked())
 
     def _resynchronise(self) -> None:
         newest, version = restored(self._directory)

@@ -334,7 +334,7 @@ def test_another_directory_in_its_place_is_followed_when_told_to(tmp_path: Path,
         if how != "claimed anew":
             publisher.publish()
     for _ in range(2):
-        with pytest.raises(snapshot.HistoryError, match="is not the directory that was followed up to version 1"):
+        with pytest.raises(snapshot.HistoryError, match="does not continue the history in which version 1 was seen"):
             follower.poll()
         assert isinstance(follower.error, snapshot.HistoryError)
     if how.startswith("another"):
