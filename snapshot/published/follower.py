@@ -8,12 +8,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from snapshot.columns import in_batches
 from snapshot.published.directory import open_directory
-from snapshot.published.errors import DamagedError
-from snapshot.published.feed import apply_feed
-from snapshot.published.manifest import Version, note_origin
-from snapshot.published.restoring import lost, restored
+from snapshot.published.restoring import Copy, restored
 from snapshot.published.rounds import OnError, Rounds, seconds_of
 from snapshot.topics import mirror_of, topics_of
 from snapshot.turns import Turns, this_process
@@ -48,12 +44,10 @@ class Follower:
         self._directory = open_directory(where, storage)
         self._directory.require(known)
         self._turns = Turns()
-        self._trie, self._version = restored(self._directory)
-        self._seen = self._version
-        note_origin(self._trie, self._version)
+        self._copy = Copy(self._directory, *restored(self._directory))
         # Of the limits, it has the age alone: what the publisher removes to make room is removed as it was there.
-        limits = self._version.limits
-        self._source = topics_of(self._trie, None if limits is None else limits._replace(max_topics=None))
+        limits = self._copy.version.limits
+        self._source = topics_of(self._copy.trie, None if limits is None else limits._replace(max_topics=None))
         self._is_shown = True  # whether the topic store has what the trie has
         self._every = 0.0 if seconds is None else seconds
         place = self._directory.store.place
@@ -69,17 +63,17 @@ class Follower:
     @property
     def version(self) -> int:
         """The number of the version that `trie` holds; during an update, the number of the version before."""
-        return self._version.version
+        return self._copy.version.version
 
     @property
     def time(self) -> datetime.datetime:
         """When the version that `trie` holds was taken (UTC), by the clock of its publisher."""
-        return self._version.time
+        return self._copy.version.time
 
     @property
     def mark(self) -> str:
         """A text that names the version that `trie` holds, for ``known=`` of `restore`, `follow` and `take_over`."""
-        return self._version.mark
+        return self._copy.version.mark
 
     def poll(self) -> int:
         """Bring `trie` up to date with the newest version; return that version's number.
@@ -143,84 +137,27 @@ class Follower:
 
     def _polled(self) -> int:
         """Follow, while no other call does."""
-        before, self._is_shown = self._trie.snapshot() if self._is_shown else None, False
-        try:
-            newest = self._directory.newest_since(self._seen)
-            # Progress: each round that does not end reaches a later manifest.
-            while self._seen.version != newest:
-                following = self._directory.get(self._seen.version + 1)
-                if following is not None and following.follows(self._seen):
-                    self._advance(following)
-                elif not self._is_kept():
-                    self._resynchronise()
-                elif following is not None:
-                    self._directory.require_order(self._seen, following)
-                else:
-                    break
-            self._rounds.note(None)
-            return self._version.version
-        finally:
-            self._show(before)
+        return self._shown(self._copy.update, self._copy.trie.snapshot() if self._is_shown else None)
 
     def _resynchronised(self) -> int:
         """Accept the directory, while no other call follows it."""
+        return self._shown(self._copy.resynchronise, None)
+
+    def _shown(self, bring: Callable[[], None], before: SubscriptionTrie | None) -> int:
+        """Bring the trie up to date, and the topic store, if it is one. ``before`` is what that has; None if that is
+        not known, since the last time was interrupted or a fork came in the middle of it: then all is compared."""
         self._is_shown = False
         try:
-            self._resynchronise()
+            bring()
             self._rounds.note(None)
         finally:
-            self._show(None)
-        return self._version.version
-
-    def _show(self, before: SubscriptionTrie | None) -> None:
-        """Change the topic store, if it is one, as the trie that mirrors it was changed since ``before``. If there is
-        none, since the last time was interrupted or a fork came in the middle of it, compare all."""
-        if self._source is not self._trie:
-            if before is None:
-                mirror_of(self._source).resynchronise()
-            else:
-                mirror_of(self._source).apply(before)
-        self._is_shown = True
-
-    def _advance(self, version: Version) -> None:
-        """Apply the next version. This is idempotent, even if an earlier attempt stopped in the middle."""
-        if version.feed is not None:
-            try:
-                apply_feed(self._trie, self._directory, version)
-            except FileNotFoundError as missing:
-                if self._is_kept():
-                    raise lost(version, missing, self._directory) from missing
-                self._resynchronise()
-                return
-        self._seen = version
-        if version.kind != "claim":
-            self._hold(version)
-
-    def _is_kept(self) -> bool:
-        """Whether what was seen last is still there. Versions are removed in order. So while it is there, the next one
-        is there or not published yet; afterwards, the next one may have been removed, too.
-
-        Raises:
-            HistoryError: the directory has another history.
-        """
-        return self._directory.require(self._seen.marked())
-
-    def _resynchronise(self) -> None:
-        newest, version = restored(self._directory)
-        if newest.dialect != self._trie.dialect:
-            raise DamagedError(
-                f"{self._directory.store.place} has subscriptions of the dialect {newest.dialect.name} now, instead of "
-                f"{self._trie.dialect.name}: follow it anew"
-            )
-        for changes in in_batches(newest.diff(self._trie)):
-            self._trie.unsubscribe_many(each.subscription for each in changes if each.kind == "removed")
-            self._trie.subscribe_many(each.subscription for each in changes if each.kind != "removed")
-        self._seen = version
-        self._hold(version)
-
-    def _hold(self, version: Version) -> None:
-        self._version = version
-        note_origin(self._trie, version)
+            if self._source is not self._copy.trie:
+                if before is None:
+                    mirror_of(self._source).resynchronise()
+                else:
+                    mirror_of(self._source).apply(before)
+            self._is_shown = True
+        return self.version
 
 
 def follow(

@@ -1,20 +1,21 @@
-"""A trie rebuilt from a published directory."""
+"""A trie rebuilt from a published directory, and kept like it."""
 
 from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 from snapshot._extras import extra
+from snapshot.columns import in_batches
 from snapshot.parquet import load_opened
 from snapshot.published.directory import Directory, open_directory, require_whole
 from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.feed import apply_feed
 from snapshot.published.manifest import Version, note_origin
 from snapshot.topics import of_kind, topics_of
-from subtrie import SubscriptionTrie, TopicStore
+from subtrie import Change, SubscriptionTrie, TopicStore
 
 Read = TypeVar("Read")
 
@@ -112,6 +113,82 @@ def _whole(
 def _name_of(missing: FileNotFoundError) -> str:
     """The file that is not there. Arrow's errors have its name in their text only."""
     return str(missing.filename or missing)
+
+
+class Copy:
+    """A trie that is brought from version to version.
+
+    Args:
+        trie: has the content of ``version``.
+
+    `version` is the version that it has, and `seen` the manifest that was read last: a claim perhaps, which follows.
+    """
+
+    def __init__(self, directory: Directory, trie: SubscriptionTrie, version: Version) -> None:
+        self._directory = directory
+        self.trie = trie
+        self._hold(version)
+
+    def update(self) -> None:
+        """Bring it to the newest version; see `Follower.poll`."""
+        newest = self._directory.newest_since(self.seen)
+        # Progress: each round that does not end reaches a later manifest.
+        while self.seen.version != newest:
+            following = self._directory.get(self.seen.version + 1)
+            if following is not None and following.follows(self.seen):
+                self._advance(following)
+            elif not self._is_kept():
+                self.resynchronise()
+            elif following is not None:
+                self._directory.require_order(self.seen, following)
+            else:
+                break
+
+    def _advance(self, version: Version) -> None:
+        """Apply the next version. This is idempotent, even if an earlier attempt stopped in the middle."""
+        if version.feed is not None:
+            try:
+                apply_feed(self.trie, self._directory, version)
+            except FileNotFoundError as missing:
+                if self._is_kept():
+                    raise lost(version, missing, self._directory) from missing
+                self.resynchronise()
+                return
+        if version.kind == "claim":
+            self.seen = version
+        else:
+            self._hold(version)
+
+    def _is_kept(self) -> bool:
+        """Whether what was seen last is still there. Versions are removed in order. So while it is there, the next one
+        is there or not published yet; afterwards, the next one may have been removed, too.
+
+        Raises:
+            HistoryError: the directory has another history.
+        """
+        return self._directory.require(self.seen.marked())
+
+    def resynchronise(self) -> None:
+        """Bring it to the newest version, whatever it has."""
+        newest, version = restored(self._directory)
+        if newest.dialect != self.trie.dialect:
+            raise DamagedError(
+                f"{self._directory.store.place} has subscriptions of the dialect {newest.dialect.name} now, instead of "
+                f"{self.trie.dialect.name}: follow it anew"
+            )
+        change(self.trie, newest.diff(self.trie))
+        self._hold(version)
+
+    def _hold(self, version: Version) -> None:
+        self.version = self.seen = version
+        note_origin(self.trie, version)
+
+
+def change(trie: SubscriptionTrie, differences: Iterable[Change]) -> None:
+    """Make the changes of a difference."""
+    for changes in in_batches(differences):
+        trie.unsubscribe_many(each.subscription for each in changes if each.kind == "removed")
+        trie.subscribe_many(each.subscription for each in changes if each.kind != "removed")
 
 
 def rebuild(directory: Directory, version: Version) -> SubscriptionTrie:

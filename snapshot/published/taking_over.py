@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator
 from typing import Any, TypeVar, Unpack, overload
 
 from snapshot.published.claim import Claimed, claimed, removed
 from snapshot.published.directory import Directory
-from snapshot.published.errors import NotPublishedError
-from snapshot.published.feed import apply_feed
+from snapshot.published.errors import DamagedError, NotPublishedError
 from snapshot.published.manifest import Version, note_origin
 from snapshot.published.publisher import Options, Publisher, Taken, require_arguments, require_trie
-from snapshot.published.restoring import lost, rebuild, restored
+from snapshot.published.restoring import Copy, change, restored
 from snapshot.published.store import store_of
 from snapshot.published.writer import last_published
 from snapshot.topics import SUFFIX, dialect_of, holds_topics, mirror_of, mirrored, topics_of
@@ -112,9 +110,12 @@ def take_over(
     directory = Directory(store)
     directory.require(known)
     try:
-        trie, version = _content(directory, given, dialect)
+        found, version = _content(directory, given, dialect)
+        trie = found if given is None else given
+        if trie is not found:
+            trie.subscribe_many(found.subscriptions())
         taken = claimed(directory, store, trie.dialect, lambda newest: None)
-        trie = _caught_up(trie, version, taken, directory, given)
+        _caught_up(found, version, taken, directory, trie)
         instant = None if options.get("key") else trie.snapshot()  # which has keys already, so that none is known
         last = last_published(directory, taken, instant)
     except BaseException:
@@ -158,7 +159,7 @@ def _content(
     try:
         found, version = restored(directory)
     except (FileNotFoundError, NotPublishedError):
-        return (SubscriptionTrie(AMQP if dialect is None else dialect) if given is None else given), None
+        return SubscriptionTrie((AMQP if given is None else given.dialect) if dialect is None else dialect), None
     place, own = directory.store.place, _own(found.dialect)
     if given is not None and holds_topics(found) != holds_topics(given):
         has = "the topics of a store, not subscriptions" if holds_topics(found) else "subscriptions, not topics"
@@ -166,10 +167,7 @@ def _content(
     wanted = dialect if given is None else _own(given.dialect)
     if wanted is not None and own != wanted:
         raise ValueError(f"{place} has subscriptions of the dialect {own.name}, not {wanted.name}")
-    if given is None:
-        return found, version
-    given.subscribe_many(found.subscriptions())
-    return given, version
+    return found, version
 
 
 def _own(dialect: Dialect) -> Dialect:
@@ -178,52 +176,23 @@ def _own(dialect: Dialect) -> Dialect:
 
 
 def _caught_up(
-    trie: SubscriptionTrie,
-    version: Version | None,
-    taken: Claimed,
-    directory: Directory,
-    given: SubscriptionTrie | None,
-) -> SubscriptionTrie:
-    """The trie at the last version before the claim, from the trie at an earlier one."""
-    number = taken.claim.content
-    if number is None:
-        return trie
-    last = next((each for each in taken.present if each.version == number), None)
-    if last is None:
-        raise removed(directory, taken.claim, directory.lost(number))
-    if version != last and not _advanced(trie, version, last, taken, directory):
-        trie = _rebuilt(directory, last, taken)
-        if given is not None:
-            given.clear()
-            given.subscribe_many(trie.subscriptions())
-            trie = given
-    note_origin(trie, last)
-    return trie
+    found: SubscriptionTrie, version: Version | None, taken: Claimed, directory: Directory, trie: SubscriptionTrie
+) -> None:
+    """Bring a trie with the content of a version, or of none, to the last version before the claim.
 
-
-def _rebuilt(directory: Directory, last: Version, taken: Claimed) -> SubscriptionTrie:
-    """The trie of the last version before the claim."""
+    Args:
+        found: the trie of the version, as the directory has it; perhaps the same.
+    """
+    if taken.claim.content is None:
+        return
+    before = found.snapshot()
     try:
-        return rebuild(directory, last)
-    except FileNotFoundError as missing:
-        raise removed(directory, taken.claim, lost(last, missing, directory)) from missing
-
-
-def _advanced(
-    trie: SubscriptionTrie, version: Version | None, last: Version, taken: Claimed, directory: Directory
-) -> bool:
-    """Bring the trie there by the feeds between; return False if they are not kept any more."""
-    if version is None:
-        return False
-    between = [each for each in taken.present if version.version < each.version <= last.version]
-    if len(between) != last.version - version.version:
-        return False
-    for one, following in itertools.pairwise([version, *between]):
-        if not following.follows(one):
-            return False
-        if following.feed is not None:
-            try:
-                apply_feed(trie, directory, following)
-            except FileNotFoundError:
-                return False
-    return True
+        copy = Copy(directory, *((found, version) if version is not None else restored(directory)))
+        copy.update()
+    except (DamagedError, NotPublishedError, FileNotFoundError) as error:
+        raise removed(directory, taken.claim, error) from error.__cause__
+    if copy.seen.version != taken.claim.version:
+        raise removed(directory, taken.claim, directory.lost(copy.seen.version + 1))
+    if trie is not copy.trie:
+        change(trie, copy.trie.diff(before))
+    note_origin(trie, copy.version)
