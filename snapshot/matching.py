@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -63,6 +63,7 @@ def match_spark(
     at: int | datetime.datetime | None = None,
     as_of: str | Column | None = None,
     key: Key | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Join messages with the subscriptions that match them.
 
@@ -84,6 +85,7 @@ def match_spark(
             of that time: the newest that is not later, as with ``at``, among those that are kept when this is called. A
             message without a time matches no subscriber. The plan is ``trie``; workers hold the rows of all versions.
         key: of a trie, as for `snapshot.to_spark`.
+        storage: of a published directory, as for `Publisher`. The executors use it, too.
 
     Returns:
         The columns of ``messages_df`` and ``filter``, ``subscriber`` and ``options``, one row for each message and each
@@ -101,7 +103,7 @@ def match_spark(
     With the plan ``trie`` each Python worker holds the set once. At a time it holds the joined rows of about 65,536
     matches, or of all matches of one message; fewer if they would take more than 64 MiB.
     """
-    spark, messages, held = _looked_at(messages_df, source, topic, mode, groups, at, key, as_of)
+    spark, messages, held = _looked_at(messages_df, source, topic, mode, groups, at, key, as_of, storage)
     if as_of is not None:
         if at is not None or plan == "join":
             raise ValueError('as_of= excludes at= and plan="join"')
@@ -123,12 +125,13 @@ def explain(
     groups: str | Column = "all",
     at: int | datetime.datetime | None = None,
     key: Key | None = None,
+    storage: Mapping[str, Any] | None = None,
 ) -> str:
     """Say which plan `match_spark` takes for these messages and this set, and why.
 
     It looks at 5,000 of the subscriptions. The parameters are those of `match_spark`.
     """
-    spark, messages, held = _looked_at(messages_df, source, topic, "FAILFAST", groups, at, key)
+    spark, messages, held = _looked_at(messages_df, source, topic, "FAILFAST", groups, at, key, None, storage)
     return _choice(spark, messages, held, plan).text()
 
 
@@ -140,10 +143,11 @@ def _looked_at(
     groups: str | Column,
     at: int | datetime.datetime | None,
     key: Key | None,
-    as_of: str | Column | None = None,
+    as_of: str | Column | None,
+    storage: Mapping[str, Any] | None,
 ) -> tuple[SparkSession, Messages, SetSource]:
     extra("pyspark.sql")
-    held = source_of(source, at, key)
+    held = source_of(source, at, key, storage)
     messages = messages_of(messages_df, topic, mode, groups, as_of)
     return messages_df.sparkSession, messages, held
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ def busiest_filters(
     """How many messages each filter matches. The filters that match most come first.
 
     Args:
-        options: ``plan``, ``mode`` and ``at`` of `snapshot.match_spark`.
+        options: ``plan``, ``mode``, ``at`` and ``storage`` of `snapshot.match_spark`.
 
     Returns:
         ``filter``; ``messages``, how many it matches; ``subscriptions``, how many have this filter; and ``deliveries``,
@@ -63,7 +63,7 @@ def dead_filters(
     Returns:
         ``filter`` and ``subscriptions``, how many have this filter.
     """
-    held = source_of(source, options.pop("at", None), key)
+    held = source_of(source, options.pop("at", None), key, options.pop("storage", None))
     matched = _matched(messages, held, topic, None, options).select("filter").distinct()
     return (
         held.rows(messages.sparkSession)
@@ -96,7 +96,9 @@ def topics_per_subscriber(
     )
 
 
-def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> DataFrame:
+def overlaps(
+    source: Source, spark: SparkSession, *, key: Key | None = None, storage: Mapping[str, Any] | None = None
+) -> DataFrame:
     """The pairs of different filters that match a common topic.
 
     Returns:
@@ -112,7 +114,7 @@ def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> 
     """
     require_session(spark)
     require_workers(spark)
-    held = source_of(source, None, key)
+    held = source_of(source, None, key, storage)
     rows = held.rows(spark).select("filter").distinct().toLocalIterator()
     filters = sorted({behind_group(row["filter"], held.dialect) for row in rows})
     table = extra("pyarrow").table({"filter": extra("pyarrow").array(filters, extra("pyarrow").string())})
@@ -122,8 +124,15 @@ def overlaps(source: Source, spark: SparkSession, *, key: Key | None = None) -> 
     )
 
 
-def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
+def growth(
+    where: str | os.PathLike[str], spark: SparkSession, *, storage: Mapping[str, Any] | None = None
+) -> DataFrame:
     """How a published set grew: one row for each version, in order.
+
+    Args:
+        where: the directory, a path or a URI.
+        spark: the session.
+        storage: as for `read`.
 
     Returns:
         ``version``, ``time``, ``subscriptions`` (how many there were), ``added``, ``removed`` and ``updated`` (since
@@ -133,7 +142,7 @@ def growth(where: str | os.PathLike[str], spark: SparkSession) -> DataFrame:
         FileNotFoundError: nothing was ever published at ``where``.
     """
     require_session(spark)
-    directory = open_directory(where)
+    directory = open_directory(where, storage)
     directory.version_at(None)
     versions = directory.versions()
     schema = "version bigint, time timestamp, subscriptions bigint, added bigint, removed bigint, updated bigint"

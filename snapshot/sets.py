@@ -8,7 +8,7 @@ import itertools
 import os
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,12 @@ class SetSource(ABC):
         return keyed, [Signature.parse(text) for text in found]
 
 
-def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) -> SetSource:
+def source_of(
+    source: Any,
+    at: int | datetime.datetime | None,
+    key: Key | None,
+    storage: Mapping[str, Any] | None = None,
+) -> SetSource:
     """The set of a subscription trie or of a published directory. Of a set it is that set, so that one who asks
     several questions takes it once.
 
@@ -113,7 +118,7 @@ def source_of(source: Any, at: int | datetime.datetime | None, key: Key | None) 
     if isinstance(source, str | os.PathLike):
         if key is not None:
             raise ValueError("key= is for tries; what is published has its keys already")
-        directory = open_directory(source)
+        directory = open_directory(source, storage)
         version = directory.version_at(at)
         if version.dialect.name.endswith(SUFFIX):
             raise ValueError(f"{directory.store.place} has the topics of a store, which match no messages")
@@ -336,7 +341,13 @@ class _PublishedSet(SetSource):
         return kept.unionByName(frame_of(spark, there_after(changes).select(names)))
 
 
-def read(spark: SparkSession, where: str | os.PathLike[str], at: int | datetime.datetime | None = None) -> DataFrame:
+def read(
+    spark: SparkSession,
+    where: str | os.PathLike[str],
+    at: int | datetime.datetime | None = None,
+    *,
+    storage: Mapping[str, Any] | None = None,
+) -> DataFrame:
     """The content of a version of a published directory as a Spark data frame, read by Spark's own reader of Parquet:
     it reads only the columns and the rows that a query needs, and runs no Python.
 
@@ -345,6 +356,7 @@ def read(spark: SparkSession, where: str | os.PathLike[str], at: int | datetime.
         where: the directory, a path that all executors can read. Of an object store, the data source of `register`
             reads it.
         at: a version or a time (with a zone); None for the newest version.
+        storage: as for `Publisher`, of what JSON can express. The executors use it, too.
 
     Returns:
         The columns of `snapshot.columns`, one row for each subscription.
@@ -360,7 +372,7 @@ def read(spark: SparkSession, where: str | os.PathLike[str], at: int | datetime.
     """
     extra("pyspark.sql")
     require_session(spark)
-    directory = open_directory(where)
+    directory = open_directory(where, storage)
     version = directory.version_at(at)
     functions = extra("pyspark.sql.functions")
     taken_at = functions.expr(f"timestamp_micros({round(version.time.timestamp() * 1_000_000)})")

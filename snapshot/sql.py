@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from snapshot import catalyst
@@ -65,6 +66,9 @@ def register_source(spark: SparkSession) -> None:
 
 
 def read_published(spark: SparkSession, where: str, **options: int | str) -> DataFrame:
-    """Read a published directory through the data source."""
+    """Read a published directory through the data source, with the ``storage`` of its URI."""
     register_source(spark)
+    storage = getattr(where, "storage", None)
+    if storage is not None:
+        options["storage"] = json.dumps(storage)
     return spark.read.format("subscriptions").options(**options).load(where)

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +42,7 @@ def match_stream(
     record: str | os.PathLike[str] | None = None,
     mode: str = "FAILFAST",
     groups: str | Column = "all",
+    storage: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Join a stream of messages with the published subscriptions that match them.
 
@@ -53,6 +55,7 @@ def match_stream(
             is ``_matched`` in ``where``; it is required if ``where`` is not a local path.
         mode: as for `snapshot.match_spark`.
         groups: as for `snapshot.match_spark`.
+        storage: that of ``where``, as for `Publisher`. The executors use it, too.
 
     Returns:
         The columns that `snapshot.match_spark` returns, and ``version``. A micro-batch is matched with the newest
@@ -68,8 +71,8 @@ def match_stream(
     that was matched with it is committed.
     """
     extra("pyspark.sql")
-    directory = open_directory(where)
-    newest = source_of(where, None, None)
+    directory = open_directory(where, storage)
+    newest = source_of(directory.store.uri, None, None)
     seen = messages_of(messages, topic, mode, groups)
     if VERSION in map(str.lower, seen.names):
         raise ValueError("the result would have two columns 'version', rename that of the messages")

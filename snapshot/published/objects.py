@@ -42,6 +42,19 @@ _asking: dict[str, object] = {}
 """The process that asked obstore first, of this one and its parents."""
 
 
+class Place(str):
+    """The URI of an object store, with what its client needs to know, for other processes. Only the URI is shown."""
+
+    storage: Mapping[str, Any] | None = None
+
+
+def place_of(uri: str, storage: Mapping[str, Any] | None) -> Place:
+    """A URI with its ``storage``; or, for None, with what it has."""
+    place = Place(uri)
+    place.storage = getattr(uri, "storage", None) if storage is None else dict(storage)
+    return place
+
+
 class ObjectStore:
     """Objects below a URI: ``s3://``, ``gs://``, ``az://``, and what else obstore knows. `place` is what messages show.
 
@@ -53,15 +66,16 @@ class ObjectStore:
     is_local = False
 
     def __init__(self, uri: str, storage: Mapping[str, Any] | None = None) -> None:
-        base, mark, query = uri.partition("?")
+        given = place_of(uri, storage)
+        base, mark, query = given.partition("?")
         parts = urlsplit(base)
         options: dict[str, Any] = {ALIASES.get(name, name): text for name, text in parse_qsl(query)}
         if parts.username and parts.password:
             options |= {"access_key_id": parts.username, "secret_access_key": parts.password}
-        options = {name: value for name, value in options.items() if name not in OTHERS} | dict(storage or {})
+        options = {name: value for name, value in options.items() if name not in OTHERS} | dict(given.storage or {})
         if str(options.get("endpoint", "")).startswith("http:"):
             options["client_options"] = {"allow_http": True, **options.get("client_options", {})}
-        self.uri = base.rstrip("/") + mark + query
+        self.uri = place_of(base.rstrip("/") + mark + query, given.storage)
         self.place = without_secrets(uri).rstrip("/")
         place = f"{parts.scheme.replace('s3n', 's3')}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
         self._obs, self._errors = extra("obstore"), extra("obstore.exceptions")

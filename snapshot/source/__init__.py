@@ -8,6 +8,8 @@ option                    value                                         honoured
 ========================= ============================================= ==================================
 ``path``                  the published directory; also the argument of all readers
                           ``load``
+``storage``               what an object store's client needs to know,  all readers
+                          as an object of JSON: its region, keys ...
 ``readChangeFeed``        ``true``: rows are changes, with the columns  all readers
                           of `snapshot.published.feed`
 ``versionAsOf``           a version's number, 1 or more                 the set of one version

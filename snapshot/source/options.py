@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -33,6 +34,13 @@ def _path(text: str) -> str:
     if not text:
         raise ValueError
     return text
+
+
+def _storage(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
 
 
 def _flag(text: str) -> bool:
@@ -71,6 +79,9 @@ _A_VERSION = "the number of a version (1 or more)"
 
 TABLE = {
     "path": Option(_path, "the path or URI of a published directory", frozenset(Reader)),
+    "storage": Option(
+        _storage, "what the client of an object store needs to know, an object of JSON", frozenset(Reader)
+    ),
     "versionAsOf": Option(_number, _A_VERSION, frozenset({Reader.INSTANT})),
     "timestampAsOf": Option(
         _time, "a time in ISO's format, such as 2026-11-24T12:00:00Z (with its zone)", frozenset({Reader.INSTANT})
@@ -145,7 +156,7 @@ class Options:
 
     def directory(self) -> Directory:
         """The published directory."""
-        return open_directory(self.path)
+        return open_directory(self.path, self._values.get("storage"))
 
 
 def _known(name: str) -> str:
@@ -159,4 +170,5 @@ def _value(name: str, text: str) -> Any:
     try:
         return TABLE[name].read(text)
     except (ValueError, KeyError):
-        raise ValueError(f"{name} must be {TABLE[name].domain}, not {text!r}") from None
+        shown = "what was given" if name == "storage" else repr(text)  # it may have keys
+        raise ValueError(f"{name} must be {TABLE[name].domain}, not {shown}") from None

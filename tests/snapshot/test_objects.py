@@ -6,13 +6,16 @@ What is published is the same as in a directory: test_published_machine and test
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
+import json
 import os
 import random
 import signal
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -280,14 +283,39 @@ class TestArrowsUris:
         assert "secret" not in caplog.text
         assert "set aside" in caplog.text
 
-    def test_in_spark(self, spark: SparkSession, uri: Callable[[str], str]) -> None:
-        published(uri("x"), 2)
+    @pytest.mark.parametrize("by", ["uri", "storage"])
+    def test_in_spark(
+        self,
+        server: Server,
+        spark: SparkSession,
+        uri: Callable[[str], str],
+        tmp_path: Path,
+        capfd: pytest.CaptureFixture[str],
+        by: str,
+    ) -> None:
+        """Its tasks know the URI, and what was given on the driver, which no plan and no message shows."""
+        functions = pytest.importorskip("pyspark.sql.functions")
+        storage = None if by == "uri" else server.good | {"secret_access_key": "hidden"}
+        where = uri("x") if by == "uri" else uri("x").partition("?")[0].replace("key:secret@", "")
+        published(where, 2, storage=storage)
         snapshot.register(spark)
-        assert spark.read.format("subscriptions").load(uri("x")).count() == 2
+        asked = {} if storage is None else {"storage": json.dumps(storage)}
         messages = spark.createDataFrame([("a.9",), ("a.1",)], "topic string")
-        for plan in ("trie", "join"):
-            matched = snapshot.match_spark(messages, uri("x"), plan=plan)  # type: ignore[arg-type]
-            assert [row.topic for row in matched.collect()] == ["a.1"], plan
-        assert [row.added for row in snapshot.growth(uri("x"), spark).collect()] == [1, 1]
+        source, reader = functools.partial(snapshot.match_spark, messages, where, storage=storage), spark.read
+        frames = [source(plan="trie"), source(plan="join"), source(as_of=functions.expr("timestamp '2100-01-01'"))]
+        frames.append(snapshot.match_stream(messages, where, record=tmp_path, storage=storage))
+        for frame in frames:
+            assert [row.topic for row in frame.collect()] == ["a.1"]
+        frames.append(reader.format("subscriptions").options(**asked).load(where))
+        frames.append(snapshot.overlaps(where, spark, storage=storage))
+        frames.append(snapshot.read(spark, where, storage=storage))
+        assert [frame.count() for frame in frames[-3:]] == [2, 0, 2]
+        frames.append(snapshot.growth(where, spark, storage=storage))
+        assert [row.added for row in frames[-1].collect()] == [1, 1]
+        for frame in frames:
+            frame.explain(True)
         with pytest.raises(ValueError, match="say with record="):
-            snapshot.match_stream(messages, uri("x"))
+            snapshot.match_stream(messages, where, storage=storage)
+        with pytest.raises(Exception, match="storage must be") as raised:
+            reader.format("subscriptions").option("storage", "hidden").load(where).count()
+        assert "hidden" not in str(raised.value) + "".join(capfd.readouterr())
