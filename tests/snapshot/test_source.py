@@ -162,6 +162,7 @@ def test_damage_is_named_wherever_a_bit_is_flipped(where: Path, instants: dict[i
 
 GOOD = {
     "path": "x",
+    "storage": "{}",
     "versionAsOf": "2",
     "timestampAsOf": "2026-11-24T12:00:00Z",
     "readChangeFeed": "true",
@@ -170,9 +171,9 @@ GOOD = {
     "maxVersionsPerTrigger": "1",
 }
 HONOURED = {
-    Reader.INSTANT: {"path", "versionAsOf", "timestampAsOf"},
-    Reader.CHANGES: {"path", "readChangeFeed", "startingVersion", "endingVersion"},
-    Reader.STREAM: {"path", "readChangeFeed", "startingVersion", "endingVersion", "maxVersionsPerTrigger"},
+    Reader.INSTANT: {"path", "storage", "versionAsOf", "timestampAsOf"},
+    Reader.CHANGES: {"path", "storage", "readChangeFeed", "startingVersion", "endingVersion"},
+    Reader.STREAM: {"path", "storage", "readChangeFeed", "startingVersion", "endingVersion", "maxVersionsPerTrigger"},
 }
 NEEDED = {
     Reader.INSTANT: {"path"},
@@ -242,7 +243,7 @@ REFUSED: list[tuple[dict[str, str], str]] = [
     (FEED | SECOND | {"endingVersion": "9"}, "there is no version 9"),
     ({"versionAsof": "new"}, r"versionAsOf must be the number of a version \(1 or more\), not 'new'"),
     ({"versionAsOf": "1", "timestampAsOf": "2026-01-01T00:00:00Z"}, "exclude each other"),
-    ({"foo": "1"}, "has no option 'foo'; it has path, versionAsOf, timestampAsOf, readChangeFeed"),
+    ({"foo": "1"}, "has no option 'foo'; it has path, storage, versionAsOf, timestampAsOf, readChangeFeed"),
     ({"location": "/x"}, "has no option 'location'"),
     ({"readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
     ({"path": ""}, "needs the path of a published directory"),
