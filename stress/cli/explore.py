@@ -22,11 +22,12 @@ from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.origin import Calls
 from stress.explorer.progress import Progress
-from stress.explorer.token import OBJECT_PREFIX, TokenError, object_in, origin_in, with_order
+from stress.explorer.token import OBJECT_PREFIX, Token, TokenError, read, runs_of
 from stress.processes import PATIENCE, Died, Patience, Team, Worker
 from stress.progress_line import following
 from stress.recorder.workload import Workload, as_arguments
 from stress.seed import draw_seed
+from stress.source import changed
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
 
 
@@ -69,22 +70,27 @@ def replay(arguments: argparse.Namespace) -> int:
     if not arguments.what.startswith(OBJECT_PREFIX):
         aside(f"{arguments.what[:40]}: neither a file nor a token of the explorer, which begins with {OBJECT_PREFIX}")
         return 2
-    origin = origin_in(arguments.what)
-    if origin is None:
+    token: Token | None = None
+    with suppress(TokenError):
+        token = read(arguments.what)
+    if token is None or token.origin is None:
         aside(
             "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
             "original arguments."
         )
         return 2
     try:
-        calls, workloads, (name, since) = origin.read(), alone(origin.target, origin.spec), object_in(arguments.what)
+        origin, since = token.origin, changed(token.code)
+        calls, workloads = origin.read(), alone(origin.target, origin.spec)
     except ValueError as error:
         aside(f"{arguments.what[:40]}: {error}")
         return 2
     for told in since:
         aside(f"{told}: the token is for the earlier version.")
     arguments.json, arguments.duration, arguments.patience = False, None, PATIENCE
-    return _supervised(origin.target, arguments, partial(_again, workloads, name, calls, arguments, bool(since)))
+    return _supervised(
+        origin.target, arguments, partial(_again, workloads, token.target, calls, arguments, bool(since))
+    )
 
 
 def _again(
@@ -149,7 +155,7 @@ def _supervised(
 def _ended(trouble: str, stacks: str, progress: Progress) -> dict[str, Any]:
     """What is told of a process that died, or was ended because it hung."""
     at = f", in a schedule of {progress.scenario}" if progress.scenario else ""
-    token = with_order(progress.token, progress.order) if progress.token else ""
+    token = str(read(progress.token)._replace(runs=runs_of(progress.order))) if progress.token else ""
     lines = [f"NOT all right: {trouble}{at}", *([f"\nWhere the threads were\n{stacks}"] if stacks else [])]
     if token:
         lines.append(f"\nTo see it again: python -m stress replay {token}")

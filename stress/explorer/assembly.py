@@ -1,8 +1,8 @@
 """Code objects taken apart and put together again, with instructions inserted: for CPython 3.11 to 3.14.
 
 A code object is a list of `Instruction`. Jumps and exception tables refer to instructions, not to offsets, so that
-instructions can be added anywhere. A jump to an instruction arrives at what was inserted before it. The lines and
-columns of tracebacks stay what they were.
+instructions can be added anywhere. A jump to an instruction arrives at what was inserted before it. The lines of
+tracebacks stay what they were.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _IS_BACKWARD: Final = frozenset(number for name, number in OP.items() if "BACKWA
 
 @dataclass(eq=False, slots=True)
 class Instruction:
-    """An instruction, what was inserted `before` and `after` it, and the place in the source that it came from. A jump
+    """An instruction, what was inserted `before` and `after` it, and the line that it came from. A jump
     has a `target`; its argument is worked out.
     """
 
     op: int
     arg: int = 0
     target: Instruction | None = None
-    position: tuple[int | None, ...] = (None, None, None, None)
+    line: int | None = None
     before: list[Instruction] = field(default_factory=list)
     after: list[Instruction] = field(default_factory=list)
     at: int = 0
@@ -66,7 +66,7 @@ def disassembled(code: CodeType) -> tuple[list[Instruction], list[_Range]]:
     found: list[Instruction] = []
     starts: dict[int, Instruction] = {}
     jumps: list[tuple[Instruction, int]] = []
-    units, positions = code.co_code, list(code.co_positions())
+    units, lines = code.co_code, [line for line, *_ in code.co_positions()]
     at, begins, arg = 0, 0, 0
     while at < len(units):
         op, low = units[at], units[at + 1]
@@ -74,7 +74,7 @@ def disassembled(code: CodeType) -> tuple[list[Instruction], list[_Range]]:
         if op == _EXTENDED_ARG:
             at += 2
             continue
-        each = Instruction(op, arg, None, positions[at // 2])
+        each = Instruction(op, arg, None, lines[at // 2])
         starts[begins] = each
         at += 2 + 2 * _CACHES[op]
         if op in _JUMPS:
@@ -100,7 +100,7 @@ def assembled(
         before = each.before
         first[id(each)] = before[0] if before else each
         for new in (*before, *each.after):
-            new.position = each.position
+            new.line = each.line
         flat += [*before, each, *each.after]
     _lay_out(flat, first)
     end = flat[-1].at + flat[-1].size()
@@ -112,10 +112,10 @@ def assembled(
         units += bytes((each.op, each.arg & 0xFF)) + bytes(2 * _CACHES[each.op])
     table = bytearray()
     for start, stop, handler, depth in ranges:
-        begin = first[id(start)].at
+        begin, at = first[id(start)].at, len(table)
         length = (end if stop is None else first[id(stop)].at) - begin
-        table += b"".join(map(_varint_first, (begin,)))
-        table += b"".join(map(_varint, (length, first[id(handler)].at, depth)))
+        table += b"".join(map(_varint, (begin, length, first[id(handler)].at, depth)))
+        table[at] |= 128  # where an entry begins
     return code.replace(
         co_code=bytes(units),
         co_consts=consts,
@@ -164,13 +164,6 @@ def _exceptions(table: bytes) -> Iterator[tuple[int, int, int, int]]:
         yield 2 * start, 2 * (start + length), 2 * handler, depth
 
 
-def _varint_first(value: int) -> bytes:
-    """As `_varint`, for the first number of an entry."""
-    units = bytearray(_varint(value))
-    units[0] |= 128
-    return bytes(units)
-
-
 def _varint(value: int) -> bytes:
     """A number in the form of exception tables: six bits a unit, the highest first."""
     units = [value & 63]
@@ -180,10 +173,10 @@ def _varint(value: int) -> bytes:
 
 
 def _lines(line: int, flat: Iterable[Instruction]) -> bytes:
-    """The table of positions."""
+    """The table of positions: lines alone."""
     table = bytearray()
     for each in flat:
-        start, stop, column, to_column = (*each.position, None, None, None, None)[:4]
+        start = each.line
         left = each.size()
         while left:
             size = min(left, 8)
@@ -191,14 +184,8 @@ def _lines(line: int, flat: Iterable[Instruction]) -> bytes:
             if start is None:
                 table.append(0x80 | 15 << 3 | size - 1)
                 continue
-            with_columns = stop is not None and column is not None and to_column is not None and stop >= start
-            table.append(0x80 | (14 if with_columns else 13) << 3 | size - 1)
+            table.append(0x80 | 13 << 3 | size - 1)  # a line without columns
             table += _low_first(_signed(start - line))
-            if with_columns:
-                assert stop is not None
-                assert column is not None
-                assert to_column is not None
-                table += _low_first(stop - start) + _low_first(column + 1) + _low_first(to_column + 1)
             line = start
     return bytes(table)
 

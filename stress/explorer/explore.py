@@ -23,7 +23,7 @@ from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone
 from stress.explorer.between import missed_between
-from stress.explorer.bounded import bounded
+from stress.explorer.bounded import Switches, bounded
 from stress.explorer.clock import CLOCK
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
@@ -48,8 +48,8 @@ from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Around, Program, Scenario, describe
 from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
-from stress.explorer.token import TokenError, decode, encode, known_in
-from stress.explorer.trace import Given, OneByOne, execute_again, trace
+from stress.explorer.token import TokenError, encode, order_of, read
+from stress.explorer.trace import Given, execute_again, trace
 from stress.explorer.treatments import treatments
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
@@ -61,7 +61,7 @@ from stress.reports.html import save as save_page
 from stress.reports.report import Report
 from stress.reports.text import render_outcome
 from stress.seed import draw_seed
-from stress.source import digests
+from stress.source import changed, digests
 from stress.spec import Spec
 from stress.spec_check import as_instance, check_spec
 
@@ -411,7 +411,7 @@ class _Exploration:
         earliest: Execution | None = None
         raised: Raised | None = None
         try:
-            self._on(self._scenario).run(OneByOne())
+            self._on(self._scenario).run(Switches(()))
             self._subject.plain.is_warm()
             for finding in self._attempts(plan):
                 if knowledge.has_grown():
@@ -528,7 +528,7 @@ class _Exploration:
             raise Drift(_OTHER_ANSWERS)
         if self._at_first is None or finding.scenario is not self._scenario:
             return
-        now, is_wrong = self._on(finding.scenario).run(OneByOne())
+        now, is_wrong = self._on(finding.scenario).run(Switches(()))
         if is_wrong is not None:  # perhaps since what was used before any execution had ended
             for what, where in plain.used.items():
                 raise Refused(f"{_EVEN_ALONE}, and {what} ({where})")
@@ -585,7 +585,7 @@ class _Exploration:
         if finding.kind != "history" or isinstance(self._subject.spec, (Alone, AnyAnswer)) or overlapping(calls):
             return finding
         scenario = replace(finding.scenario, threads=(tuple((each.op, each.args) for each in calls),))
-        if self._on(scenario).run(OneByOne())[1] is None:
+        if self._on(scenario).run(Switches(()))[1] is None:
             return finding
         return replace(finding, history=replace(history, header={**history.header, ALONE: True}))
 
@@ -639,9 +639,11 @@ class _Exploration:
 
     def replay(self, token: str) -> Explored:
         """Execute again the one schedule that the token holds."""
-        threads, order, since = decode(self._scenario.threads, token, self._scenario.target)
+        told, name = read(token), self._scenario.target
+        threads, order = told.program(self._scenario.threads), order_of(told.runs)
+        since = [f"the token is of {told.target}"] * (told.target != name) + changed(told.code)
         knowledge = self._subject.plain.knowledge
-        knowledge.hear(known_in(token))
+        knowledge.hear(told.known)
         self._subject.plain.aborts = True
         drifted: Drift | None = None
         finding: Finding | None = None

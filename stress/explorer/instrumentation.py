@@ -143,7 +143,7 @@ class _Copy:
         self, each: Instruction, start: Instruction, previous: Instruction | None, at: int, with_method: bool
     ) -> None:
         name, arg, code = each.name, each.arg, self._code
-        line = each.position[0] or code.co_firstlineno
+        line = each.line or code.co_firstlineno
         before = start.before
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             self._load_attribute(each, line)
@@ -251,7 +251,7 @@ class _Copy:
         for each, following in zip(self._instructions, [*self._instructions[1:], None], strict=True):
             loaded = _loads_first(each)
             if loaded and following is not None:
-                line = each.position[0] or 0
+                line = each.line or 0
                 is_for_super = (
                     following.name != "LOAD_SUPER_ATTR" and previous is not None and self._is_class_cell(previous)
                 )
@@ -261,7 +261,7 @@ class _Copy:
                 elif loaded == "below" or not (self._is_owner(following) or is_for_super):
                     each.before += self._tell_of_self(sites.Tells(code, line, "give_away"))
             if each.name in ("RETURN_VALUE", "RETURN_CONST"):
-                each.before += self._tell_of_self(sites.Tells(code, each.position[0] or 0, "end_to_fill"))
+                each.before += self._tell_of_self(sites.Tells(code, each.line or 0, "end_to_fill"))
             previous = each
 
     def _is_owner(self, following: Instruction) -> bool:

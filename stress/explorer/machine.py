@@ -12,7 +12,7 @@ import os
 import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, Protocol
@@ -196,10 +196,7 @@ class Machine:
         self._lock_steps: dict[Any, list[int]] = {}
         """Of each lock, the latest step that took it and that released it."""
         self._starts = False
-        self._unbegun: Iterator[int] = iter(())
-        """The threads that have not begun, while all begin."""
-        self._decided: int | None = None
-        """What was decided where a thread ended, if none continues."""
+        """Whether threads go to their first accesses, one after another."""
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
         self._changing = False
@@ -228,16 +225,17 @@ class Machine:
         self.coroutines.start(self._body, size)
         self.seam.before, self.seam.scheduler = self._before, self
         try:
-            if self.begins_early:
-                self._begin_all(size)
+            self._starts = self.begins_early
+            for me in range(size):
+                if self._starts and self.enabled >> me & 1:
+                    self._resume(me)
+            self._starts = False
             while not execution.trouble and (self.enabled or self._relent()):
-                to = self._next()
-                if to == MAIN:
-                    if self.enabled:
-                        break
-                    continue
-                self._current = to
-                self.coroutines.resume(to)
+                to = self._decide(MAIN)
+                if to != MAIN:
+                    self._resume(to)
+                elif self.enabled:
+                    break
             if self._waiting and not (self.enabled or execution.trouble):
                 execution.trouble = "deadlock"
                 execution.waiting = {thread: _words(awaited) for thread, awaited in self._waiting.items()}
@@ -265,22 +263,9 @@ class Machine:
         """Whether all threads go to their first accesses before any step is made, so that it is known who waits."""
         return False
 
-    def _begin_all(self, size: int) -> None:
-        self._starts, self._unbegun = True, iter(range(size))
-        while (to := self._next_to_begin()) != MAIN:
-            self._current = to
-            self.coroutines.resume(to)
-        self._starts = False
-
-    def _next(self) -> int:
-        decided, self._decided = self._decided, None
-        return self._decide(MAIN) if decided is None else decided
-
-    def _next_to_begin(self) -> int:
-        for me in self._unbegun:
-            if self.enabled >> me & 1:
-                return me
-        return MAIN
+    def _resume(self, to: int) -> None:
+        self._current = to
+        self.coroutines.resume(to)
 
     def waits(self, thread: int) -> bool:
         """Whether a thread waits for another one, or for a time."""
@@ -306,8 +291,8 @@ class Machine:
         del self._waiting[thread]
         self.enabled |= 1 << thread
 
-    def _body(self, me: int) -> int:
-        """Make the calls of a thread; answers which one continues then."""
+    def _body(self, me: int) -> None:
+        """Make the calls of a thread."""
         log, begun = self.execution.logs[me], self._begun
         self._granted = not self._starts  # the decision to let it begin includes its first access
         try:
@@ -338,7 +323,6 @@ class Machine:
                 self.limit = self.step + self.most
                 self.execution.returned.add(self.step - 1)
             self.enabled &= ~(1 << me)
-            return self._after_end()
         except _Livelock as error:
             self.execution.trouble = "livelock"
             self._escaped = self.outside.behind(error) or self._escaped
@@ -347,7 +331,6 @@ class Machine:
             raise
         except BaseException as error:  # noqa: BLE001 - not an answer: re-raised for the caller of the machine
             self._escaped, self.enabled = self.outside.behind(error) or error, 0
-        return MAIN
 
     def _await_first(self, me: int) -> None:
         """Begin a call when it is decided that this thread makes the next step."""
@@ -368,15 +351,6 @@ class Machine:
             self._hand_over(me, to)
             self._granted = granted
 
-    def _after_end(self) -> int:
-        """The thread that continues when one has ended; `MAIN` if that is to see whether any can."""
-        if not self.enabled or self._starts:
-            return MAIN
-        self._current = to = self._decide(MAIN)
-        if to == MAIN:
-            self._decided = MAIN
-        return to
-
     def _before(self, slot: Any, expected: Any = LOAD, desired: Any = None) -> None:
         """Called before every access: ask for the next decision, unless it was already made in favour of this
         thread."""
@@ -388,7 +362,7 @@ class Machine:
         if self._granted:
             self._granted = False
         elif self._starts:
-            self._hand_over(me, self._next_to_begin())
+            self._hand_over(me, MAIN)
         elif self._alone is None:
             to = self._decide(me)
             if to != me:
@@ -445,20 +419,14 @@ class Machine:
         return True
 
     def _await_turn(self, me: int, lock: Any) -> None:
-        to = MAIN
         if lock._value:
             if self._alone is not None:
                 self._concludes(is_circle=True)
             self._waiting[me] = lock
             self.enabled &= ~(1 << me)
-            if self.enabled and not self._starts:
-                to = self._decide(MAIN)
         elif self._alone is not None:
             return
-        elif not self._starts:
-            to = self._decide(me)
-        if self._starts:
-            to = self._next_to_begin()
+        to = MAIN if self._starts or not self.enabled else self._decide(MAIN if lock._value else me)
         if to != me:
             self._hand_over(me, to)
 

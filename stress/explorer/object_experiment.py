@@ -75,7 +75,6 @@ def _caller_without_steps(op: str) -> Callable[..., Any]:
 
 _MOST_STEPS: Final = 20_000
 """Steps without the return of any call: ordinary code may take thousands, in a loop over a container."""
-_LENT: Final = "a lock, by a thread that has not acquired it"
 _one_at_a_time: Final = threading.Lock()
 
 
@@ -97,69 +96,51 @@ class ObjectMachine(Machine):
     def __init__(self, seam: Seam, primitives: ExploredThreading, real: tuple[type, ...]) -> None:
         super().__init__(seam, _coroutines())
         self.primitives, self.real, self.fair = primitives, real, True
-        self.plain: PlainState | None = None
+        self.plain: PlainState = cast("PlainState", None)
+        """That of the subject: there is one while anything runs."""
         self.tell: Tell = _say_nothing
         self.most = _MOST_STEPS
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
         """As `Machine.run`."""
-        plain = self.plain
-        if plain is None:
-            return super().run(plans, strategy)
-        plain.listens = True
+        self.plain.listens = True
         try:
             return super().run(plans, strategy)
         finally:
-            plain.listens = False
+            self.plain.listens = False
 
     @property
     def begins_early(self) -> bool:
         """As `Machine.begins_early`. What a function does before its first mark belongs to its first step."""
-        return self.plain is not None and not self.plain.stepped.has_marks and not (self.begins_late or self.between)
+        return not (self.plain.stepped.has_marks or self.begins_late or self.between)
 
     def looks_at_clock(self) -> None:
         """As `Machine.looks_at_clock`."""
         super().looks_at_clock()
-        if self.plain is not None:
-            self.plain.use_clock(sleeps=False)
+        self.plain.use_clock(sleeps=False)
 
     def sleeps(self) -> None:
         """As `Machine.sleeps`."""
-        if self.plain is not None:
-            self.plain.use_clock(sleeps=True)
-
-    def locks_are_lent(self, now: bool) -> bool:
-        """Whether threads are known to use locks that they have not acquired, as one is about to `now`."""
-        if self.plain is None:
-            return False
-        knowledge = self.plain.knowledge
-        if now:
-            knowledge.learn(knowledge.shared, _LENT)
-        return _LENT in knowledge.shared
+        self.plain.use_clock(sleeps=True)
 
     def is_circle(self, where: str) -> bool | None:
         """As `Machine.is_circle`, by what was tried."""
-        if self.plain is None or not self.plain.aborts:
-            return True
         knowledge = self.plain.knowledge
-        return False if where in knowledge.ends else True if where in knowledge.circles else None
+        return False if where in knowledge.ends else where in knowledge.circles or not self.plain.aborts or None
 
     def learn_circle(self, where: str, is_circle: bool) -> None:
         """As `Machine.learn_circle`; then the exploration begins again."""
-        knowledge = cast("PlainState", self.plain).knowledge
+        knowledge = self.plain.knowledge
         knowledge.learn(knowledge.circles if is_circle else knowledge.ends, where)
         raise NewCode
 
-    def _body(self, me: int) -> int:
-        plain = self.plain
-        if plain is None:
-            return super()._body(me)
-        if plain.watches:
-            plain.entered.watch()
+    def _body(self, me: int) -> None:
+        if self.plain.watches:
+            self.plain.entered.watch()
         try:
-            return super()._body(me)
+            super()._body(me)
         finally:
-            plain.entered.rest()
+            self.plain.entered.rest()
 
 
 @contextmanager
@@ -192,29 +173,19 @@ class _Naming:
     begins to run is seen. It is written without `contextlib`, which may have steps there.
     """
 
-    def __init__(self, seam: Any, maker: OneThread, plain: PlainState | None = None) -> None:
+    def __init__(self, seam: Any, maker: OneThread, plain: PlainState) -> None:
         self._seam, self._maker, self._plain = seam, maker, plain
 
     def __enter__(self) -> None:
         self._seam.scheduler = self._maker
-        if self._plain is not None:
-            self._plain.listens = True
-            if self._plain.watches:
-                self._plain.entered.watch()
+        self._plain.listens = True
+        if self._plain.watches:
+            self._plain.entered.watch()
 
     def __exit__(self, *_: object) -> None:
-        if self._plain is not None:
-            self._plain.entered.rest()
-            self._plain.listens = False
+        self._plain.entered.rest()
+        self._plain.listens = False
         self._seam.scheduler = None
-
-
-def made_by(
-    seam: Seam, factory: Callable[[], Any], maker: OneThread | None = None, plain: PlainState | None = None
-) -> Any:
-    """An object of the factory's."""
-    with _Naming(seam, OneThread(seam) if maker is None else maker, plain):
-        return factory()
 
 
 @contextmanager
@@ -231,20 +202,22 @@ def subject_of(
     )
     with plain.stepping():
         machine.plain = plain
-        first = made_by(machine.seam, factory, plain=plain)
-        plain.expect(factory, first, made_by(machine.seam, factory, plain=plain))
+
+        def made_alone() -> Any:
+            with _Naming(machine.seam, OneThread(machine.seam), plain):
+                return factory()
+
+        first = made_alone()
+        plain.expect(factory, first, made_alone())
         plain.begin_again()
-        made = made_by(machine.seam, factory, plain=plain)
+        made = made_alone()
         if is_used_whole(module_of(type(made))):
             raise ValueError(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
                 "use stress.run for it"
             )
         _refuse_real_primitives(machine, made)
-        try:
-            yield Subject(factory, spec, around, check, plain)
-        finally:
-            machine.plain = None
+        yield Subject(factory, spec, around, check, plain)
 
 
 def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
@@ -284,7 +257,8 @@ class ObjectExperiment(Experiment):
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
         maker = OneThread(self.machine.seam)
-        made = self._object = made_by(self.machine.seam, self._subject.factory, maker, plain)
+        with _Naming(self.machine.seam, maker, plain):
+            made = self._object = self._subject.factory()
         plain.refuse_older(made)
         plain.note(made)
         calls = self._subject.around.at_start

@@ -139,6 +139,7 @@ class Lock(Primitive):
     is_lock = True
     _value: Any = False
     _holder = MAIN
+    _releasing = "release"
 
     def __init__(self) -> None:
         self._made()
@@ -150,8 +151,7 @@ class Lock(Primitive):
         return True
 
     def release(self) -> None:
-        self._is_lent()
-        self._step("release", True)
+        self._step(self._releasing, True)
         if not self._value:
             raise RuntimeError("release unlocked lock")
         self._value, self._holder = False, MAIN
@@ -173,22 +173,9 @@ class Lock(Primitive):
         self.release()
 
     def _is_owned(self) -> bool:
-        """A step, unless the lock is the thread's own and stays so."""
-        if self._is_lent():
-            self._step("look whether it is acquired")
+        """As a condition asks for it: whether anybody has acquired the lock, who may not be the one that asks."""
+        self._step("look whether it is acquired")
         return bool(self._value)
-
-    def _is_lent(self) -> bool:
-        """Whether threads use locks that they have not acquired; if this one does, that is known from now on."""
-        is_lent = getattr(self.seam.scheduler, "locks_are_lent", None)
-        return is_lent is not None and bool(is_lent(self._holder != self._me()))
-
-    def _release_save(self) -> int:
-        self.release()
-        return 1
-
-    def _acquire_restore(self, count: int) -> None:
-        self.acquire()
 
     def waits_for(self) -> str:
         return f"a {type(self).__name__} that thread {self._holder} holds"
@@ -221,9 +208,6 @@ class RLock(Lock):
     def _is_owned(self) -> bool:
         return bool(self._value) and self._holder == self._me()
 
-    def _is_lent(self) -> bool:
-        return False
-
     def _release_save(self) -> int:
         count, self._count = self._count, 0
         super().release()
@@ -238,143 +222,57 @@ class RLock(Lock):
         self._count = 0
 
 
-class _OfOneself:
-    """A lock that is no lock of `threading`, as a condition uses it: nothing is known of who may release it."""
+class _Notice(Lock):
+    """What one waiter of a condition waits for: it is made acquired, and who notifies the waiter releases it."""
 
-    acquire: Callable[..., Any]
-    release: Callable[[], None]
+    is_lock = False
+    is_quiet = True
+    _value: Any = True
+    _releasing = "notify"
+    _is_new = True
 
-    def __init__(self, lock: Any) -> None:
-        for name in ("acquire", "release", "__enter__", "__exit__", "_is_owned", "_release_save", "_acquire_restore"):
-            if hasattr(lock, name):
-                setattr(self, name, getattr(lock, name))
-
-    def _is_owned(self) -> bool:
-        if self.acquire(False):
-            self.release()
-            return False
-        return True
-
-    def _is_lent(self) -> bool:
-        return True
-
-    def _release_save(self) -> Any:
-        self.release()
-
-    def _acquire_restore(self, _: Any) -> None:
-        self.acquire()
-
-
-class _MadeBefore:
-    """A real lock that was made before, as a condition uses it: while threads run, the explored one that stands for it,
-    which all have who use the lock.
-    """
-
-    def __init__(self, seam: Seam, lock: Any) -> None:
-        self._seam, self._real = seam, lock
-
-    def __getattr__(self, name: str) -> Any:
-        stands_for = self._seam.stands_for
-        twin = self._real if stands_for is None else stands_for(self._real)
-        return getattr(_OfOneself(twin) if twin is self._real else twin, name)
-
-
-class _Notice(Primitive):
-    """What one waiter of a condition waits for."""
-
-    _value: Any = False
-
-    def __init__(self) -> None:
-        self._made()
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if self._is_new:
+            self._is_new = False
+            return True
+        while self._value and blocking and self._wait(None if timeout < 0 else timeout):
+            pass
+        self._step("wait")
+        return not self._value
 
     def waits_for(self) -> str:
         return "a notify"
 
 
-class Condition(Primitive):
-    """As `threading.Condition`."""
+class _Waiters(deque[Any]):
+    """The waiters of a condition whose lock may be another thread's, or guard nothing."""
 
-    _notice: type[_Notice]
-    _lock_kind: type[Lock]
+    of: Primitive
+
+    def append(self, waiter: Any) -> None:
+        self.of._change("begin to wait", is_quiet=True)
+        super().append(waiter)
+
+    def remove(self, waiter: Any) -> None:
+        self.of._change("wait no more", is_quiet=True)
+        super().remove(waiter)
+
+    def __len__(self) -> int:
+        self.of._step("look who waits")
+        return super().__len__()
+
+
+class Condition(Primitive):
+    """What a copy of `threading.Condition` has beside that. A reentrant lock guards its waiters: they are no places."""
 
     def __init__(self, lock: Any = None) -> None:
         self._made()
-        if lock is None:
-            lock = self._lock_kind()
-        if isinstance(lock, LOCKS):
-            self._lock: Any = _MadeBefore(self.seam, lock)
-        else:
-            self._lock = lock if isinstance(lock, Lock) else _OfOneself(lock)
-        self._waiters: list[_Notice] = []
-        self._may_be_late = False
-
-    def acquire(self, *how: Any, **more: Any) -> Any:
-        return self._lock.acquire(*how, **more)
-
-    def release(self) -> None:
-        self._lock.release()
-
-    def __enter__(self) -> Any:
-        return self._lock.__enter__()
-
-    def __exit__(self, *raised: object) -> Any:
-        return self._lock.__exit__(*raised)
-
-    def wait(self, timeout: float | None = None) -> bool:
-        if not self._lock._is_owned():
-            raise RuntimeError("cannot wait on un-acquired lock")
-        self._may_be_late = self._may_be_late or timeout is not None
-        notice = self._notice()
-        if self._lock._is_lent():
-            self._change("begin to wait")
-        self._waiters.append(notice)
-        count = self._lock._release_save()
-        in_time = True
-        while in_time and not notice._value:
-            in_time = notice._wait(timeout)
-            if in_time:
-                notice._step("wait")
-            else:
-                self._change("wait in vain", is_quiet=True)
-        if not notice._value and notice in self._waiters:
-            self._waiters.remove(notice)
-        self._lock._acquire_restore(count)
-        return bool(notice._value)
-
-    def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
-        while not (found := predicate()):
-            if not self.wait(timeout):
-                return predicate()
-        return found
-
-    def notify(self, n: int = 1) -> None:
-        if not self._lock._is_owned():
-            raise RuntimeError("cannot notify on un-acquired lock")
-        if self._may_be_late:
-            self._step("look who waits")  # who is late goes without the lock
-        while n > 0 and self._waits_for_notice():
-            notice = self._waiters[0]
-            notice._step("notify", False)
-            if notice in self._waiters and not notice._value:  # its time was not up just before
-                notice._value = True
-                notice._wake()
-                n -= 1
-            if self._lock._is_lent():
-                self._change("tell who waits no more")
-            if notice in self._waiters:
-                self._waiters.remove(notice)
-
-    def _waits_for_notice(self) -> bool:
-        if self._lock._is_lent():
-            self._change("look who waits")
-        return bool(self._waiters)
-
-    def notify_all(self) -> None:
-        self._waits_for_notice()
-        self.notify(len(self._waiters))
-
-    def _is_owned(self) -> bool:
-        return bool(self._lock._is_owned())
+        if isinstance(lock, LOCKS) and self.seam.stands_for is not None:
+            lock = self.seam.stands_for(lock)
+        cast("Any", super()).__init__(lock)
+        if lock is not None and not isinstance(lock, RLock):
+            self._waiters = _Waiters()
+            self._waiters.of = self
 
 
 class Event(Primitive):
@@ -561,8 +459,10 @@ class ExploredThreading:
                 scheduler.sleeps()
                 seam.clock += seconds
 
-        lock, rlock, notice = on_seam(Lock), on_seam(RLock), on_seam(_Notice)
-        condition = on_seam(Condition, _notice=notice, _lock_kind=rlock)
+        lock, rlock = on_seam(Lock), on_seam(RLock)
+        names = {**vars(threading), "Lock": lock, "RLock": rlock, "_allocate_lock": on_seam(_Notice)}
+        original = _rebuilt(threading.Condition, names)
+        condition = names["Condition"] = type("Condition", (Condition, original), {"seam": seam})
         kinds: dict[Any, Any] = {
             threading.Lock: lock,
             threading.RLock: rlock,
@@ -575,19 +475,18 @@ class ExploredThreading:
         }
         self.instances: dict[type, Any] = {type(threading.Lock()): lock, type(threading.RLock()): rlock}
         self.instances.update({kind: made for kind, made in kinds.items() if isinstance(kind, type)})
-        barrier = _rebuilt(threading.Barrier, {**vars(threading), "Condition": condition, "Lock": lock})
         self.everything: dict[Any, Any] = {
             **kinds,
-            threading.Barrier: barrier,
+            threading.Barrier: _rebuilt(threading.Barrier, names),
             **explored_identity(seam),
             time.sleep: sleep,
             **{clock: clock_like(clock) for clock in _CLOCKS},
         }
         by_id = {id(old): new for old, new in self.everything.items()}
         self.modules: dict[types.ModuleType, types.ModuleType] = {}
-        for original in (threading, time, _thread):
-            module = self.modules[original] = types.ModuleType(original.__name__)
-            vars(module).update({name: by_id.get(id(value), value) for name, value in vars(original).items()})
+        for real in (threading, time, _thread):
+            module = self.modules[real] = types.ModuleType(real.__name__)
+            vars(module).update({name: by_id.get(id(value), value) for name, value in vars(real).items()})
         self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
@@ -606,11 +505,12 @@ class ExploredThreading:
 
 
 def _rebuilt(cls: type, names: dict[str, Any]) -> type:
-    """A class with the same methods, whose global variables are `names`."""
+    """A class with the same methods, whose global variables are `names`. They count as the explorer's own code."""
 
     def bound(value: Any) -> Any:
         if isinstance(value, types.FunctionType):
-            made = types.FunctionType(value.__code__, names, value.__name__, value.__defaults__, value.__closure__)
+            code = value.__code__.replace(co_filename=__file__)
+            made = types.FunctionType(code, names, value.__name__, value.__defaults__, value.__closure__)
             made.__kwdefaults__ = value.__kwdefaults__
             return made
         return property(bound(value.fget)) if isinstance(value, property) else value

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from stress.explorer.caller import CALLER
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
+from stress.explorer.machine import Drift, Execution, Machine, Strategy
 from stress.explorer.places import Several, words_of
 from stress.explorer.policy import standard_module
 from stress.explorer.scenario import describe
@@ -49,15 +49,6 @@ class Given(Strategy):
             machine.enabled = 0  # the threads that could continue have stopped for ever; waiting ones may be resumed
             return -1
         return to
-
-
-class OneByOne(Strategy):
-    """Lets one thread after another make all its calls, unless it has to wait."""
-
-    def decide(self, me: int) -> int:
-        """As `Strategy.decide`."""
-        enabled = self.machine.enabled
-        return me if me >= 0 and enabled >> me & 1 else lowest(enabled)
 
 
 def execute_again(experiment: Experiment, earlier: Execution) -> None:

@@ -17,7 +17,7 @@ import stress
 from ctrie import AtomicReference
 from stress import Deferred, Scenarios, Verdict, explore, switch_point
 from stress.cli import main
-from stress.explorer.token import TokenError, origin_in
+from stress.explorer.token import TokenError, read
 
 pytestmark = pytest.mark.once  # Python that is the same everywhere
 
@@ -242,7 +242,7 @@ class LossyFromTwo(Total):
 def test_of_a_drawn_scenario_no_call_is_left_that_can_go(seed: int) -> None:
     outcome = explore(LossyFromTwo, stress.Counter(), [("increment",), ("value",)], seed=seed)
     assert outcome.verdict is Verdict.ILLEGAL
-    origin = origin_in(outcome.token)
+    origin = read(outcome.token).origin
     assert origin is not None
     at_start, *_, at_end = origin.read()
     assert outcome.found is not None

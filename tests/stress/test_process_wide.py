@@ -181,11 +181,11 @@ def test_an_exception_that_comes_just_after_a_turn_leaves_the_threads_as_they_ar
     wait = crew.main.wait
 
     def late(*args: Any) -> bool:
-        crew.main.wait = wait
+        crew.main.wait = wait  # type: ignore[method-assign]
         wait(*args)
         raise Late
 
-    crew.main.wait = late
+    crew.main.wait = late  # type: ignore[method-assign, assignment]
     with pytest.raises(Late):
         coroutines.resume(0)
     assert coroutines._crew is crew
