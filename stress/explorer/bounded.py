@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Execution, Machine, Strategy, lowest
+from stress.explorer.machine import Drift, Execution, Machine, Step, Strategy, lowest, name_of
 from stress.explorer.places import Several
-from stress.explorer.steps import Step, name_of, step_of
 
 __all__ = ["Switch", "Switches", "bounded"]
 
@@ -68,7 +67,7 @@ class Switches(Strategy):
         machine = self.machine
         at, sleepers, asleep = machine.step, self._sleepers, 0
         if sleepers:
-            self._wake(step_of(machine.execution, at - 1))
+            self._wake(machine.execution.step(at - 1))
             for thread in sleepers:
                 asleep |= 1 << thread
         del self.asleep[at:]  # the step was given to a thread that began to wait instead
@@ -128,8 +127,8 @@ class _Past:
         """One before each step, and one in the end."""
         numbers, wrote, digest = self._numbers, execution.wrote, 0
         found = [digest]
-        for at, slot in enumerate(execution.slots):
-            number = numbers.setdefault(getattr(slot, "_name", None), len(numbers))
+        for at, name in enumerate(execution.names()):
+            number = numbers.setdefault(name, len(numbers))
             digest = hash((digest, number, at in wrote))
             found.append(digest)
         return found
@@ -142,7 +141,7 @@ def _alternatives(execution: Execution, asleep: list[int], digests: list[int], f
         others = enabled[at] & ~asleep[at] & ~(1 << order[at])
         if others:
             preempts = at > 0 and order[at] == order[at - 1] and bool(enabled[at] >> order[at - 1] & 1)
-            instead = step_of(execution, at) if preempts else None
+            instead = execution.step(at) if preempts else None
             while others:
                 thread = lowest(others)
                 others &= others - 1
@@ -185,7 +184,7 @@ class _Waiting:
     def note(self, execution: Execution, first: int) -> None:
         """Learn from the steps of an execution, from `first` on, which threads access which slots."""
         for at in range(first, len(execution.order)):
-            name = name_of(execution, at)
+            name = name_of(execution.slots[at])
             for each in name if type(name) is Several else (name,):
                 self._note(each, execution.order[at], at in execution.wrote)
 

@@ -1,7 +1,7 @@
 """Every execution with a different visible result, and as few others as possible.
 
 Dynamic partial order reduction (Flanagan and Godefroid, POPL 2005) in the form of source sets with sleep sets
-(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). `steps` defines which steps
+(Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014). `Step` defines which steps
 depend on each other.
 
 If two steps of an execution depend on each other but could have happened in the other order, the explorer goes back and
@@ -21,8 +21,7 @@ from typing import Any
 
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import NO_STEPS, Drift, Execution, Machine, Strategy, lowest
-from stress.explorer.steps import Step, step_of
+from stress.explorer.machine import NO_STEPS, Drift, Execution, Machine, Step, Strategy, lowest, name_of
 
 __all__ = ["reduced"]
 
@@ -90,7 +89,7 @@ class _Reduction(Strategy):
     def _asleep(self, execution: Execution) -> dict[int, Step]:
         """The threads asleep after the last step: those asleep before, except the ones that depend on the step."""
         node = self.path[-1]
-        step = step_of(execution, len(self.path) - 1)
+        step = execution.step(len(self.path) - 1)
         return {
             thread: other
             for thread, other in node.asleep.items()
@@ -107,7 +106,7 @@ class _Reduction(Strategy):
         for at in range(first):
             self._latest[path[at].chosen] = at
         for later in range(first, len(order)):
-            path[later].step = step_of(execution, later)
+            path[later].step = execution.step(later)
             taken, freed = execution.taken.get(later, NO_STEPS)
             latest = self._latest[path[later].chosen]
             for earlier in self._racing(later, freed):
@@ -123,11 +122,7 @@ class _Reduction(Strategy):
         Raises:
             Drift: they differ.
         """
-        try:
-            names = [slot._name for slot in execution.slots]
-        except AttributeError:  # the accessed object is not a slot, and has no name
-            names = [getattr(slot, "_name", None) for slot in execution.slots]
-        wrote = execution.wrote
+        names, wrote = execution.names(), execution.wrote
         if first and (names[:first] != self._names[:first] or min(wrote ^ self._wrote, default=first) < first):
             raise Drift()
         self._names, self._wrote = names, wrote
@@ -159,9 +154,8 @@ class _Reduction(Strategy):
         path, end = self.path, len(self.path)
         for thread, (lock, taken) in execution.blocked.items():
             if taken >= 0:
-                name = lock if lock._name is None else lock._name
                 calls = execution.begun[thread] in (-2, 2 * end)
-                path.append(_Node(0, {}, thread, step=Step(name, True, calls, False)))
+                path.append(_Node(0, {}, thread, step=Step(name_of(lock), True, calls, False)))
                 self._want_lock(taken, end, end, self._latest[thread])
                 path.pop()
 

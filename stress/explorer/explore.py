@@ -17,12 +17,11 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, islice
 from random import Random
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone
-from stress.explorer.between import missed_between
 from stress.explorer.bounded import Switches, bounded
 from stress.explorer.clock import CLOCK
 from stress.explorer.dpor import reduced
@@ -31,6 +30,7 @@ from stress.explorer.generation import Scenarios
 from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import LIVELOCK, Drift, Execution
 from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, minimise
+from stress.explorer.nets import contradiction, missed_between
 from stress.explorer.object_experiment import (
     ObjectExperiment,
     ObjectMachine,
@@ -46,7 +46,6 @@ from stress.explorer.races import Races
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Around, Program, Scenario, describe
-from stress.explorer.seat_belt import contradiction
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, encode, order_of, read
 from stress.explorer.trace import Given, execute_again, trace
@@ -69,6 +68,7 @@ __all__ = ["Explored", "explore"]
 
 Calls = Sequence[tuple[Any, ...]]
 Attempts = Iterator[Finding | None]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -388,23 +388,47 @@ class _Exploration:
             self._machine.progress.explores(str(scenario), token if origin is not None else "")
         return ObjectExperiment(self._machine, self._subject, scenario)
 
-    def run(self, plan: _Plan) -> Explored:
-        """Execute the schedules, up to the first with a fault. Begin again whenever more is known of the program."""
-        self._subject.plain.aborts = True
+    def _in_rounds(self, attempt: Callable[[], _T]) -> _T | None:
+        """What an attempt finds, which is made again when it learns more of the program; None if that has no end."""
+        plain = self._subject.plain
+        plain.aborts = True
         for _ in range(_MOST_ROUNDS):
+            try:
+                return attempt()
+            except NewCode:
+                pass
+            except Drift:
+                if not plain.knowledge.has_grown():
+                    raise
+            plain.begin_again()
+        return None
+
+    def run(self, plan: _Plan) -> Explored:
+        """Execute the schedules, up to the first with a fault."""
+
+        def attempt() -> Explored:
             races = Races(self._machine) if plan.races else None
             self._machine.observe = None if races is None else races.observe
             try:
                 outcome = self._round(plan)
             finally:
                 self._machine.observe = None
-            if outcome is not None:
-                return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
-            self._subject.plain.begin_again()
+            return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
+
+        try:
+            outcome = self._in_rounds(attempt)
+        except Drift as drift:
+            raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
+        if outcome is not None:
+            return outcome
         return replace(self._outcome(f"{plan}, but {_GROWS}", 0, Verdict.UNKNOWN), missing=(_GROWS,))
 
-    def _round(self, plan: _Plan) -> Explored | None:
-        """The outcome of all schedules; None if code ran without steps, or more changed than was known."""
+    def _round(self, plan: _Plan) -> Explored:
+        """The outcome of all schedules. It does not count if more changed than was known.
+
+        Raises:
+            NewCode: code is about to run without steps, or has run.
+        """
         executions, early, missing = 0, 0, list[str]()
         returned = [0] * len(self._scenario.threads)
         knowledge = self._subject.plain.knowledge
@@ -415,7 +439,7 @@ class _Exploration:
             self._subject.plain.is_warm()
             for finding in self._attempts(plan):
                 if knowledge.has_grown():
-                    return None
+                    raise NewCode
                 executions += 1
                 self._machine.tell(f"{executions:,} executions", time.monotonic() - self._began)
                 self._note_first(self._machine.execution)
@@ -435,7 +459,9 @@ class _Exploration:
                     if self._is_drawn:
                         small = self._with_fewest_around(small)
                     small = self._with_one_thread(small)
-                    return None if knowledge.has_grown() else self._explained(outcome, small)
+                    if knowledge.has_grown():
+                        raise NewCode
+                    return self._explained(outcome, small)
                 if earliest is None:
                     earliest = self._machine.execution
                 if plan.duration is not None and time.monotonic() - self._began > plan.duration:
@@ -450,18 +476,12 @@ class _Exploration:
                     missing += [missed] if missed else []
         except TimeIsUp:
             missing.append("time was up in the middle of an execution")
-        except NewCode:
-            return None
         except Refused as refused:
             missing.append(str(refused))
-        except Drift as drift:
-            if knowledge.has_grown():
-                return None
-            raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
         if early:
             missing.append("an access was not seen: calls answer otherwise if each begins just before its first step")
         if knowledge.has_grown() and not missing:
-            return None
+            raise NewCode
         missing += [each for each in self._subject.plain.missing() if each not in missing]
         if not missing and isinstance(self._subject.spec, Alone):
             missing += self._never_returned(returned)
@@ -644,22 +664,18 @@ class _Exploration:
         since = [f"the token is of {told.target}"] * (told.target != name) + changed(told.code)
         knowledge = self._subject.plain.knowledge
         knowledge.hear(told.known)
-        self._subject.plain.aborts = True
-        drifted: Drift | None = None
-        finding: Finding | None = None
-        for _ in range(_MOST_ROUNDS):
-            self._subject.plain.begin_again()
-            drifted = None
-            try:
-                _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
-            except Drift as drift:
-                drifted = drift
-            except NewCode:
-                continue
-            if not knowledge.has_grown():
-                break
-        if drifted is not None:
-            raise TokenError(f"the token does not fit (any more): {drifted}")
+        self._subject.plain.begin_again()
+
+        def attempt() -> Finding | None:
+            _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
+            if knowledge.has_grown():
+                raise NewCode
+            return finding
+
+        try:
+            finding = self._in_rounds(attempt)
+        except Drift as drift:
+            raise TokenError(f"the token does not fit (any more): {drift}") from None
         made = len(self._machine.execution.order)
         if made < len(order):
             raise TokenError(f"the token does not fit (any more): of its {len(order)} steps only {made} are made")

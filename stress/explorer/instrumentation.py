@@ -123,9 +123,12 @@ class _Copy:
         return Instruction(_SUBSCRIPT.op, _SUBSCRIPT.arg)
 
     def _look(self, site: sites.Site, *depths: int) -> list[Instruction]:
-        """Look the operands at these depths of the stack up in a site; it sees one, or a tuple of several."""
+        """Look the operands at these depths of the stack up in a site; it sees one, or a tuple of several. That of a
+        call always sees a tuple.
+        """
         copies = [Instruction(OP["COPY"], depth + 1 + number) for number, depth in enumerate(depths)]
-        build = [Instruction(OP["BUILD_TUPLE"], len(depths))] if len(depths) > 1 else []
+        is_group = len(depths) > 1 or type(site) is sites.Call
+        build = [Instruction(OP["BUILD_TUPLE"], len(depths))] if is_group else []
         self._extra = max(self._extra, len(depths) + 2)
         return [self._const(site), *copies, *build, self._subscript(), Instruction(OP["POP_TOP"])]
 
@@ -181,7 +184,7 @@ class _Copy:
         elif _is_turn(each):
             before += self._tell(sites.Tells(code, line, "turn"))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
-            before += self._tell(sites.Returns(code, line))
+            before += self._tell(sites.Tells(code, line, "go_on"))
         elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
             each.after += self._look(sites.Tells(code, line, "note_made"), 1)
 
@@ -235,11 +238,7 @@ class _Copy:
             depths = [arg + 2, arg + 1, *each_given] if with_method else [arg + 1, *each_given]
         else:
             depths = [names + arg + 2, *each_given]
-        site = sites.Call(code, line)
-        if len(depths) == 1:
-            before += self._look(site.alone(), *depths)
-        else:
-            before += self._look(site, *depths)
+        before += self._look(sites.Call(code, line), *depths)
 
     def _follow_self(self) -> None:
         """Say where a new object is begun, where it is given to others, and where it is done."""

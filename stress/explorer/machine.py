@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType, ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from stress.answers import as_it_is, space_of
 from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
-from stress.explorer.places import Place, meet
+from stress.explorer.places import Place, Several, meet
 from stress.explorer.policy import Refused
 from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
@@ -28,7 +28,10 @@ from stress.history import ANSWERS
 from stress.outside import Outside
 from stress.processes import forks
 
-__all__ = ["LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Strategy", "lowest", "standing"]
+__all__ = [
+    "LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Step", "Strategy", "lowest", "name_of",
+    "standing",
+]  # fmt: skip
 
 LIVELOCK: Final = 1_000
 """Steps without the return of any call; a scenario that makes progress needs less than a third of them."""
@@ -49,6 +52,38 @@ class Strategy(Protocol):
         """The thread that makes step `machine.step`. `me` made the previous step; it is `MAIN` if that thread has ended
         or waits. The answer must be among `machine.enabled`; `MAIN` ends the execution.
         """
+
+
+def name_of(slot: Any) -> Any:
+    """The place that a step on a slot accesses: the slot's name, or the slot itself if it is older than the execution.
+    An object that is not a slot has no name.
+    """
+    name = getattr(slot, "_name", None)
+    return slot if name is None else name
+
+
+class Step(NamedTuple):
+    """What matters when a step is swapped with a step of another thread. `slot` is the slot's name (`name_of`).
+
+    Executions that differ only by swaps of neighbouring steps that do not depend on each other have the same visible
+    result.
+    """
+
+    slot: Any
+    wrote: bool
+    calls: bool
+    returns: bool
+
+    def depends_on(self, other: Step) -> bool:
+        """Whether the order of the two matters: if both access one slot, and one of them changes it (a failing
+        compare-and-set is a read), or one of them returns from a call and the other one begins a call, since their
+        order is the real-time order of the history.
+        """
+        if self.wrote or other.wrote:
+            mine, its = self.slot, other.slot
+            if mine == its or ((type(mine) is Several or type(its) is Several) and meet(mine, its)):
+                return True
+        return (self.calls and other.returns) or (self.returns and other.calls)
 
 
 @dataclass(slots=True)
@@ -78,6 +113,14 @@ class Execution:
     trouble: str = ""
     cut: bool = False
     waiting: dict[int, str] = field(default_factory=dict)
+
+    def step(self, at: int) -> Step:
+        """Step number `at`."""
+        return Step(name_of(self.slots[at]), at in self.wrote, at in self.called, at in self.returned)
+
+    def names(self) -> list[Any]:
+        """The name of the slot of each step; None for those that are older than the execution, or no slots."""
+        return [getattr(slot, "_name", None) for slot in self.slots]
 
     def precedence(self) -> tuple[int, ...]:
         """Which calls came before which returns, and the reverse: all that a checker can use of the times. For each
@@ -244,7 +287,7 @@ class Machine:
                         self._begun[thread] = 2 * self.step
             for thread, awaited in self._waiting.items():
                 if awaited is self._wanted[thread]:
-                    execution.blocked[thread] = awaited, self._lock_steps.get(_place_of(awaited), NO_STEPS)[0]
+                    execution.blocked[thread] = awaited, self._lock_steps.get(name_of(awaited), NO_STEPS)[0]
         finally:
             self.seam.before = self.seam.scheduler = None
             self.coroutines.abandon()
@@ -385,7 +428,7 @@ class Machine:
                     self._note_change(me, slot, expected)
             for awaited in self._waiting.values():
                 if type(awaited) is _Circle:
-                    self._let_circles_on(_place_of(slot))
+                    self._let_circles_on(name_of(slot))
                     break
         if begun[me] == -2:
             begun[me] = 2 * step
@@ -412,7 +455,7 @@ class Machine:
             self._await_turn(me, lock)
         self._granted = True
         self._wanted[me] = None
-        taken, freed = self._lock_steps.get(_place_of(lock), NO_STEPS)
+        taken, freed = self._lock_steps.get(name_of(lock), NO_STEPS)
         if freed >= 0:
             self.execution.taken[self.step] = taken, freed
         self._before(lock, False, doing)
@@ -457,7 +500,7 @@ class Machine:
         """Note what a thread is about to read, and park it if it goes in a circle. If the circle passes a lock, that is
         done where the thread takes it again: with the lock, it would let nobody on.
         """
-        read, place = self._read[me], slot if slot._name is None else slot._name
+        read, place = self._read[me], name_of(slot)
         if expected is not LOAD and slot._value is expected:
             if expected is not False or not getattr(slot, "is_lock", False):
                 return
@@ -472,7 +515,7 @@ class Machine:
         """What threads have read is no longer so. But to take a lock and to release it changes nothing for the thread
         itself, nor for those that have not seen the lock. It is the same with a sleep, and a wait that ends in vain.
         """
-        place = _place_of(slot)
+        place = name_of(slot)
         if getattr(slot, "is_lock", False):
             if expected is False:
                 self._held[me] += 1
@@ -650,10 +693,6 @@ _UNENDING: Final = (
     "a call goes round and round while other threads wait for their turn, and every round changes something: its "
     "schedules have no end"
 )
-
-
-def _place_of(slot: Any) -> Any:
-    return slot if slot._name is None else slot._name
 
 
 def _is_entry(place: Any) -> bool:

@@ -295,7 +295,7 @@ class PlainState(accesses.Accesses):
         elif not known.names.isdisjoint(OF_ALL_NAMES):
             self.names = EVERYTHING
 
-    def go_on(self, _: Any) -> None:
+    def go_on(self, *_: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
         if self._seam.before is not None and self.now.call_backs.marks:
             self.now.call_backs.goes_on(self._me(), sys._getframe(2), self._seam.before)

@@ -23,7 +23,6 @@ __all__ = [
     "Next",
     "Operation",
     "Reads",
-    "Returns",
     "Site",
     "StoreAttribute",
     "StoreItem",
@@ -91,13 +90,10 @@ class _Named(Site):
 class LoadAttribute(_Named):
     """Reads an attribute of its operand; answers the operand, or the explored primitive that stands for it."""
 
-    __slots__ = ()
-
     def __getitem__(self, owner: Any) -> Any:
         if _state is None:
             return owner
-        of = type(owner)
-        kind = self.known[of]
+        kind = self.known[type(owner)]
         if kind is PLAIN and self.name != "__dict__":
             if self.name in _state.names:
                 _state.read_attribute(owner, self.name)
@@ -112,12 +108,9 @@ class LoadAttribute(_Named):
 class StoreAttribute(_Named):
     """Changes an attribute of its operand."""
 
-    __slots__ = ()
-
     def __getitem__(self, owner: Any) -> None:
         if _state is not None:
-            of = type(owner)
-            kind = self.known[of]
+            kind = self.known[type(owner)]
             if kind is QUIET:
                 refuse_private(owner, self.name, True, self)
             _state.change_attribute(owner, self.name, kind)
@@ -126,15 +119,11 @@ class StoreAttribute(_Named):
 class LoadItem(Site):
     """Reads an item; its operands are the container and the key."""
 
-    __slots__ = ()
-
     def __getitem__(self, operands: tuple[Any, Any]) -> None:
         if _state is not None:
-            owner = operands[0]
-            of = type(owner)
-            kind = self.known[of]
+            owner, key = operands
+            kind = self.known[type(owner)]
             if kind is not QUIET:
-                key = operands[1]
                 if type(key) not in _OF_KEYS:
                     self.known[type(key)]  # what is looked up may be compared
                 _state.read_item(self, kind, owner, key)
@@ -143,30 +132,20 @@ class LoadItem(Site):
 class StoreItem(Site):
     """Changes or removes an item; its operands are the container, the key, and the value if there is one."""
 
-    __slots__ = ()
-
     def __getitem__(self, operands: tuple[Any, ...]) -> None:
         if _state is not None:
-            owner = operands[0]
-            of = type(owner)
-            kind = self.known[of]
-            key = operands[1]
+            owner, key, *values = operands
+            kind = self.known[type(owner)]
             if type(key) not in _OF_KEYS:
                 self.known[type(key)]
-            _state.change_item(self, kind, owner, key, operands[2:])
+            _state.change_item(self, kind, owner, key, tuple(values))
 
 
-class StoreSlice(Site):
+class StoreSlice(StoreItem):
     """Puts a value in the place of some items; its operands are the container and the value."""
 
-    __slots__ = ()
-
     def __getitem__(self, operands: tuple[Any, Any]) -> None:
-        if _state is not None:
-            owner = operands[0]
-            of = type(owner)
-            kind = self.known[of]
-            _state.change_item(self, kind, owner, _SLICE, operands[1:])
+        super().__getitem__((operands[0], _SLICE, operands[1]))
 
 
 class Tells(_Named):
@@ -187,8 +166,6 @@ class Tells(_Named):
 
 class Reads(Tells):
     """The same, of an operand that is read, unless it never changes."""
-
-    __slots__ = ()
 
     def __getitem__(self, operand: Any) -> None:
         if _state is not None:
@@ -221,8 +198,6 @@ class Operation(Site):
 class Next(Site):
     """Takes the next item of an iterator."""
 
-    __slots__ = ()
-
     def __getitem__(self, iterator: Any) -> None:
         if _state is not None:
             of = type(iterator)
@@ -235,32 +210,15 @@ class Next(Site):
 class Enter(Site):
     """Enters its operand by `with`; answers the operand, or the explored primitive that stands for it."""
 
-    __slots__ = ()
-
     def __getitem__(self, owner: Any) -> Any:
         if _state is None:
             return owner
-        of = type(owner)
-        kind = self.known[of]
+        kind = self.known[type(owner)]
         return owner if kind is PLAIN or kind is QUIET else _state.enter(self, kind, owner)
-
-
-class _CallAlone(Site):
-    __slots__ = ()
-
-    def __getitem__(self, callee: Any) -> None:
-        if _state is not None:
-            _state.call(self, callee, ())
 
 
 class Call(Site):
     """Calls its first operand with the others."""
-
-    __slots__ = ()
-
-    def alone(self) -> Site:
-        """The site of a call without arguments."""
-        return _CallAlone(self.code, self.line)
 
     def __getitem__(self, operands: tuple[Any, ...]) -> None:
         if _state is not None:
@@ -269,8 +227,6 @@ class Call(Site):
 
 class CallWithAll(Site):
     """Calls its first operand with the items of the second one."""
-
-    __slots__ = ()
 
     def __getitem__(self, operands: tuple[Any, Any]) -> None:
         if _state is not None:
@@ -281,13 +237,3 @@ class CallWithAll(Site):
                 gives = kind in (Kind.CONTAINER, Kind.VIEW) and type(type(given).__iter__) is not FunctionType
                 given = (*given, given) if gives else (given,)
             _state.call(self, callee, given)
-
-
-class Returns(Site):
-    """Gives an answer to the caller, which may be a function in C that goes on with its work."""
-
-    __slots__ = ()
-
-    def __getitem__(self, _: Any) -> None:
-        if _state is not None and _state.now.call_backs.marks:
-            _state.go_on(self)

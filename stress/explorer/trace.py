@@ -58,7 +58,7 @@ def execute_again(experiment: Experiment, earlier: Execution) -> None:
         Drift: it is another execution now.
     """
     again, _ = experiment.run(Given(earlier.order))
-    before, now = _seen(earlier), _seen(again)
+    before, now = earlier.names(), again.names()
     if (before, earlier.wrote, earlier.answers) != (now, again.wrote, again.answers):
         told = "the same schedule, executed again, is another execution"
         differing = (at for at, (one, other) in enumerate(zip(before, now, strict=False)) if one != other)
@@ -66,10 +66,6 @@ def execute_again(experiment: Experiment, earlier: Execution) -> None:
             told += f": step {at} accesses {_told(now[at])}, where it had accessed {_told(before[at])}"
             told += " (what goes by `id`, `hash` or the order of a set goes otherwise for each object that is made)"
         raise Drift(told)
-
-
-def _seen(execution: Execution) -> list[Any]:
-    return [getattr(slot, "_name", None) for slot in execution.slots]
 
 
 def _told(name: Any) -> str:

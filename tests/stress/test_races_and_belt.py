@@ -12,8 +12,8 @@ import pytest
 import stress
 from stress import Verdict, explore
 from stress.explorer import explore as exploring
+from stress.explorer.nets import contradiction
 from stress.explorer.scenario import Around
-from stress.explorer.seat_belt import contradiction
 from stress.recorder.workload import as_calls
 from tests.stress.cases import case_named
 

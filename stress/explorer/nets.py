@@ -1,29 +1,43 @@
-"""Between two steps a thread does nothing that another one can tell, if the explorer has missed no step. So before
-"every schedule" is said, some schedules are executed in which threads also stop where there is no step. If one of them
-gives what is not right, a step was missed.
+"""What is tried before "every schedule" is said. If it shows an answer that is not right, a step was missed.
 
-The sites of the instrumented code are the places to stop at. Each of these schedules changes threads once, or twice:
-of the many places, most are passed by in all schedules that are told from others by steps alone.
+Between two steps a thread does nothing that another one can tell, if the explorer has missed no step. So some schedules
+are executed in which threads also stop where there is no step (`missed_between`). The sites of the instrumented code
+are the places to stop at. Each of these schedules changes threads once, or twice: of the many places, most are passed
+by in all schedules that are told from others by steps alone.
+
+Then threads of the operating system make the same calls for a moment (`contradiction`). What they see must be among
+what the explorer has seen.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from types import FrameType
 from typing import Any, Final
 
+from stress.checker.check import Budget, check
+from stress.checker.waiting import may_wait
 from stress.explorer import sites
 from stress.explorer.experiment import Experiment
 from stress.explorer.machine import Drift, Machine, Strategy, lowest
+from stress.explorer.outliving import Snapshot
 from stress.explorer.policy import Refused, Treatment, treatment_of
+from stress.explorer.scenario import Around, Program
 from stress.explorer.sharing import EVERYTHING
+from stress.history import Call
+from stress.outside import Outside
+from stress.recorder.around import executed
+from stress.recorder.record import record
+from stress.spec import Spec
+from stress.verdicts import Verdict
 
-__all__ = ["missed_between"]
+__all__ = ["contradiction", "missed_between"]
 
 _SECONDS: Final = 0.1
+"""How long each net takes."""
 _MOST_SECONDS: Final = 2.0
 _LEAST: Final = 60
 """Executions, however long they take."""
@@ -156,3 +170,52 @@ def _has_opaque(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+_MOST_ROUNDS: Final = 40
+_PATIENCE: Final = 1.0
+_YIELDS: Final = (0.2, 0.05, 0.5)
+_BUDGET: Final = Budget(steps=200_000, seconds=1.0)
+
+
+def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int) -> str:
+    """What speaks against the verdict that every schedule is right; empty if nothing does, or nothing can be told."""
+    calls = [*around.at_start, *(call for calls in program for call in calls), *around.at_end]
+    with Outside():
+        if may_wait(spec, calls):
+            return ""
+        before, until = Snapshot([factory]), time.monotonic() + _SECONDS
+        if not _is_right(factory, spec, calls, before):
+            return ""
+        try:
+            for number in range(_MOST_ROUNDS):
+                try:
+                    history = executed(
+                        factory(), program, spec, around.at_start, around.at_end,
+                        yields=_YIELDS[number % len(_YIELDS)], seed=f"{seed}/{number}",
+                    )  # fmt: skip
+                finally:
+                    before.put_back()
+                if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
+                    if not _is_right(factory, spec, calls, before):
+                        break  # what outlives the object has changed
+                    told = ", ".join(f"thread {each.thread}: {each.describe()}" for each in history)
+                    return f"real threads got what none of these schedules gives ({told}): use stress.run"
+                if time.monotonic() >= until:
+                    break
+        except Exception:  # noqa: BLE001 - a call that waits, or one at the start that needs the explorer
+            pass
+    return ""
+
+
+def _is_right(factory: Callable[[], Any], spec: Spec, calls: list[Call], before: Snapshot) -> bool:
+    """Whether one thread alone gets right answers now: what outlives the object may be in another state. What
+    the calls change is put back to how it was `before`.
+    """
+    try:
+        history = record(factory(), [[calls]], spec, patience=_PATIENCE)
+        return check(history, spec, budget=_BUDGET).verdict is Verdict.LINEARIZABLE
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    finally:
+        before.put_back()
