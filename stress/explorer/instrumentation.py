@@ -8,7 +8,6 @@ names that the compiler changes, or on how a function is reached. The codes of i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from functools import partial
 from types import CodeType
 from typing import Any, Final
@@ -91,22 +90,22 @@ class _Copy:
         ]
         self._instructions, self._ranges = disassembled(code)
         self._extra = 3
+        self._decorators: set[int] = set()
         self._local = (*code.co_varnames, *(each for each in code.co_cellvars if each not in code.co_varnames))
         self._targets = {id(each.target) for each in self._instructions if each.target is not None}
 
     def done(self) -> CodeType:
         """The copy."""
-        methods = _with_a_method(self._instructions, self._ranges) if _METHOD_FIRST else set()
-        previous: Instruction | None = None
+        past: list[Instruction] = []
         pending: list[Instruction] = []
-        for at, each in enumerate(self._instructions):
+        for each in self._instructions:
             if each.name in ("KW_NAMES", "PRECALL"):  # what is inserted for a call comes before these
                 pending.append(each)
                 continue
             start = pending[0] if pending else each
             pending = []
-            self._insert(each, start, previous, at, id(each) in methods)
-            previous = each
+            self._insert(each, start, past)
+            past.append(each)
         if follows_its_object(self._code):
             self._follow_self()
         copy = assembled(self._code, self._instructions, self._ranges, tuple(self._consts), self._extra)
@@ -142,12 +141,10 @@ class _Copy:
 
     # ------------------------------------------------------------------------------------------------ what is inserted
 
-    def _insert(
-        self, each: Instruction, start: Instruction, previous: Instruction | None, at: int, with_method: bool
-    ) -> None:
+    def _insert(self, each: Instruction, start: Instruction, past: list[Instruction]) -> None:
         name, arg, code = each.name, each.arg, self._code
         line = each.line or code.co_firstlineno
-        before = start.before
+        before, previous = start.before, past[-1] if past else None
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             self._load_attribute(each, line)
         elif name == "IMPORT_FROM":
@@ -180,7 +177,7 @@ class _Copy:
         elif name in ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"):
             before += self._exchange(sites.Enter(code, line))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
-            self._call(each, before, line, with_method)
+            self._call(each, before, line, past)
         elif _is_turn(each):
             before += self._tell(sites.Tells(code, line, "turn"))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
@@ -225,7 +222,7 @@ class _Copy:
         site = sites.Tells(code, line, "change_variable" if changes else "read_variable", variable)
         each.before += self._tell(site, load)
 
-    def _call(self, each: Instruction, before: list[Instruction], line: int, with_method: bool) -> None:
+    def _call(self, each: Instruction, before: list[Instruction], line: int, past: list[Instruction]) -> None:
         code, arg = self._code, each.arg
         if each.name == "CALL_FUNCTION_EX":
             with_names = 1 if _VERSION >= (3, 14) else arg & 1
@@ -235,10 +232,29 @@ class _Copy:
         names = int(each.name == "CALL_KW")
         each_given = [names + number for number in range(arg, 0, -1)]
         if _METHOD_FIRST:
-            depths = [arg + 2, arg + 1, *each_given] if with_method else [arg + 1, *each_given]
+            depths = [arg + 2, arg + 1, *each_given] if self._is_below(each, past) else [arg + 1, *each_given]
         else:
             depths = [names + arg + 2, *each_given]
         before += self._look(sites.Call(code, line), *depths)
+
+    def _is_below(self, call: Instruction, past: list[Instruction]) -> bool:
+        """Whether the callable of a call lies below its first argument: a decorator of a function, a comprehension, the
+        end of `with`, and an assertion with a message. In others nothing lies there, put by an instruction. (A class is
+        decorated in that way, too: that looks as if the class were called.)
+        """
+        last = past[-1]
+        if call.arg == 2:
+            of_none = [each.name == "LOAD_CONST" and self._consts[each.arg] is None for each in past[-3:]]
+            return of_none == [True] * 3 and past[-4].name != "PUSH_NULL"
+        if call.arg:
+            return False
+        is_decorator = last.name == "MAKE_FUNCTION" and self._code.co_consts[past[-2].arg].co_name != "<lambda>"
+        asserts = [each.name for each in past if each.name in ("LOAD_ASSERTION_ERROR", "RAISE_VARARGS")]
+        raises = self._instructions[self._instructions.index(call) + 1].name == "RAISE_VARARGS"
+        if is_decorator or last.name in ("GET_ITER", "GET_AITER") or id(last) in self._decorators:
+            self._decorators.add(id(call))
+            return True
+        return raises and asserts[-1:] == ["LOAD_ASSERTION_ERROR"]
 
     def _follow_self(self) -> None:
         """Say where a new object is begun, where it is given to others, and where it is done."""
@@ -285,57 +301,6 @@ def _loads_first(each: Instruction) -> str:
     if name.startswith("STORE_FAST_LOAD_FAST"):
         return "top" if arg & 15 == 0 else ""
     return "top" if name.startswith("LOAD_FAST") and arg == 0 else ""
-
-
-def _with_a_method(instructions: list[Instruction], ranges: Iterable[Any]) -> set[int]:
-    """The calls, by identity, whose callable lies below their first argument, as the compiler does for decorators,
-    comprehensions and the ends of `with`. In the others nothing lies there, which an instruction has put there.
-    """
-    found: set[int] = set()
-    at = {id(each): number for number, each in enumerate(instructions)}
-    waiting: list[tuple[int, int, frozenset[int]]] = [(0, 0, frozenset())]
-    waiting += [(at[id(handler)], (depth >> 1) + (depth & 1) + 1, frozenset()) for _, _, handler, depth in ranges]
-    seen: set[int] = set()
-    while waiting:
-        number, height, empty = waiting.pop()
-        while number < len(instructions) and number not in seen:
-            seen.add(number)
-            each = instructions[number]
-            name = each.name
-            if each.target is not None:
-                waiting.append((at[id(each.target)], height + stack_effect(each, True), empty))
-            if name == "PRECALL":
-                number += 1
-                continue
-            if name == "CALL":
-                result = height - each.arg - 2
-                if result not in empty:
-                    found.add(id(each))
-                empty, height = empty - {result}, result + 1
-            elif name == "PUSH_NULL" or (name == "LOAD_GLOBAL" and each.arg & 1):
-                empty |= {height}
-                height += stack_effect(each, False)
-            elif name == "LOAD_METHOD" or (
-                name in ("LOAD_ATTR", "LOAD_SUPER_ATTR") and _VERSION >= (3, 12) and each.arg & 1
-            ):
-                effect = stack_effect(each, False)
-                height += effect
-                empty |= {height - 2}
-            elif name == "CALL_FUNCTION_EX":
-                height += stack_effect(each, False)
-                empty -= {height - 1}
-            else:
-                height += stack_effect(each, False)
-            if name in _ENDS:
-                break
-            number += 1
-    return found
-
-
-_ENDS: Final = frozenset({
-    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
-    "JUMP_BACKWARD_NO_INTERRUPT", "INTERPRETER_EXIT",
-})  # fmt: skip
 
 
 def _is_turn(jump: Instruction) -> bool:
