@@ -19,7 +19,6 @@ Each name below is imported when it is first used, so an installation that does 
 """
 
 from importlib import import_module as _import_module
-from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -121,8 +120,6 @@ def __getattr__(name: str) -> Any:
     """Import and return the object named `name`."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'stress' has no attribute {name!r}")
-    if _find_spec("sortedcontainers") is None:
-        raise ModuleNotFoundError("stress needs sortedcontainers: pip install 'subtrie[stress]'")
     found = globals()[name] = getattr(_import_module(_HOME_OF[name]), name)
     return found
 

@@ -21,11 +21,9 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from itertools import count
-from operator import attrgetter
 from typing import Final
-
-from sortedcontainers import SortedKeyList
 
 from stress.alike import are_mixed
 from stress.checker.components import Component, components, projections
@@ -198,10 +196,10 @@ class _Trial(Search):
         self.share = self.first_share = first_share(part.operations, spec)
         """The steps of the next turn; doubled after each."""
 
-    @property
-    def turn(self) -> tuple[int, int, tuple[int, ...]]:
-        """The key by which turns are ordered: the shortest share first, then the fewest operations."""
-        return self.share, len(self.operations), self.number
+    def __lt__(self, other: _Trial) -> bool:
+        """Whether its turn comes first: the shortest share, then the fewest operations."""
+        mine, theirs = ((each.share, len(each.operations), each.number) for each in (self, other))
+        return mine < theirs
 
 
 class _Turns:
@@ -211,19 +209,20 @@ class _Turns:
         self._spec, self._budget = spec, budget
         self._deadline = began + budget.seconds
         self._most_megabytes = megabytes_in_use() + budget.megabytes
-        self._queue: SortedKeyList = SortedKeyList(key=attrgetter("turn"))
+        self._queue: list[_Trial] = []
         self._refuters: Iterator[_Trial] = iter(())
         self._unproved = 0
         self.steps = 0
 
     def take(self, parts: Sequence[Component]) -> _Answer:
-        self._queue.update(_Trial(part, self._spec, (number,)) for number, part in enumerate(parts))
+        self._queue = [_Trial(part, self._spec, (number,)) for number, part in enumerate(parts)]
+        heapify(self._queue)
         self._unproved = len(parts)
         while self._unproved:
             spent = self._spent()
             if spent:
                 return Verdict.UNKNOWN, None, self.steps, spent
-            failure = self._turn(next(self._refuters, None) or self._queue.pop(0))
+            failure = self._turn(next(self._refuters, None) or heappop(self._queue))
             if failure is not None:
                 return Verdict.ILLEGAL, failure, self.steps, ""
         return Verdict.LINEARIZABLE, None, self.steps, ""
@@ -262,7 +261,7 @@ class _Turns:
             excerpts = [each for each in seen if isinstance(each, Excerpt)]
             self._refuters = _refuters(part, self._spec, excerpts, share, trial.number)
         trial.share *= 2
-        self._queue.add(trial)
+        heappush(self._queue, trial)
         return None
 
     def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
