@@ -5,7 +5,6 @@ Each shape is a question about a history that differs in one thing:
 * *snapshot changed*: the recorder read a snapshot twice, with different results; or what it read was right only later;
 * *wrong with one thread alone*: no other thread made a call, so the class and the specification disagree;
 * *torn match* (or *torn read*): every element by itself fits the answer at some moment, but at no moment do they all;
-* *resurrected key*: a read found something that had been removed; its answer would have been right earlier;
 * *lost update*: everything fits if one completed update had never happened; or, if the wrong answer is an update's, the
   latest few (a slow writer has restored what was there before them);
 * *stale read*: everything fits if the read had been called earlier;
@@ -52,7 +51,6 @@ def classify(window: Window, spec: Spec, expected: Sequence[Any], *, is_alone: b
         case.snapshot_changed()
         or case.alone()
         or case.torn()
-        or case.resurrected()
         or case.lost_update()
         or case.stale()
         or case.impossible()
@@ -73,7 +71,6 @@ class _Case:
             for each in self.story.operations
             if not each.pending and each.id != self.culprit.id and not self.only_reads(each)
         ]
-        self.cause_of_staleness = self.find_cause_of_staleness(self.culprit)
 
     def only_reads(self, operation: Operation) -> bool:
         return self.spec.is_read_only(operation.op, operation.args, operation.result)
@@ -152,15 +149,6 @@ class _Case:
     def changes_meanwhile(self, other: Operation) -> bool:
         return not self.only_reads(other) and (other.returned is None or other.returned >= self.culprit.call)
 
-    def resurrected(self) -> Shape | None:
-        should_be_absent = bool(self.expected) and all(map(_says_absent, self.expected))
-        named = tuple(self.spec.elements(self.culprit))
-        cause = self.cause_of_staleness
-        if cause is None or not named or not should_be_absent or _says_absent(self.culprit.result):
-            return None
-        told = f"found what was no longer there: {self.who(cause)} had returned before it was called."
-        return self.shape("resurrected key", f"{self.accused} {told}", cause)
-
     def lost_update(self) -> Shape | None:
         """One update that had never happened, or, if the wrong answer is an update's, the latest few."""
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
@@ -183,7 +171,7 @@ class _Case:
         Other faults may follow, so neither needs to explain all of it. Others may have seen the updates before they
         were lost.
         """
-        if self.cause_of_staleness is None:
+        if self.find_cause_of_staleness(self.culprit) is None:
             return False
         known = {each.id for each in self.story.operations}
         after = [
@@ -236,10 +224,3 @@ class _Case:
     def impossible(self) -> Shape:
         told = f"no order of the overlapping calls explains {self.accused}.{self.instead()}"
         return self.shape("impossible answer", told)
-
-
-def _says_absent(answer: Any) -> bool:
-    """Whether an answer means that nothing is there."""
-    if isinstance(answer, Raised) or answer is None or answer is False:
-        return True
-    return isinstance(answer, (tuple, frozenset, dict)) and answer in ((), frozenset(), (False, None))

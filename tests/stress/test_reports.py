@@ -92,13 +92,13 @@ SHAPES = [
     ),
     (
         RESURRECTED,
-        "resurrected key",
-        "Thread 1's get('a') -> 1 found what was no longer there: thread 0's pop('a', None)",
+        "lost update",
+        "Thread 0's pop('a', None) -> 1 was lost: thread 1's get('a') -> 1 fits only if",
     ),
     (
         GONE_MEMBER,
-        "resurrected key",
-        "Thread 1's contains('x') -> True found what was no longer there: thread 0's remove",
+        "lost update",
+        "Thread 0's remove('x') -> None was lost: thread 1's contains('x') -> True fits only if",
     ),
     (TORN_MATCH, "torn match", "Thread 0's match('a.b') -> {} saw no one moment"),
     (TORN_READ, "torn read", "Thread 0's items() -> {} saw no one moment"),
