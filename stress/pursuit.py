@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, cycle, product
-from operator import attrgetter
 from random import Random
 from typing import Any, Final
 
@@ -24,8 +23,8 @@ from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.scenario import Program
-from stress.frozen_states import judged, with_frozen_states
-from stress.history import MAIN, UNSEEN, Call, History, Operation
+from stress.frozen_states import judged
+from stress.history import MAIN, Call, History
 from stress.processes import Team, Worker, WorkFailed
 from stress.recorder.around import executed
 from stress.recorder.outcome import Outcome
@@ -35,7 +34,7 @@ from stress.reports.diagnosis import diagnose
 from stress.reports.faults import WRONG_ALONE
 from stress.reports.report import Report, report_on
 from stress.reports.window import needed
-from stress.spec import Spec, State
+from stress.spec import Spec
 from stress.verdicts import Verdict
 
 _MOST_CALLS: Final = 24
@@ -88,9 +87,7 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     judgement, history = outcome.judgement, outcome.history
     assert judgement is not None
     assert history is not None
-    spec, diagnosis = judged(
-        outcome.spec, lambda its: (its, diagnose(judgement, its, history)), typed=judgement.types_count
-    )
+    diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history), typed=judgement.types_count)
     if diagnosis is None:
         return None
     if diagnosis.shape.name == WRONG_ALONE:  # it has been made small where it was found
@@ -101,13 +98,8 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     met = [each for each in operations if each.thread != MAIN]
     threads = dict.fromkeys(each.thread for each in met)
     program = tuple(tuple((each.op, each.args) for each in met if each.thread == thread) for thread in threads)
-    before = [each for each in history if each.returned is not None and each.returned < operations[0].call]
     left = deadline - time.monotonic()
-    tried: list[tuple[Workload, Program]] = []
-    for workload in workloads if len(met) <= _MOST_CALLS and len(threads) > 1 else ():
-        calls = _calls_to(with_frozen_states(workload.spec, getattr(spec, "types_count", False)), before, window.starts)
-        if calls is not None:
-            tried.append((replace(workload, at_start=as_arguments(calls)), program))
+    tried = [(workload, program) for workload in workloads if len(met) <= _MOST_CALLS and len(threads) > 1]
     first = (_explored_program(*each, left / 4) for each in tried if len(met) <= _FEW_CALLS)
     then = (_made_smaller(*each, deadline) for each in tried)
     reports = chain(first, map(partial(_explored_anything, workloads), [left / 2]), then)
@@ -139,30 +131,6 @@ def _drawn(workloads: Sequence[Workload], seed: int, deadline: float) -> Report 
     return None
 
 
-def _calls_to(spec: Spec, before: Sequence[Operation], states: Sequence[State]) -> list[Call] | None:
-    """As few of the calls `before` as lead to one of these states, when made one after another. None if none do."""
-
-    def state_after(calls: Sequence[Call]) -> State:
-        def walked(its: Spec) -> State:
-            state = its.initial
-            for op, args in calls:
-                state = next(iter(its.successors(state, op, args, UNSEEN)), state)
-            return state
-
-        try:
-            return judged(spec, walked)
-        except Exception:  # noqa: BLE001 - the object may never have such a state
-            return UNSEEN
-
-    if spec.initial in states:
-        return []
-    for key in ("returned", "call"):
-        calls = [(each.op, each.args) for each in sorted(before, key=attrgetter(key))]
-        if state_after(calls) in states:
-            return needed(calls, lambda some: state_after(some) in states)
-    return None
-
-
 def _made_smaller(workload: Workload, program: Program, deadline: float) -> Report | None:
     again = _fewest(workload, program, deadline)
     left = max(1.0, deadline - time.monotonic())
@@ -174,13 +142,9 @@ def _made_smaller(workload: Workload, program: Program, deadline: float) -> Repo
 
 
 def _explored_program(workload: Workload, program: Program, seconds: float) -> Report | None:
-    """The explorer's finding in these calls: on a fresh object, or else after the calls at the start."""
-    threads = [as_arguments(each) for each in program]
-    for before in ([], workload.at_start)[: 2 if workload.at_start else 1]:
-        found = _explored(workload, threads, seconds, {"at_start": before, "at_end": workload.at_end})
-        if found is not None:
-            return found
-    return None
+    """The explorer's finding in these calls."""
+    around = {"at_start": workload.at_start, "at_end": workload.at_end}
+    return _explored(workload, [as_arguments(each) for each in program], seconds, around)
 
 
 def _explored(workload: Workload, threads: Any, seconds: float, around: dict[str, Any]) -> Report | None:
