@@ -19,7 +19,7 @@ from numbers import Integral, Number, Real
 from types import NoneType
 from typing import Any, Final
 
-from stress.history import UNSEEN, Raised
+from stress.history import UNSEEN
 
 
 class Again(Exception):
@@ -65,43 +65,28 @@ def fits(result: Hashable, answer: Any) -> bool:
 
 
 _ATOMS: Final = frozenset({NoneType, bool, int, float, str, bytes})
+_PLAIN: Final = _ATOMS - {bool, float}
+"""Equal values of these types are of the same one."""
 
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two equal values are of the same types, as far as types count."""
-    if type(one) is type(other) and type(one) in _ATOMS:
+    kind = type(one)
+    if kind is type(other) and (
+        kind in _ATOMS or (kind in (tuple, frozenset) and _PLAIN.issuperset(map(type, (*one, *other))))
+    ):
         return True
-    if isinstance(one, Number) or isinstance(other, Number):
-        return _kind(one) is _kind(other)
-    if isinstance(one, Raised):
-        return True
-    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
-        return all(map(alike, one, other))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return _same_members(one, other) and all(alike(value, other[key]) for key, value in one.items())
-    if isinstance(one, (set, frozenset)) and isinstance(other, (set, frozenset)):
-        return _same_members(one, other)
-    return True
-
-
-def _same_members(some: Iterable[Any], others: Iterable[Any]) -> bool:
-    theirs = {each: each for each in others}
-    return all(alike(each, theirs[each]) for each in some)
+    return bool(typed_key(one) == typed_key(other))
 
 
 def _kind(value: Any) -> type:
     """The kind of a number. Those of other libraries are of the kind that they say."""
     kind = type(value)
-    if kind in _ATOMS:
-        return kind
-    if kind.__name__ in ("bool", "bool_"):  # that of numpy is no number
+    if kind.__name__ in ("bool", "bool_"):
         return bool
     if isinstance(value, Integral):
         return int
     return float if isinstance(value, float) or (isinstance(value, Real) and kind.__name__ != "Fraction") else kind
-
-
-_PLAIN: Final = frozenset({NoneType, str, bytes, int})
 
 
 def are_mixed(values: Iterable[Hashable]) -> bool:
@@ -111,10 +96,7 @@ def are_mixed(values: Iterable[Hashable]) -> bool:
     (False, True, True)
     """
     values = list(values)
-    if _PLAIN.issuperset(map(type, values)):
-        return False
-    seen: dict[Hashable, Hashable] = {}
-    return any(not alike(each, seen.setdefault(each, each)) for each in values)
+    return not _PLAIN.issuperset(map(type, values)) and len(set(map(typed_key, values))) > len(set(values))
 
 
 class _Typed(tuple[Any, ...]):
@@ -124,16 +106,17 @@ class _Typed(tuple[Any, ...]):
 
 
 def typed_key(value: Any) -> Hashable:
-    """A key that tells a hashable value also from equal ones of other types."""
+    """A key that tells a value also from equal ones of other types. A list is a tuple, and a mapping the set of its
+    pairs.
+    """
     kind = type(value)
     if kind is str or kind is bytes or value is None:
         return value  # type: ignore[no-any-return]
-    if isinstance(value, Number) or kind is bool:
-        return _Typed((_kind(value), value))
-    if isinstance(value, tuple):
+    if kind in _ATOMS:
+        return _Typed((kind, value))
+    if isinstance(value, (tuple, list)):
         return _Typed((tuple, *map(typed_key, value)))
-    if isinstance(value, frozenset):
-        return _Typed((frozenset, frozenset(map(typed_key, value))))
-    if isinstance(value, Mapping):
-        return _Typed((dict, frozenset((typed_key(key), typed_key(item)) for key, item in value.items())))
-    return value  # type: ignore[no-any-return]
+    if isinstance(value, (set, frozenset, Mapping)):
+        return _Typed((frozenset, frozenset(map(typed_key, value.items() if isinstance(value, Mapping) else value))))
+    is_number = isinstance(value, Number) or kind.__name__ == "bool_"  # that of numpy is none
+    return _Typed((_kind(value), value)) if is_number else value
