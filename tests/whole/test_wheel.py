@@ -83,7 +83,11 @@ PRINTS: dict[str, tuple[str, dict[str, str], str]] = {
         {},
         "pip install 'subtrie[arrow]'",
     ),
-    "stress without its extra": ("import stress; print(stress.check([], stress.Queue()).verdict.name)", {}, "LINEARIZABLE"),
+    "stress without its extra": (
+        "import stress; print(stress.check([], stress.Queue()).verdict.name)",
+        {},
+        "LINEARIZABLE",
+    ),
     "interpreted by choice": (
         f"import sys; sys.path.append({CYTHONS!r}); import ctrie; print(ctrie.twin)",
         INTERPRETED,
