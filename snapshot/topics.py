@@ -11,6 +11,7 @@ option        content
 ``type``      ``text``; ``json``; ``utf8``: bytes that are UTF-8; ``hex``: other bytes; ``tagged``: others
 ``value``     the text; the JSON; the bytes as text or in hexadecimal digits; a tagged text (`subtrie.tagged`)
 ``stored_at`` when it was stored, in seconds since 1970 (UTC)
+``expires``   how many seconds it lasts from then on, if that is its own
 ============= ========================================================================================
 
 A value without any of these forms is refused like an option without one: a `Publisher` sets it aside.
@@ -83,7 +84,7 @@ class Mirror:
         self.trie = trie if trie is not None else SubscriptionTrie(_dialect_for(store.dialect))
         seen = store.snapshot()
         if trie is None:
-            self._write((None, entry) for entry in seen.entries())
+            self._write(seen, ((None, entry) for entry in seen.entries()))
         self._seen = seen
 
     def refresh(self) -> SubscriptionTrie:
@@ -104,9 +105,9 @@ class Mirror:
         seen, self._seen = self._seen, None
         if self._may_have_more or seen is None:
             held = self.trie.snapshot().subscriptions()
-            self._write(((each.filter,), None) for each in held if each.filter not in now)
+            self._write(now, (((each.filter,), None) for each in held if each.filter not in now))
             self._may_have_more = False
-        self._write(((None, entry) for entry in now.entries()) if seen is None else now.changes(seen))
+        self._write(now, ((None, entry) for entry in now.entries()) if seen is None else now.changes(seen))
         self._seen = now
         return self.trie
 
@@ -123,7 +124,7 @@ class Mirror:
                 store.pop(change.subscription.filter, None)
         for change in self.trie.diff(before):
             if change.kind != "removed":
-                store.put(change.subscription.filter, *_entry(change.subscription.options))
+                _put(store, change.subscription.filter, change.subscription.options)
         self._note(store)
 
     def resynchronise(self) -> None:
@@ -134,28 +135,31 @@ class Mirror:
 
     def _compared(self, store: TopicStore[Any]) -> None:
         wanted = {held.filter: held.options for held in self.trie.subscriptions()}
-        for topic, *entry in list(store.entries()):
+        now: Any = store.snapshot()
+        own = now._lifetimes()
+        for topic, value, stored_at in now.entries():
             if topic not in wanted:
                 store.pop(topic, None)
-            elif wanted[topic] == _options(*entry):
+            elif wanted[topic] == _options(value, stored_at, own.get(topic)):
                 del wanted[topic]
         for topic, options in wanted.items():
-            store.put(topic, *_entry(options))
+            _put(store, topic, options)
         self._note(store)
 
     def _note(self, store: TopicStore[Any]) -> None:
         """Note that the store has been given what the trie has."""
         self._seen = store.snapshot()
-        self._may_have_more = limits_of(store) != Limits()
+        self._may_have_more = (store.max_age, store.max_topics) != (None, None)
 
-    def _write(self, changes: Iterable[tuple[Any, Any]]) -> None:
+    def _write(self, now: Any, changes: Iterable[tuple[Any, Any]]) -> None:
+        own = now._lifetimes()
         for old, new in changes:
             topic = (new or old)[0]
             try:
                 if new is None:
                     self.trie.unsubscribe(topic, HOLDER)
                 else:
-                    self.trie.subscribe(topic, HOLDER, **_options(new[1], new[2]))
+                    self.trie.subscribe(topic, HOLDER, **_options(new[1], new[2], own.get(topic)))
             except TopicError as error:
                 _log.error("the topic %r is not stored: %s", topic, error)
 
@@ -197,8 +201,8 @@ def topics_of(trie: Any, limits: Limits | None = None, store: TopicStore[Any] | 
         max_age, max_topics = limits or Limits()
         store = TopicStore(dialect_of(trie.dialect), max_age=max_age, max_topics=max_topics)
     for held in trie.subscriptions():
-        store.put(held.filter, *_entry(held.options))
-    _kept(store, Mirror(store, trie))._may_have_more = limits_of(store) != Limits()
+        _put(store, held.filter, held.options)
+    _kept(store, Mirror(store, trie))._may_have_more = (store.max_age, store.max_topics) != (None, None)
     return store
 
 
@@ -234,9 +238,10 @@ def dialect_of(mirrored: Dialect) -> Dialect:
     return KNOWN.get(name, dialect) if dialect == KNOWN.get(name) else dialect
 
 
-def _options(value: object, stored_at: float) -> dict[str, Any]:
+def _options(value: object, stored_at: float, expires: float | None) -> dict[str, Any]:
     kind, text = _texts(value)
-    return {"type": kind, "value": text, "stored_at": repr(float(stored_at))}
+    own = {} if expires is None else {"expires": repr(float(expires))}
+    return {"type": kind, "value": text, "stored_at": repr(float(stored_at)), **own}
 
 
 def _texts(value: object) -> tuple[str, object]:
@@ -257,13 +262,14 @@ def _texts(value: object) -> tuple[str, object]:
         return "tagged", value  # whoever stores the row refuses it
 
 
-def _entry(options: Mapping[str, Any]) -> tuple[Any, float]:
-    """The value of a row, and when it was stored."""
+def _put(store: TopicStore[Any], topic: str, options: Mapping[str, Any]) -> None:
+    """Store the value of a row."""
     try:
         kind, text, stored_at = options["type"], options["value"], float(options["stored_at"])
-        return _READ[kind](text), stored_at
+        value, expires = _READ[kind](text), float(options["expires"]) if "expires" in options else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{dict(options)} holds no value of a topic: {error!r}") from error
+    store.put(topic, value, stored_at, expires=expires)
 
 
 _READ = {

@@ -294,7 +294,8 @@ class Hub(Generic[Message]):
 
         Copies for mailboxes with room are given first, and all others are then waited for together. So the caller is
         delayed as long as the slowest of these clients may delay publishers (see `Mailbox`), and other clients get
-        this message at once.
+        this message at once. If the call is cancelled meanwhile, those that it waits for do not get the message; the
+        store and the log have it.
 
         Raises:
             TopicError: The topic is not valid.

@@ -160,14 +160,14 @@ class TopicStore(Matchable):
 
     def put(self, topic: str, value: Any, stored_at: float | None = None, *, expires: float | None = None) -> None:
         """Store `value` for `topic`, which is not there any more `expires` seconds after it was stored, or `max_age` if
-        that is less. A pickle keeps that; a published directory does not.
+        that is less. Pickles, files and published directories keep that.
 
         `stored_at` is another time, to restore a value with its age: in seconds, as `time.time()` gives them. A value
         from the future has no age, and the times of later ones are not before it. The rest is as in
         `store[topic] = value`.
 
         Raises:
-            ValueError: `expires` is not more than 0.
+            ValueError: `expires` is not more than 0, or `stored_at` is no time.
 
         >>> store = TopicStore(max_age=3600)
         >>> store.put("a", 1, time() - 1800)
@@ -178,6 +178,8 @@ class TopicStore(Matchable):
         """
         self._writable()
         words, hashes = self._path(topic)
+        if stored_at is not None and not -inf < stored_at < inf:  # all that comes later would be as late
+            raise ValueError(f"stored_at must be a time, not {stored_at!r}")
         if expires is not None:
             if not expires > 0:
                 raise ValueError(f"expires must be more than 0 seconds, not {expires!r}")
@@ -600,8 +602,7 @@ class TopicStore(Matchable):
 
     def __reduce__(self) -> Any:
         frozen = self.snapshot()
-        own = {each[0]: each[4] for each in frozen._there() if len(each) == 5}  # what expires by itself
-        limits = (self.max_age, self.max_topics, own)
+        limits = (self.max_age, self.max_topics, frozen._lifetimes())
         content = (type(self), self.dialect, list(frozen.entries()), self._root.readonly, limits)
         return _restored, content, attributes_of(self, TopicStore)
 
@@ -683,6 +684,10 @@ class TopicStore(Matchable):
 
     def _clock(self) -> float:
         return monotonic() if self._as_of is None else self._as_of
+
+    def _lifetimes(self) -> dict[str, float]:
+        """How many seconds the values last that expire by themselves. O(1) if none ever did, otherwise O(n)."""
+        return {} if self.max_age is None else {each[0]: each[4] for each in self._there() if len(each) == 5}
 
     def _there(self) -> Iterator[Any]:
         """The entries of one instant that are not too old."""

@@ -21,11 +21,11 @@ if not cython.compiled:
     from subtrie.fields.criteria import Criterion
 
 from subtrie.fields.criteria import Absent, Equals, Prefix, Present, Within
+from subtrie.fields.events import PLAIN
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 KNOWN = 1024  # for each thread
 LONGEST = 200  # characters of a text that is kept
-PLAIN = frozenset((str, int, float, bool, type(None)))
 
 _OURS = frozenset(  # a user's subclass may have more in it than its arguments
     (Equals, Present, Absent, Within, Prefix, Suffix, EqualsIgnoringCase, Wildcard, InNetwork)

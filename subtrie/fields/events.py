@@ -27,7 +27,7 @@ from subtrie.fields.names import MOST_STEPS
 MOST_LISTS = 100  # of lists in lists, those whose elements are kept apart
 MOST_NESTED = 2_000  # no reader of JSON nests deeper
 
-_PLAIN = frozenset((str, int, float, bool, type(None)))
+PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 class Place:
@@ -113,7 +113,7 @@ def flat_as_asked(message: Any, names: Any, is_whole: bool, together: bool) -> d
                     step = outer.below[key] = _step_to(names, is_whole, outer, key)
             if step is None:
                 continue
-            if type(value) not in _PLAIN:
+            if type(value) not in PLAIN:
                 is_list = isinstance(value, list)
                 if is_list or isinstance(value, Mapping):
                     if len(stack) >= MOST_NESTED:

@@ -126,7 +126,7 @@ else:
     from cython import address
 
 from subtrie.dialects import Dialect
-from subtrie.fields.events import Elements
+from subtrie.fields.events import PLAIN, Elements
 
 if not cython.compiled:  # in search.pxd
     NO_WORDS = None
@@ -232,8 +232,8 @@ def _search(search: Any, index: Any, names: Any, message: dict[Any, Any]) -> int
 
 
 def _note_values(search: Any, message: dict[Any, Any], names: Any) -> bool:
-    """Note the values of a message that nobody else has, which become ones that compare; False if one of them is a list
-    or an object in which somebody asks for something."""
+    """Note the values of a message that nobody else has, which become ones that compare; False if one of them is no
+    value, and somebody asks for it or for what is in it: a list, an object, or what else has no hash."""
     for name, value in message.items():
         if type(value) is Elements:
             search.repeated = True
@@ -241,9 +241,8 @@ def _note_values(search: Any, message: dict[Any, Any], names: Any) -> bool:
             for element in value:
                 note_value(search, borrow(name), mix(hash(name)), element, mix(hash(element)))
             continue
-        if not has_hash(value):
-            is_list = isinstance(value, list)
-            if (is_list or isinstance(value, Mapping)) and leads_on(borrowed(names), name):
+        if type(value) not in PLAIN and (isinstance(value, (list, Mapping)) or not has_hash(value)):
+            if leads_on(borrowed(names), name):
                 return False
             continue
         own = as_value(value)

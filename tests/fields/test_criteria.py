@@ -321,10 +321,21 @@ def test_a_value_whose_comparison_raises_is_equal_to_none() -> None:
     for error in (MemoryError, RecursionError, KeyboardInterrupt):
         with pytest.raises(error, match="not to be compared"):
             matcher.match_all({"state": Meddling(refuse)})
-    without_hash: list[Any] = [set(), bytearray(), {}, [], [[], {}], {"a": []}]
-    for value in without_hash:  # they are no values of their field
-        assert matcher.match_all({"state": value, "urgent": 1}) == ("bob",)
     assert matcher.match_all({"state": [set(), "open"]}) == ("ann",)
+    wanted: dict[str, list[Criterion]] = {
+        "cid": [Absent("state")],
+        "dan": [AnyOf(NotIn("state", [1]), [Absent("state"), Equals("urgent", 0)])],
+    }
+    matcher.subscribe_many((criteria, name) for name, criteria in wanted.items())
+    routes: RoutingMatcher[str] = RoutingMatcher()
+    routes.subscribe_many(("t", criteria, name) for name, criteria in wanted.items())
+    frozen = type("Frozen", (dict,), {"__hash__": lambda _: 0})
+    without_hash: list[Any] = [set(), bytearray(), Decimal("sNaN"), {}, [], [[], {}], {"a": []}, frozen()]
+    for value in without_hash:  # they are no values of their field, which is not there
+        for message in ({"state": value, "urgent": 1}, {"state": value, "urgent": [1]}):
+            assert sorted(matcher.match_all(message)) == ["bob", "cid"]
+            assert routes.match("t", message) == ("cid",)
+            assert [name for name, one in wanted.items() if explain(one, message)[:3] == "met"] == ["cid"]
 
 
 # --------------------------------------------------------------------------------------------------------- what is refused

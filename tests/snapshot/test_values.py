@@ -17,6 +17,7 @@ from tests.odd_values import Mute, MuteNumber, Name
 from tests.snapshot.support import filled, trie_of
 from tests.snapshot.values import ALIKE, EQUAL, HOPELESS, NOWHERE, ODD, SUBSCRIBERS, Connection, shown
 from tests.snapshot.world import content
+from tests.subtrie.test_topic_store import Clocks
 
 pytestmark = pytest.mark.once  # values are written by code that no compiler has seen
 
@@ -266,9 +267,15 @@ class TestLimits:
             assert (restored.max_age, restored.max_topics) == (named.get("max_age"), named.get("max_topics"))
             assert len(fewer) <= most
 
-    def test_of_age_hold_in_a_follower_though_the_publisher_has_ended(self, tmp_path: Path) -> None:
-        store: TopicStore[Any] = TopicStore(MQTT, max_age=3600)
-        store.put("old", 1, 0.0)
-        store["b"] = 2
-        follower: Any = Ways(store, tmp_path).follower
-        assert dict(follower.trie.items()) == {"b": 2}
+    @pytest.mark.parametrize("max_age", [None, 3600])
+    def test_of_age_hold_wherever_a_value_comes_back(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_age: float | None
+    ) -> None:
+        clocks, store = Clocks(monkeypatch), TopicStore[Any](MQTT, {"stays": 1}, max_age=max_age)
+        ways = Ways(store, tmp_path)
+        store.put("a", 1, expires=60)
+        store.put("b", b"2", expires=600)
+        copies = [*ways.copies(), snapshot.take_over(tmp_path / "published")[0]]
+        for seconds, there in (59, ["a", "b", "stays"]), (2, ["b", "stays"]), (3600, [] if max_age else ["stays"]):
+            clocks.run(seconds)
+            assert [sorted(copy) for copy in [store, *copies]] == [there] * 5

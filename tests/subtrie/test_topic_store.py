@@ -326,6 +326,7 @@ def test_what_else_is_refused() -> None:
         (lambda: store.__init__(MQTT), TypeError, once),
         (lambda: store.put("b", 1, expires=0), ValueError, "expires must be more than 0 seconds"),
         (lambda: store.put("b", 1, expires=float("nan")), ValueError, "expires must be more than 0 seconds"),
+        *((partial(store.put, "b", 1, at), ValueError, f"stored_at must be a time, not {at}") for at in map(float, ("inf", "nan"))),
         (lambda: TopicStore(AMQP).diff(store), ValueError, "same dialect"),
         (lambda: store.joined(store), TypeError, r"joined\(\) takes a SubscriptionTrie, not TopicStore"),
         (lambda: store.joined(SubscriptionTrie(AMQP)), ValueError, "same dialect: MQTT, not AMQP"),

@@ -275,6 +275,7 @@ RAISED: dict[str, Callable[[], object]] = {
     "TypeError: dialect must be a Dialect, such as AMQP, not str": lambda: trie_of("mqtt"),
     "TypeError: unhashable type: 'list'": lambda: trie_of().subscribe("a", []),
     "TypeError: MQTT knows no option Qos; did you mean qos?": lambda: trie_of().subscribe("a", "x", Qos=1),
+    "TypeError: subscribe() takes ... positional arguments": lambda: trie_of().subscribe("a", "x", {"qos": 1}),  # type: ignore[call-arg]
     "ValueError: the option qos of MQTT is one of 0, 1, 2, not 3": lambda: trie_of().subscribe("a", "x", qos=3),
     "TypeError: cannot create weak reference to 'str' object": lambda: trie_of(weak=True).subscribe("a", "x"),
     "ValueError: weak and index exclude each other": lambda: trie_of(weak=True, index=True),
