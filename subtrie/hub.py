@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from inspect import iscoroutinefunction, isfunction, signature
@@ -99,13 +99,21 @@ class Client(Generic[Message]):
                 self._give(topic, one, [filter])
         return is_new
 
-    def resume(self, position: int, filters: Iterable[str], *, slow: Slow = "close", **options: Any) -> int:
+    def resume(
+        self,
+        position: int,
+        filters: Iterable[str] | Mapping[str, Mapping[str, Any]],
+        *,
+        slow: Slow = "close",
+        **options: Any,
+    ) -> int:
         """Subscribe to all `filters`, as one who was here before; return how many messages of the hub's log that gives:
         those after `position`, each once, in order, before what is published from now on. No retained values come, and
         of groups nothing. By "newest", a message may come again.
 
         Args:
             position: `position` at the last message that the other side has.
+            filters: Several filters, or a mapping of filters to options that each has before or besides these.
 
         Raises:
             LookupError: The log does not reach back to it, or it is of another hub. Subscribe anew.
@@ -113,10 +121,12 @@ class Client(Generic[Message]):
             TypeError: `filters` is one text.
             TopicError, ConnectionError: As for `subscribe`.
         """
-        check_policy(slow)
         if isinstance(filters, str):
             raise TypeError(f"resume() takes several filters, in a list, not {filters!r}")
-        hub, filters = self._hub, list(filters)
+        given: Mapping[str, Any] = filters if isinstance(filters, Mapping) else {each: {} for each in filters}
+        hub, wanted = self._hub, {filter: {"slow": slow, **options, **own} for filter, own in given.items()}
+        for each in wanted.values():
+            check_policy(each["slow"])
         first = hub._log[0][1].position if hub._log else hub.position + 1
         if not isinstance(position, int) or not first - 1 <= position <= hub.position:  # type: ignore[redundant-expr]
             raise LookupError(f"the log has {first} to {hub.position}, and {position!r} is not before: subscribe anew")
@@ -124,11 +134,11 @@ class Client(Generic[Message]):
             raise ConnectionError("the client has left")
         if hub.routes.filters(self) or len(self.mailbox):
             raise ValueError("resume comes before all subscriptions of a client, and names all of them")
-        hub.routes.subscribe_many([(filter, self, {**options, "slow": slow}) for filter in filters])
+        hub.routes.subscribe_many([(filter, self, own) for filter, own in wanted.items()])
         self.position = position
-        return sum(self._give(topic, one, filters) for topic, one in hub._log if one.position > position)
+        return sum(self._give(topic, one, wanted) for topic, one in hub._log if one.position > position)
 
-    def _give(self, topic: str, before: Waiting[Message], filters: list[str]) -> bool:
+    def _give(self, topic: str, before: Waiting[Message], filters: Collection[str]) -> bool:
         """Give a message of before, by the subscription to one of `filters` that promises most; return whether there is
         one. It waits for room as that of a publisher does; nobody waits for it."""
         found = self._hub.routes.deliveries_of(topic, self)
@@ -311,12 +321,12 @@ class Hub(Generic[Message]):
         self._log_room -= size
         while self._log_room < 0:
             self._log_room += self._log.popleft()[1].size
-        for client, delivery in receivers:
+        for delivery in receivers:
             one = Waiting(message, size, _key(topic, delivery), delivery, self.position)
-            if client.mailbox._offer(one):
+            if delivery.subscriber.mailbox._offer(one):
                 taken += 1
             else:
-                full.append(client.mailbox._queue(one, delivery.options["slow"]))
+                full.append(delivery.subscriber.mailbox._queue(one, delivery.options["slow"]))
         if full:
             return taken + sum(await asyncio.gather(*full))
         await asyncio.sleep(0)  # a publisher that goes on and on lets the senders run
@@ -327,18 +337,15 @@ class Hub(Generic[Message]):
         end while publishers go on: stop them first, and bound it with `asyncio.timeout`."""
         await asyncio.gather(*(client._drained() for client in self.clients))
 
-    def _receivers(
-        self, topic: str, sender: object, key: object
-    ) -> list[tuple[Client[Message], Delivery[Client[Message]]]]:
-        """Who gets a copy, and by which subscription: of several in no group, by the policy that promises most."""
-        own: dict[Client[Message], Delivery[Client[Message]]] = {}
-        of_groups: list[tuple[Client[Message], Delivery[Client[Message]]]] = []
+    def _receivers(self, topic: str, sender: object, key: object) -> list[Delivery[Client[Message]]]:
+        """By which subscriptions clients get a copy: each one in a group, and of a client's others the one that
+        promises most."""
+        found: dict[tuple[Any, ...], Delivery[Client[Message]]] = {}
         for one in self.routes.deliveries(topic, sender=sender, key=key):
-            if one.group is not None:
-                of_groups.append((one.subscriber, one))
-            elif _promise(one) >= _promise(own.get(one.subscriber, one)):
-                own[one.subscriber] = one
-        return [*own.items(), *of_groups]
+            place = one.subscriber, one.group, one.group is not None and one.filter
+            if _promise(one) >= _promise(found.get(place, one)):
+                found[place] = one
+        return list(found.values())
 
     @asynccontextmanager
     async def connect(self, send: Send) -> AsyncIterator[Client[Message]]:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from subtrie import AMQP, MQTT, NATS, Delivery, Dialect, TopicError, TopicStore
+from subtrie import AMQP, MQTT, NATS, Delivery, TopicError, TopicStore
 from subtrie.hub import Client, Counters, Hub, Slow, SlowReader
 from subtrie.mailbox import EACH
 from tests.subtrie.event_loops import AT_ONCE, NEVER, Connection, new_hub, now, run_loop, run_turned, turns
@@ -301,7 +301,7 @@ class TestRetained:
         assert dict(store.items()) == {"a/1": b"2", "a/secret": b"s", "b": b"b"}
         connection = Connection()
         async with hub.connect(connection.send) as client:
-            client.subscribe("a/#", slow=slow, but=("a/secret",))
+            client.subscribe("a/#", slow=slow, but=("a/secret",), queue="is no group in MQTT")
             client.subscribe("$share/g/b", slow=slow)
             await turns()
             await hub.publish("a/1", b"3")
@@ -360,17 +360,6 @@ class TestRetained:
         await live
         assert kinds == [asyncio.CancelledError if reads or slow != "close" else SlowReader]
         assert [message[:4] for message in connection.got] == (100 * [b"old\0"] + [b"live"] if reads else [])
-
-    @pytest.mark.parametrize("dialect", [MQTT, AMQP])
-    @run_loop
-    async def test_come_whatever_options_have_names_that_mean_nothing_here(self, dialect: Dialect) -> None:
-        hub = new_hub(dialect, retained=TopicStore(dialect))
-        await hub.publish("a", b"1")
-        connection = Connection()
-        async with hub.connect(connection.send) as client:
-            client.subscribe("a", queue="no group here")
-            await hub.drain()
-        assert connection.got == [b"1"]
 
     @run_loop
     async def test_what_is_refused_is_not_kept_and_members_of_groups_get_none(self) -> None:
@@ -466,9 +455,21 @@ class TestComingBack:
                     client.resume(wrong, ["a"])  # type: ignore[arg-type]
             with pytest.raises(TopicError):
                 client.resume(first, ["a", "#/a"])
+            with pytest.raises(ValueError, match="slow must be one of"):
+                client.resume(first, {"a": {"slow": "later"}})
             assert not len(hub.routes)
-            assert client.resume(first - 1, ["$share/g/a", "a", "a"], id=7) == 3
-            for make_it_have in (lambda: None, lambda: client.unsubscribe("a")):  # subscriptions, or messages alone
+            own: dict[str, dict[str, Any]] = {
+                "$share/g/a": {},
+                "a": {"slow": "drop", "but": ()},
+                "+": {"but": ("a",), "id": 8},
+            }
+            assert client.resume(first - 1, own, slow="wait", id=7) == 3
+            there = {one.filter: (one.options["slow"], one.options["id"]) for one in hub.routes}
+            assert there == {"$share/g/a": ("wait", 7), "a": ("drop", 7), "+": ("wait", 8)}
+            for make_it_have in (
+                lambda: None,
+                lambda: [client.unsubscribe(filter) for filter in own],
+            ):  # subscriptions, or messages alone
                 make_it_have()
                 with pytest.raises(ValueError, match="before all subscriptions"):
                     client.resume(first, ["b"])
