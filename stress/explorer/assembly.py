@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dis
 import opcode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final
 
-__all__ = ["OP", "Instruction", "assembled", "disassembled", "stack_effect"]
+__all__ = ["OP", "Instruction", "assembled", "disassembled"]
 
 OP: Final = opcode.opmap
 _EXTENDED_ARG: Final = OP["EXTENDED_ARG"]
@@ -31,6 +31,7 @@ def _caches_of_all() -> list[int]:
 
 
 _CACHES: Final = _caches_of_all()
+_exceptions_of: Final[Any] = getattr(dis, "_parse_exception_table")  # noqa: B009 - as above
 _IS_BACKWARD: Final = frozenset(number for name, number in OP.items() if "BACKWARD" in name or name == "END_ASYNC_FOR")
 """Those of the jumps that go back. The end of `async for` is one since 3.14: it tells where it is reached from."""
 
@@ -84,8 +85,8 @@ def disassembled(code: CodeType) -> tuple[list[Instruction], list[_Range]]:
     for each, to in jumps:
         each.target = starts[to]
     ranges = [
-        (starts[start], starts.get(end), starts[handler], depth)
-        for start, end, handler, depth in _exceptions(code.co_exceptiontable)
+        (starts[each.start], starts.get(each.end), starts[each.target], each.depth << 1 | each.lasti)
+        for each in _exceptions_of(code)
     ]
     return found, ranges
 
@@ -143,27 +144,6 @@ def _lay_out(flat: list[Instruction], first: dict[int, Instruction]) -> None:
                 moved = moved or each.size() != size
 
 
-def _exceptions(table: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """The entries of an exception table, as offsets in bytes, and the depth with its flag."""
-    units = iter(table)
-
-    def number() -> int:
-        unit = next(units)
-        found = unit & 63
-        while unit & 64:
-            unit = next(units)
-            found = found << 6 | unit & 63
-        return found
-
-    while True:
-        try:
-            start = number()
-        except StopIteration:
-            return
-        length, handler, depth = number(), number(), number()
-        yield 2 * start, 2 * (start + length), 2 * handler, depth
-
-
 def _varint(value: int) -> bytes:
     """A number in the form of exception tables: six bits a unit, the highest first."""
     units = [value & 63]
@@ -176,17 +156,14 @@ def _lines(line: int, flat: Iterable[Instruction]) -> bytes:
     """The table of positions: lines alone."""
     table = bytearray()
     for each in flat:
-        start = each.line
-        left = each.size()
-        while left:
-            size = min(left, 8)
-            left -= size
-            if start is None:
+        for done in range(0, each.size(), 8):
+            size = min(each.size() - done, 8)
+            if each.line is None:
                 table.append(0x80 | 15 << 3 | size - 1)
                 continue
             table.append(0x80 | 13 << 3 | size - 1)  # a line without columns
-            table += _low_first(_signed(start - line))
-            line = start
+            table += _low_first(_signed(each.line - line))
+            line = each.line
     return bytes(table)
 
 
@@ -202,8 +179,3 @@ def _low_first(value: int) -> bytes:
         value >>= 6
     units.append(value)
     return bytes(units)
-
-
-def stack_effect(each: Instruction, jumps: bool) -> int:
-    """How much an instruction changes the depth of the stack."""
-    return dis.stack_effect(each.op, each.arg if each.op >= dis.HAVE_ARGUMENT else None, jump=jumps)

@@ -7,13 +7,10 @@ every one from the moment at which an instruction meets something that it has no
 
 from __future__ import annotations
 
-import _weakrefset
-import dis
 import gc
 import os
 import sys
 import sysconfig
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -25,7 +22,7 @@ from stress.explorer.held import content_of, parts_of
 from stress.explorer.kinds import PLAIN, is_of_c, kind_of
 from stress.explorer.policy import Treatment, is_ours, module_of, treatment_of
 
-__all__ = ["Entered", "functions_of", "is_last_word", "reachable"]
+__all__ = ["Entered", "functions_of", "reachable"]
 
 _MONITORING: Any = getattr(sys, "monitoring", None)
 _FIRST: Final = 20
@@ -122,26 +119,6 @@ def _is_profiled() -> bool:
     return (hook is not None and not own) or (
         _MONITORING is not None and _MONITORING.get_tool(_MONITORING.PROFILER_ID) == "cProfile"
     )
-
-
-def is_last_word(frame: FrameType | None) -> bool:
-    """Whether an object ends, or something is told of its end: exceptions are printed then, and go no further."""
-    while frame is not None and frame.f_code.co_name != "__del__":
-        if frame.f_code.co_filename in _OF_ENDS and frame.f_code.co_name in ("__call__", "remove", "_remove"):
-            return True
-        caller = frame.f_back
-        if caller is not None and dis.opname[caller.f_code.co_code[caller.f_lasti]] in _ENDING:
-            return True
-        frame = caller
-    return frame is not None
-
-
-_OF_ENDS: Final = (weakref.__file__, _weakrefset.__file__)
-_ENDING: Final = frozenset({
-    "POP_TOP", "STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF", "STORE_GLOBAL", "DELETE_GLOBAL",
-    "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR",
-})  # fmt: skip
-"""Instructions that may let go of an object, and call nothing else, or seldom."""
 
 
 def functions_of(codes: Mapping[int, CodeType], roots: Iterable[Any] = ()) -> list[FunctionType]:

@@ -7,13 +7,14 @@ names that the compiler changes, or on how a function is reached. The codes of i
 
 from __future__ import annotations
 
+import dis
 import sys
 from functools import partial
 from types import CodeType
 from typing import Any, Final
 
 from stress.explorer import sites
-from stress.explorer.assembly import OP, Instruction, assembled, disassembled, stack_effect
+from stress.explorer.assembly import OP, Instruction, assembled, disassembled
 from stress.explorer.filling import FINDING, MAKING, follows_its_object
 from stress.processes import gil_enabled
 
@@ -25,7 +26,7 @@ _SUBSCRIPT: Final = (
 )  # NB_SUBSCR
 _METHOD_FIRST: Final = _VERSION < (3, 13)
 """Whether the place for `self`, or nothing, lies below a callable on the stack, and not above it."""
-_ITERATOR_AT: Final = 1 + stack_effect(Instruction(OP["GET_ITER"]), False)
+_ITERATOR_AT: Final = 1 + dis.stack_effect(OP["GET_ITER"])
 """The depth of an iterator in a loop. Some versions of 3.14 have an index above it, and take the items of a list or a
 tuple from it without an iterator.
 """

@@ -244,8 +244,6 @@ class Machine:
         """The loop whose end is tried: its thread makes all steps."""
         self._changing = False
         """Whether its variables have changed in every turn until now."""
-        self._starving: list[int] = []
-        """The threads that ran on until no call had returned for long, while others could continue."""
         self._looked = [-2] * size
         """In which turn of a loop each thread has looked at the clock last."""
         self._passed: list[list[Any]] = [[] for _ in plans]
@@ -296,8 +294,6 @@ class Machine:
         self.outside.raise_again()
         if self._escaped is not None:
             raise self._escaped
-        if self._starving and not execution.trouble:
-            raise Refused(_UNENDING)
         execution.cut = self.enabled != 0 and not execution.trouble
         return execution
 
@@ -414,7 +410,6 @@ class Machine:
         step = self.step
         if step >= self.limit:
             self._reaches_limit(me)
-            step = self.step
         self._made_by(me)
         self._made_on(slot)
         self._could_be(self.enabled)
@@ -474,27 +469,15 @@ class Machine:
             self._hand_over(me, to)
 
     def _reaches_limit(self, me: int) -> None:
-        """No call has returned for long. If others can continue, that is their fault who have let this thread run on:
-        it makes no more steps until no other thread can. A thread that holds a lock must release it first.
+        """No call has returned for long. If others could continue, that may be their fault who have let this thread run
+        on: its loop changes something at every turn, so nothing shows whether it waits for them.
         """
         if self._alone is not None:
             if self._changing:
                 raise Refused(_UNENDING)
             self._concludes(is_circle=True)
-        others = self.enabled & ~(1 << me)
-        if not self.fair or not (others or self._starving):
-            raise _Livelock
-        if self._held[me]:
-            if self.step < self.limit + _GRACE:
-                return
-            raise Refused(_UNENDING) if others else _Livelock
-        if not others or self._starving.count(me) > _MOST_TURNS:
-            raise Refused(_UNENDING)
-        self._starving.append(me)
-        self.limit = self.step + self.most
-        self._park(me, _Circle(frozenset()))
-        self._granted = False
-        self.limit = self.step + self.most
+        if not self._held[me] or self.step >= self.limit + _GRACE:
+            raise Refused(_UNENDING) if self.fair and self.enabled & ~(1 << me) else _Livelock
 
     def _look_for_circle(self, me: int, slot: Any, expected: Any) -> None:
         """Note what a thread is about to read, and park it if it goes in a circle. If the circle passes a lock, that is
@@ -684,7 +667,6 @@ _GRACE: Final = 1_000
 _TRIED: Final = 2_000
 """Steps that a loop is given to end by itself."""
 _MANY_TURNS: Final = 60
-_MOST_TURNS: Final = 3
 _MOST_PASSED: Final = 10
 _LOOKS_ON: Final = (
     "a loop looks at the clock again and again, and goes on however late it is: nothing shows how long it waits"

@@ -144,6 +144,22 @@ class ObjectMachine(Machine):
 
 
 @contextmanager
+def _quiet_ends() -> Iterator[None]:
+    """Within the block, what ends an execution says nothing where an object ends: exceptions go no further there."""
+    before = sys.unraisablehook
+
+    def tell(told: Any) -> None:
+        if not issubclass(told.exc_type, NewCode):
+            before(told)
+
+    sys.unraisablehook = tell
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@contextmanager
 def explored_references() -> Iterator[ObjectMachine]:
     """Within the block, every new `ctrie.AtomicReference` is one whose accesses the machine schedules. There is one
     such block at a time.
@@ -159,6 +175,7 @@ def explored_references() -> Iterator[ObjectMachine]:
         substituted(native, primitives.everything),
         switching(seam),
         garbage_is_kept(),
+        _quiet_ends(),
     ):
         machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
         try:

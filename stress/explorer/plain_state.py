@@ -47,7 +47,7 @@ from stress.explorer.calls import (
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import does_something, only_names_classes
 from stress.explorer.containers import is_a, is_namespace, items_of
-from stress.explorer.entered import Entered, is_last_word, reachable
+from stress.explorer.entered import Entered, reachable
 from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
 from stress.explorer.kinds import Kind, is_of_c, kind_of
@@ -139,8 +139,7 @@ class PlainState(accesses.Accesses):
             knowledge.alike[code] = alike + 1
             knowledge.codes[id(code)] = code
             knowledge.grew = True
-            can_end = frame is not None and hasattr(self._seam.scheduler, "step") and not is_last_word(frame)
-            if self.aborts and can_end:
+            if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
                 raise NewCode
         elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
@@ -283,7 +282,7 @@ class PlainState(accesses.Accesses):
         """A loop goes round and round, and reads something that may change."""
         self.now.probes = False
         self.knowledge.learn(self.knowledge.names, _ALL)
-        if self.aborts and not is_last_word(sys._getframe(1)):
+        if self.aborts:
             raise NewCode
 
     def _look_at_what_is_known(self) -> None:

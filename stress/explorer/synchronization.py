@@ -490,17 +490,14 @@ class ExploredThreading:
         self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
-        """An explored primitive to replace a real one that was made before; None if it is not a primitive."""
-        kind = self.instances.get(type(instance))
-        if kind is None:
-            return None
+        """An explored primitive to replace a real one that was made before."""
+        kind = self.instances[type(instance)]
         if isinstance(instance, threading.Condition):
             return kind(vars(instance)["_lock"])
         if isinstance(instance, threading.Semaphore):
             return kind(instance._value)
         made = kind()
-        if isinstance(made, Primitive):
-            made.begin_as(instance)
+        made.begin_as(instance)
         return made
 
 
