@@ -29,7 +29,7 @@ from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
 from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import LIVELOCK, Drift, Execution
-from stress.explorer.minimise import fewest_preemptions, first, in_all_ways, minimise
+from stress.explorer.minimise import in_all_ways, minimise
 from stress.explorer.nets import contradiction, missed_between
 from stress.explorer.object_experiment import (
     ObjectExperiment,
@@ -45,7 +45,7 @@ from stress.explorer.progress import Progress
 from stress.explorer.races import Races
 from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
-from stress.explorer.scenario import Around, Program, Scenario, describe
+from stress.explorer.scenario import Scenario, describe
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, encode, order_of, read
 from stress.explorer.trace import Given, execute_again, trace
@@ -198,9 +198,9 @@ def explore(
     if (preemptions is not None and preemptions < 0) or (samples is not None and samples < 0):
         raise ValueError("preemptions and samples are 0 or more")
     plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration, races=races)
-    around = Around(as_calls(at_start), as_calls(at_end))
+    start, end = as_calls(at_start), as_calls(at_end)
     scenarios = _scenarios(threads)
-    if scenarios is not None and (replay or preemptions is not None or samples is not None or around != Around()):
+    if scenarios is not None and (replay or preemptions is not None or samples is not None or start or end):
         raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
     if check is not None and invariant is not None:
         raise ValueError("check and invariant are the same: give one")
@@ -215,14 +215,14 @@ def explore(
     if spec is None:
         spec = Alone(bound, factory) if invariant is None else AnyAnswer()
     spec = as_instance(spec)
-    with explored_references() as machine, subject_of(machine, factory, spec, around, check) as subject:
+    with explored_references() as machine, subject_of(machine, factory, spec, check) as subject:
         machine.progress = progress
         subject = replace(subject, actions=actions)
         if isinstance(spec, Alone):
             spec.live_in(machine.seam, subject.plain)
         began = time.monotonic()
         outcome: Explored | None = None
-        tried: list[tuple[Program, Around]] = []
+        tried: list[Scenario] = []
         with Watch(machine, duration), following("stress.explore", duration, after=_QUIET) as machine.tell:
             if scenarios is not None:
                 name = _name_of_fitting(factory, as_calls([*scenarios.operations, *chain(*scenarios.roles)]))
@@ -230,18 +230,18 @@ def explore(
             else:
                 program = tuple(map(as_calls, cast("Sequence[Calls]", threads)))
                 made = [call for call in chain(*program) if call[0] not in actions]
-                name = _name_of_fitting(factory, (*around.at_start, *made, *around.at_end))
-                _check_program(spec, program, around)
-                exploration = _Exploration(machine, subject, target, Scenario(name, "", program))
+                scenario = Scenario(_name_of_fitting(factory, (*start, *made, *end)), "", program, start, end)
+                _check_scenario(spec, scenario)
+                exploration = _Exploration(machine, subject, target, scenario)
                 outcome = exploration.replay(replay) if replay else exploration.run(plan)
-                tried.append((program, around))
+                tried.append(scenario)
     if outcome is None:  # code that ran was given steps, for which some interpreters must look everywhere
         seconds = time.monotonic() - began
         outcome = Explored(Verdict.UNKNOWN, f"{plan}, but {_BETWEEN}", 0, seconds, missing=(_BETWEEN,))
     if actions or isinstance(spec, (Alone, AnyAnswer)) or outcome.verdict is not Verdict.LINEARIZABLE:
         return outcome
-    for program, around in reversed(tried[-_MOST_MET:]):
-        against = contradiction(factory, spec, program, around, plan.seed)
+    for scenario in reversed(tried[-_MOST_MET:]):
+        against = contradiction(factory, spec, scenario, plan.seed)
         if against:
             schedules = f"{outcome.schedules}, but {against}"
             return replace(outcome, verdict=Verdict.UNKNOWN, schedules=schedules, missing=(against,))
@@ -283,10 +283,9 @@ def _name_of_fitting(factory: Callable[[], Any], calls: Sequence[Call]) -> str:
     return type(made).__name__
 
 
-def _check_program(spec: Spec, program: Program, around: Around) -> None:
-    calls = [call for calls in (around.at_start, *program, around.at_end) for call in calls]
-    check_spec(spec, [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(calls)])
-    if not program or not all(program):
+def _check_scenario(spec: Spec, scenario: Scenario) -> None:
+    check_spec(spec, [Operation(at, 0, 2 * at, None, *call, UNSEEN) for at, call in enumerate(scenario.calls)])
+    if not scenario.threads or not all(scenario.threads):
         raise ValueError("there must be a thread, and a call in every thread")
 
 
@@ -297,17 +296,16 @@ def _generated(
     name: str,
     scenarios: Scenarios,
     plan: _Plan,
-    tried: list[tuple[Program, Around]],
+    tried: list[Scenario],
 ) -> Explored:
     """Explore one drawn scenario after another, up to the first with a fault. `tried` gets each."""
     began, executions = time.monotonic(), 0
     told = f"{scenarios}, seed {plan.seed}{treatments()}"
     missing: tuple[str, ...] = ()
-    for number, (around, threads) in enumerate(scenarios.drawn(subject.spec, Random(plan.seed))):
-        _check_program(subject.spec, threads, around)
-        tried.append((threads, around))
-        here = replace(subject, around=around)
-        exploration = _Exploration(machine, here, target, Scenario(name, "", threads), began)
+    for number, scenario in enumerate(scenarios.drawn(subject.spec, Random(plan.seed), name)):
+        _check_scenario(subject.spec, scenario)
+        tried.append(scenario)
+        exploration = _Exploration(machine, subject, target, scenario, began)
         outcome = exploration.run(replace(plan, executions=scenarios.executions, told=told))
         executions += outcome.executions
         missing = outcome.missing
@@ -347,7 +345,6 @@ class _Plan:
 
 _QUIET: Final = 2.0
 """Seconds before a line on the terminal tells how far an exploration is."""
-_SECONDS_AROUND: Final = 5.0
 _AGAIN: Final = 20
 """So often a schedule is executed again before "every schedule" is said: answers may depend on random numbers of the
 system, or on where objects lie in memory, and be right by chance."""
@@ -455,9 +452,7 @@ class _Exploration:
                             break
                         continue
                     outcome = self._outcome(str(plan), executions, Verdict.ILLEGAL)
-                    small = minimise(finding, self._on)
-                    if self._is_drawn:
-                        small = self._with_fewest_around(small)
+                    small = minimise(finding, self._on, self._subject.spec if self._is_drawn else None)
                     small = self._with_one_thread(small)
                     if knowledge.has_grown():
                         raise NewCode
@@ -594,8 +589,8 @@ class _Exploration:
 
     def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
         """Whether some calls, each of which waits alone after those `before`, do not all wait if threads make them."""
-        scenario = Scenario(self._scenario.target, "", tuple((call,) for call in calls))
-        experiment = ObjectExperiment(self._machine, replace(self._subject, around=Around(before)), scenario)
+        scenario = Scenario(self._scenario.target, "", tuple((call,) for call in calls), before)
+        experiment = ObjectExperiment(self._machine, self._subject, scenario)
         return any(any(self._machine.execution.logs) for _ in islice(reduced(experiment), _MEETING))
 
     def _with_one_thread(self, finding: Finding) -> Finding:
@@ -608,24 +603,6 @@ class _Exploration:
         if self._on(scenario).run(Switches(()))[1] is None:
             return finding
         return replace(finding, history=replace(history, header={**history.header, ALONE: True}))
-
-    def _with_fewest_around(self, finding: Finding) -> Finding:
-        """The finding, or one like it with fewer calls before and after the threads: every needless call is removed."""
-        deadline = time.monotonic() + _SECONDS_AROUND
-        found: Finding | None = finding
-        if finding.kind == "livelock":
-            return finding
-        while found is not None and time.monotonic() < deadline:
-            found = None
-            for fewer in self._subject.around.smaller(self._subject.spec):
-                before = self._subject
-                self._subject = replace(before, around=fewer)
-                found = first(self._on(finding.scenario), deadline)
-                if found is not None:
-                    finding = fewest_preemptions(self._on(finding.scenario), deadline) or found
-                    break
-                self._subject = before
-        return finding
 
     def _attempts(self, plan: _Plan) -> Attempts:
         whole = self._on(self._scenario)
@@ -642,7 +619,7 @@ class _Exploration:
         if plan.stops:
             threads = self._scenario.threads
             for at in range(len(threads)):
-                turned = Scenario(self._scenario.target, "", threads[at:] + threads[:at])
+                turned = replace(self._scenario, threads=threads[at:] + threads[:at])
                 yield from stopped_for_ever(self._on(turned), plan.preemptions or 0)
 
     def _refuse_nothing(self) -> None:
@@ -667,7 +644,7 @@ class _Exploration:
         self._subject.plain.begin_again()
 
         def attempt() -> Finding | None:
-            _, finding = trace(self._on(Scenario(self._scenario.target, "", threads)), order)
+            _, finding = trace(self._on(replace(self._scenario, threads=threads)), order)
             if knowledge.has_grown():
                 raise NewCode
             return finding
@@ -683,13 +660,12 @@ class _Exploration:
             return self._outcome("; ".join([f"nothing is wrong in {_REPLAYED} alone", *since]), 1, Verdict.UNKNOWN)
         return self._explained(self._outcome("; ".join([_REPLAYED, *since]), 1, Verdict.ILLEGAL), finding)
 
-    def _given(self) -> str:
+    def _given(self, scenario: Scenario) -> str:
         """The arguments with which `explore` explores this scenario alone."""
         if not self._is_drawn:
             return "..."
-        around = self._subject.around
         threads = ", ".join(map(_written, self._scenario.threads))
-        return f"..., [{threads}], at_start={_written(around.at_start)}, at_end={_written(around.at_end)}"
+        return f"..., [{threads}], at_start={_written(scenario.at_start)}, at_end={_written(scenario.at_end)}"
 
     def _outcome(self, schedules: str, executions: int, verdict: Verdict = Verdict.LINEARIZABLE) -> Explored:
         return Explored(verdict, schedules, executions, time.monotonic() - self._began)
@@ -697,7 +673,7 @@ class _Exploration:
     def _token(self, finding: Finding) -> tuple[Origin | None, str]:
         """A token for a finding, and the origin in it."""
         subject, threads = self._subject, self._scenario.threads
-        calls = (subject.around.at_start, *threads, subject.around.at_end)
+        calls = (finding.scenario.at_start, *threads, finding.scenario.at_end)
         spec = None if isinstance(subject.spec, Alone) else subject.spec
         origin = None
         if not (subject.actions or isinstance(spec, AnyAnswer)):
@@ -707,7 +683,7 @@ class _Exploration:
 
     def _explained(self, outcome: Explored, finding: Finding) -> Explored:
         origin, token = self._token(finding)
-        again = f"stress.explore({self._given()}, replay={token!r})"
+        again = f"stress.explore({self._given(finding.scenario)}, replay={token!r})"
         if origin is not None:
             again = f"python -m stress replay {token}"
         report = report_on_finding(self._on(finding.scenario), finding, again)

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from stress.checker.waiting import after, may_wait
-from stress.explorer.scenario import Around, Program
+from stress.explorer.scenario import Scenario
 from stress.history import Call, steady
 from stress.recorder.workload import Draw, as_calls
 from stress.spec import Spec
@@ -65,12 +65,12 @@ class Scenarios:
             f"{self.executions:,} schedules of each"
         )
 
-    def drawn(self, spec: Spec, random: Random) -> Iterator[tuple[Around, Program]]:
+    def drawn(self, spec: Spec, random: Random, target: str) -> Iterator[Scenario]:
         """The scenarios, one after another, of growing size."""
         for number in range(self.scenarios):
-            yield self._draw(spec, random, (number + 1) / self.scenarios)
+            yield self._draw(spec, random, target, (number + 1) / self.scenarios)
 
-    def _draw(self, spec: Spec, random: Random, share: float) -> tuple[Around, Program]:
+    def _draw(self, spec: Spec, random: Random, target: str, share: float) -> Scenario:
         fresh = itertools.count(1).__next__
         roles = self.roles or [self.operations] * self.threads
         everything = self.operations or [operation for role in roles for operation in role]
@@ -94,7 +94,8 @@ class Scenarios:
         )
         then_made = [call(everything) for _ in range(size(self.after))]
         waiting = may_wait(spec, [call(everything) for _ in range(_WALK)])
-        return Around(tuple(before), tuple(each for each in then_made if each[0] not in waiting)), threads
+        at_end = tuple(each for each in then_made if each[0] not in waiting)
+        return Scenario(target, "", threads, tuple(before), at_end)
 
 
 _WALK: Final = 60

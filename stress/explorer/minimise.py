@@ -8,17 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Final
 
+from stress.checker.waiting import may_wait
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
+from stress.spec import Spec
 
-__all__ = ["fewest_preemptions", "first", "in_all_ways", "minimise"]
+__all__ = ["in_all_ways", "minimise"]
 
 _WAITS: Final = ("livelock", "deadlock")
 _EXECUTIONS: Final = 2_000
@@ -27,23 +30,30 @@ _SAMPLES: Final = 1_000
 _MOST_PREEMPTIONS: Final = 3
 
 
-def minimise(finding: Finding, experiment_on: Callable[[Scenario], Experiment], seconds: float = 10.0) -> Finding:
+def minimise(
+    finding: Finding, experiment_on: Callable[[Scenario], Experiment], spec: Spec | None = None, seconds: float = 10.0
+) -> Finding:
     """A finding with as few calls and preemptions as can be found in `seconds`. `experiment_on` makes the experiment on
-    a smaller scenario.
+    a smaller scenario. With its specification, there are also fewer calls before and after the threads.
     """
     deadline = time.monotonic() + seconds
-    found: Finding | None = finding
-    while found is not None:
-        finding, found = found, None
-        for smaller in _smaller(finding.scenario):
-            found = first(experiment_on(smaller), deadline)
-            if found is not None and found.kind != finding.kind and found.kind in _WAITS:
-                found = None  # without the call that ends a wait, a right object waits for ever
-            if found is not None or time.monotonic() > deadline:
-                break
+    ways: list[Callable[[Scenario], Iterator[Scenario]]] = [_smaller]
+    if spec is not None:
+        ways.append(partial(_with_fewer_around, spec=spec))
+    for way in ways:
+        found: Finding | None = finding
+        while found is not None:
+            finding, found = found, None
+            for smaller in way(finding.scenario):
+                found = _first(experiment_on(smaller), deadline)
+                if found is not None and found.kind != finding.kind and found.kind in _WAITS:
+                    found = None  # without the call that ends a wait, a right object waits for ever
+                if found is not None or time.monotonic() > deadline:
+                    break
     if finding.kind == "livelock":  # the threads go in circles and switch without end
         return finding
-    return fewest_preemptions(experiment_on(finding.scenario), deadline) or finding
+    fewest = islice(bounded(experiment_on(finding.scenario), _MOST_PREEMPTIONS), 5 * _EXECUTIONS)
+    return _found(fewest, deadline) or finding
 
 
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
@@ -60,7 +70,22 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
                 yield replace(scenario, threads=(*threads[:number], *kept, *threads[number + 1 :]))
 
 
-def first(experiment: Experiment, deadline: float) -> Finding | None:
+def _with_fewer_around(scenario: Scenario, spec: Spec) -> Iterator[Scenario]:
+    """The scenario without all calls before or after, or without one of them, if then no call before has to wait."""
+    start, end = scenario.at_start, scenario.at_end
+    if len(start) > 1:
+        yield replace(scenario, at_start=())
+    if len(end) > 1:
+        yield replace(scenario, at_end=())
+    for at in range(len(end)):
+        yield replace(scenario, at_end=(*end[:at], *end[at + 1 :]))
+    for at in range(len(start)):
+        left = (*start[:at], *start[at + 1 :])
+        if not may_wait(spec, left):
+            yield replace(scenario, at_start=left)
+
+
+def _first(experiment: Experiment, deadline: float) -> Finding | None:
     """The first finding in a scenario, if there is one before the deadline."""
     return _found(in_all_ways(experiment, Random(0), _REDUCED, _EXECUTIONS, _SAMPLES), deadline)
 
@@ -78,11 +103,6 @@ def in_all_ways(
     if executions == few:
         yield from islice(bounded(experiment, 2), with_few_preemptions)
         yield from islice(sampled(experiment, random), samples)
-
-
-def fewest_preemptions(experiment: Experiment, deadline: float) -> Finding | None:
-    """A finding in a scenario with as few preemptions as possible, if there is one before the deadline."""
-    return _found(islice(bounded(experiment, _MOST_PREEMPTIONS), 5 * _EXECUTIONS), deadline)
 
 
 def _found(tried: Iterator[Finding | None], deadline: float) -> Finding | None:

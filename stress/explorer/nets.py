@@ -25,7 +25,7 @@ from stress.explorer.experiment import Experiment
 from stress.explorer.machine import Drift, Machine, Strategy, lowest
 from stress.explorer.outliving import Snapshot
 from stress.explorer.policy import Refused, Treatment, treatment_of
-from stress.explorer.scenario import Around, Program
+from stress.explorer.scenario import Scenario
 from stress.explorer.sharing import EVERYTHING
 from stress.history import Call
 from stress.outside import Outside
@@ -178,9 +178,9 @@ _YIELDS: Final = (0.2, 0.05, 0.5)
 _BUDGET: Final = Budget(steps=200_000, seconds=1.0)
 
 
-def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, around: Around, seed: int) -> str:
+def contradiction(factory: Callable[[], Any], spec: Spec, scenario: Scenario, seed: int) -> str:
     """What speaks against the verdict that every schedule is right; empty if nothing does, or nothing can be told."""
-    calls = [*around.at_start, *(call for calls in program for call in calls), *around.at_end]
+    calls = scenario.calls
     with Outside():
         if may_wait(spec, calls):
             return ""
@@ -191,7 +191,7 @@ def contradiction(factory: Callable[[], Any], spec: Spec, program: Program, arou
             for number in range(_MOST_ROUNDS):
                 try:
                     history = executed(
-                        factory(), program, spec, around.at_start, around.at_end,
+                        factory(), scenario.threads, spec, scenario.at_start, scenario.at_end,
                         yields=_YIELDS[number % len(_YIELDS)], seed=f"{seed}/{number}",
                     )  # fmt: skip
                 finally:

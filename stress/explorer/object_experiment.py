@@ -30,7 +30,7 @@ from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import is_used_whole, module_of
-from stress.explorer.scenario import Around, Scenario
+from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import substituted
 from stress.explorer.switch_point import switching
@@ -45,13 +45,12 @@ __all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references"
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of an exploration: a factory of objects, their specification, the calls that are made before and in
-    the end, and a check that raises if an invariant does not hold.
+    """The subject of an exploration: a factory of objects, their specification, and a check that raises if an invariant
+    does not hold.
     """
 
     factory: Callable[[], Any]
     spec: Spec
-    around: Around
     check: Callable[[Any], object] | None
     plain: PlainState
     actions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
@@ -210,7 +209,6 @@ def subject_of(
     machine: ObjectMachine,
     factory: Callable[[], Any],
     spec: Spec,
-    around: Around,
     check: Callable[[Any], object] | None,
 ) -> Iterator[Subject]:
     """The subject within the block, including its plain state and primitives that were made before."""
@@ -234,7 +232,7 @@ def subject_of(
                 "use stress.run for it"
             )
         _refuse_real_primitives(machine, made)
-        yield Subject(factory, spec, around, check, plain)
+        yield Subject(factory, spec, check, plain)
 
 
 def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
@@ -258,7 +256,7 @@ class ObjectExperiment(Experiment):
         self.spec = subject.spec
         self._subject = subject
         self._object: Any = None
-        self._looks = bool(subject.around.at_end) or subject.check is not None
+        self._looks = bool(scenario.at_end) or subject.check is not None
         if isinstance(self.spec, Alone):
             self._calls = [[(By.thread(op, at), args) for op, args in of] for at, of in enumerate(self._calls)]
         self._bound = [[(subject.bound(op), args) for op, args in calls] for calls in scenario.threads]
@@ -278,7 +276,7 @@ class ObjectExperiment(Experiment):
             made = self._object = self._subject.factory()
         plain.refuse_older(made)
         plain.note(made)
-        calls = self._subject.around.at_start
+        calls = self.scenario.at_start
         if calls:
             with AccessLimit(self.machine.seam), _Naming(self.machine.seam, maker, plain):
                 self.before = tuple(
@@ -292,7 +290,7 @@ class ObjectExperiment(Experiment):
         if not self._looks:
             return NOTHING_SEEN
         with _Naming(self.machine.seam, OneThread(self.machine.seam), self._subject.plain):
-            calls = tuple([(op, args, self._call(op, args)) for op, args in self._subject.around.at_end])
+            calls = tuple([(op, args, self._call(op, args)) for op, args in self.scenario.at_end])
             broken = self._broken()
         return Look((calls, broken), calls, broken)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stress.checker.waiting import may_wait
 from stress.history import Call, show
-from stress.spec import Spec
 
-__all__ = ["Around", "Program", "Scenario", "describe"]
+__all__ = ["Program", "Scenario", "describe"]
 
 Program = tuple[tuple[Call, ...], ...]
 """The calls of each thread."""
@@ -18,38 +15,23 @@ Program = tuple[tuple[Call, ...], ...]
 @dataclass(frozen=True)
 class Scenario:
     """`target` names the object, `start` its initial state if there are several, and `threads` are the calls of each
-    thread.
+    thread. Those `at_start` and `at_end` are made before any thread runs, and after the last one has ended.
     """
 
     target: str
     start: str
     threads: Program
+    at_start: tuple[Call, ...] = ()
+    at_end: tuple[Call, ...] = ()
 
     def __str__(self) -> str:
         threads = " | ".join("; ".join(map(describe, calls)) for calls in self.threads)
         return f"{', '.join(filter(None, (self.target, self.start)))}: {threads}"
 
-
-@dataclass(frozen=True)
-class Around:
-    """The calls that are made before any thread runs, and after the last one has ended."""
-
-    at_start: tuple[Call, ...] = ()
-    at_end: tuple[Call, ...] = ()
-
-    def smaller(self, spec: Spec) -> Iterator[Around]:
-        """Variants without all calls before or after, or without one of them, if then no call before has to wait."""
-        start, end = self.at_start, self.at_end
-        if len(start) > 1:
-            yield Around((), end)
-        if len(end) > 1:
-            yield Around(start, ())
-        for at in range(len(end)):
-            yield Around(start, (*end[:at], *end[at + 1 :]))
-        for at in range(len(start)):
-            left = (*start[:at], *start[at + 1 :])
-            if not may_wait(spec, left):
-                yield Around(left, end)
+    @property
+    def calls(self) -> list[Call]:
+        """All calls."""
+        return [call for calls in (self.at_start, *self.threads, self.at_end) for call in calls]
 
 
 def describe(call: Call) -> str:

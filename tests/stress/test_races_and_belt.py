@@ -13,7 +13,7 @@ import stress
 from stress import Verdict, explore
 from stress.explorer import explore as exploring
 from stress.explorer.nets import contradiction
-from stress.explorer.scenario import Around
+from stress.explorer.scenario import Scenario
 from stress.recorder.workload import as_calls
 from tests.stress.cases import case_named
 
@@ -110,7 +110,9 @@ class OfClass:
 
 def against(factory: Any, spec: Any, seeds: int, threads: Any = TWICE) -> Iterator[str]:
     """What real threads got that is wrong, with each of some seeds."""
-    return (contradiction(factory, spec, tuple(map(as_calls, threads)), Around(), seed) for seed in range(seeds))
+    return (
+        contradiction(factory, spec, Scenario("", "", tuple(map(as_calls, threads))), seed) for seed in range(seeds)
+    )
 
 
 class TestSeatBelt:

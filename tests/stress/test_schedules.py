@@ -26,7 +26,7 @@ from stress.explorer.machine import Machine, lowest
 from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
 from stress.explorer.sampling import PCT, sampled
-from stress.explorer.scenario import Around, Scenario
+from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import delayed, stopped_for_ever
 from tests.scripts import run_script
 from tests.stress.objects import LockedCounter
@@ -385,7 +385,7 @@ def test_nothing_is_lost_of_a_random_program(seed: int) -> None:
     random, compared = Random(seed), 0
     with ExitStack() as stack:
         machine = stack.enter_context(explored_references())
-        subject = stack.enter_context(subject_of(machine, Machinery, Anything(), Around(), None))
+        subject = stack.enter_context(subject_of(machine, Machinery, Anything(), None))
         for program in [drawn(random) for _ in range(5)]:
             whole = Watched(machine, subject, program).seen_by(lambda it: every(it, 99))
             while subject.plain.knowledge.grew:  # as the explorer does: what is a step depends on all that has run
