@@ -8,6 +8,7 @@ which puts such things back before each object is made, mends both.
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
 import weakref
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+from stress.answers import space_of
 from stress.source import is_installed, is_ours, is_standard, module_of
 
 _REMEMBERED: Final = 64
@@ -99,7 +101,7 @@ class Outliving:
 _ABSENT: Final = object()
 _LOOKS: Final = 6
 """The number of batches after which what has changed once counts as changing only once."""
-_MOST_ITEMS: Final = 200
+_MOST_ITEMS: Final = 400
 
 
 def _places(spaces: Sequence[Any]) -> Iterator[tuple[str, Any]]:
@@ -133,22 +135,15 @@ def _file_of(module: str) -> str:
 
 
 def _print_of(value: Any, depth: int = 2) -> Any:
-    """A value that differs when what `value` holds is another object, or when the objects in it are."""
-    held: Any = ()
-    if depth and isinstance(value, dict):
-        items = list(value.items())[:_MOST_ITEMS]
-        held = (len(value), tuple((id(key), _print_of(item, depth - 1)) for key, item in items))
-    elif depth and isinstance(value, (list, tuple, deque)):
-        held = (len(value), tuple(_print_of(item, depth - 1) for item in list(value)[:_MOST_ITEMS]))
-    elif depth and isinstance(value, (set, frozenset)):
-        held = len(value)
-    elif depth and _has_own_state(value):
-        held = _print_of(getattr(value, "__dict__", None), depth - 1)
-    return id(value), held
+    """A value that differs when another object is there, or the objects in it are others. Of what is ours, such as the
+    settings of a run, nothing more is looked at.
+    """
+    held = value if isinstance(value, _CONTAINERS) else None if isinstance(value, _WHOLES) else space_of(value)
+    if not depth or held is None or is_ours(_file_of(module_of(type(value)))):
+        return id(value)
+    parts = gc.get_referents(held)
+    return id(value), len(parts), [_print_of(each, depth - 1 if held is value else 0) for each in parts[:_MOST_ITEMS]]
 
 
-def _has_own_state(value: Any) -> bool:
-    """Whether attributes of an object are looked at: not those of what is ours, such as the settings of a run."""
-    if not type(value).__dictoffset__ or isinstance(value, (type, types.ModuleType, types.FunctionType)):
-        return False
-    return not is_ours(_file_of(module_of(type(value))))
+_WHOLES: Final = (type, types.ModuleType, types.FunctionType)
+_CONTAINERS: Final = (dict, list, tuple, set, frozenset, deque)
