@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from stress.history import Operation
 from stress.spec import EVERYTHING, Element, Spec, State
@@ -27,25 +28,6 @@ class Component:
     projected: bool = False
 
 
-class _DisjointSets:
-    """Union-find with path halving."""
-
-    def __init__(self, members: Iterable[Element]) -> None:
-        self._parent = {member: member for member in members}
-
-    def find(self, member: Element) -> Element:
-        parent = self._parent
-        while parent[member] != member:
-            parent[member] = parent[parent[member]]
-            member = parent[member]
-        return member
-
-    def join(self, members: Iterable[Element]) -> None:
-        roots = list(map(self.find, members))
-        for root in roots:
-            self._parent[root] = roots[0]
-
-
 def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> list[Component]:
     """The components of a history, in no particular order. O(n log n) for footprints of bounded size."""
     universe = universe_of(operations, spec, starts)
@@ -55,23 +37,21 @@ def components(operations: Sequence[Operation], spec: Spec, starts: Sequence[Sta
         if footprint is EVERYTHING:
             return [Component(operations, starts)]
         footprints.append(footprint)
-    sets = _DisjointSets(universe)
+    together = {element: [element] for element in universe}
     for footprint in footprints:
-        sets.join(footprint)
-    members: dict[Element, list[Element]] = {}
-    for element in universe:
-        members.setdefault(sets.find(element), []).append(element)
-    grouped: dict[Element, list[Operation]] = {}
-    untouching: list[Operation] = []  # they touch no element: for example a match of a topic that no filter covers
+        for one, other in pairwise(footprint):
+            if together[one] is not together[other]:
+                few, many = sorted((together[one], together[other]), key=len)
+                many += few
+                together.update(dict.fromkeys(few, many))
+    nothing: list[Element] = []  # is touched by a match of a topic that no filter covers, for example
+    parts: dict[int, tuple[list[Operation], list[Element]]] = {}
     for operation, footprint in zip(operations, footprints, strict=True):
-        group = grouped.setdefault(sets.find(next(iter(footprint))), []) if footprint else untouching
-        group.append(operation)
-    parts = [(group, members[root]) for root, group in grouped.items()]
-    if untouching:
-        parts.append((untouching, []))
+        its = together[next(iter(footprint))] if footprint else nothing
+        parts.setdefault(id(its), ([], its))[0].append(operation)
     return [
         Component(group, list(dict.fromkeys(spec.restrict(state, its) for state in starts)), its)
-        for group, its in parts
+        for group, its in parts.values()
     ]
 
 

@@ -2,7 +2,7 @@
 
 Each shape is a question about a history that differs in one thing:
 
-* *snapshot changed*: the recorder read a snapshot twice, with different results; or what it read was right only later;
+* *snapshot changed*: the recorder read a snapshot twice, with different results;
 * *wrong with one thread alone*: no other thread made a call, so the class and the specification disagree;
 * *torn match* (or *torn read*): every element by itself fits the answer at some moment, but at no moment do they all;
 * *lost update*: everything fits if one completed update had never happened; or, if the wrong answer is an update's, the
@@ -104,26 +104,6 @@ class _Case:
         if isinstance(result, Raised) and result.type == "SnapshotChanged":
             told = f"{self.accused}: its result was read twice, and the readings differ: {result.message}."
             return self.shape("snapshot changed", told)
-        cause = self.first_later_update_that_it_saw() if "snapshot" in self.original.op else None
-        if cause is None:
-            return None
-        told = f"shows what became true only after it had returned: {self.who(cause)} had not been called by then."
-        return self.shape("snapshot changed", f"{self.accused} {told}", cause)
-
-    def first_later_update_that_it_saw(self) -> Operation | None:
-        """The update, called after the culprit's return, without which the culprit's answer does not fit."""
-        later = [
-            each for each in self.story.after if each.call > (self.culprit.returned or 0) and not self.only_reads(each)
-        ]
-        for update in later:
-            moment = update.call if update.returned is None else update.returned
-            answer_given_then = [
-                each._replace(returned=moment) if each.id == self.culprit.id else each
-                for each in self.story.after
-                if each.call <= moment and (each.id == self.culprit.id or not self.only_reads(each))
-            ]
-            if self.fits(answer_given_then):
-                return update
         return None
 
     def torn(self) -> Shape | None:
