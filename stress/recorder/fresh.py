@@ -138,10 +138,11 @@ def _print_of(value: Any, depth: int = 2) -> Any:
     """A value that differs when another object is there, or the objects in it are others. Of what is ours, such as the
     settings of a run, nothing more is looked at.
     """
-    held = value if isinstance(value, _CONTAINERS) else None if isinstance(value, _WHOLES) else space_of(value)
+    held: Any = value if isinstance(value, _CONTAINERS) else None if isinstance(value, _WHOLES) else space_of(value)
     if not depth or held is None or is_ours(_file_of(module_of(type(value)))):
         return id(value)
-    parts = gc.get_referents(held)
+    # From 3.13 on, a dictionary of attributes does not always tell the collector what is in it.
+    parts = gc.get_referents(held) if held is value else list(held.values())
     return id(value), len(parts), [_print_of(each, depth - 1 if held is value else 0) for each in parts[:_MOST_ITEMS]]
 
 
