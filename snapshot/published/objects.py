@@ -135,12 +135,13 @@ class ObjectStore:
         return [path.rstrip("/").rpartition("/")[2] for path in paths]
 
     def listed(self, name: str) -> list[dict[str, Any]]:
-        """What a listing says of the objects of a folder, from one on: their paths, tags and times. A change of an
-        object changes what is said of it."""
+        """What a listing says of the objects of a folder, from one on, in their order: their paths, tags and times. A
+        change of an object changes what is said of it. Some stores list from the first on, or in any order."""
         folder, _, file = name.rpartition("/")
         with self._named(folder):
             listed = self._obs.list(self._store, prefix=folder, offset=f"{folder}/{file[:-1]}", chunk_size=1000)
-            return [each for some in listed for each in some]
+            found = (each for some in listed for each in some if each["path"] >= name)
+            return sorted(found, key=lambda each: str(each["path"]))
 
     # ------------------------------------------------------------------------------------------------- for publishers
 

@@ -1,4 +1,5 @@
 """An S3 server of this machine, behind a proxy that answers wrongly, late or not at all, and repeats and delays requests.
+The proxy understands the clients of Google's and Azure's stores, too, as far as published directories need it.
 
 `python -m tests.snapshot.faulty_server` prints the port of the server and that of the proxy; then each line of standard
 input sets the faults: a number, which seeds them, how likely they are, and which there are, if not all. The answer says
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import http.client
 import http.server
+import json
 import logging
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -22,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 BUCKET = "bucket"
 INTERPRETER = os.environ.get("S3_SERVER", sys.executable)
@@ -41,6 +45,14 @@ FAULTS: tuple[str, ...] = (
 )
 """What happens to a request: it is refused (500), or put off (503); it is lost, or its answer is; it is carried out and
 answered by 500; it meets another one (409); it arrives twice; it arrives after it was answered by 500; it takes long."""
+
+
+LISTED = re.compile("<Contents>.*?<Key>(.*?)</Key>.*?<ETag>(.*?)</ETag>.*?<Size>(.*?)</Size>.*?</Contents>", re.DOTALL)
+BLOB = (
+    "<Blob><Name>{0}</Name><Properties><Etag>{1}</Etag><Content-Length>{2}</Content-Length><Content-Type/>"
+    "<Last-Modified>Mon, 30 Nov 2026 00:00:00 GMT</Last-Modified><BlobType>BlockBlob</BlobType></Properties></Blob>"
+)
+"""An object in a listing of S3's, and in one of Azure's."""
 
 
 class Faults:
@@ -73,6 +85,10 @@ class Faults:
             return f"{self.seen.total() - self.seen['None']} {self.seen.total()}"
 
 
+Answer = tuple[int, list[tuple[str, str]], bytes]
+"""A status, headers and content."""
+
+
 class Request(NamedTuple):
     """A request as it came. It may be carried out when its connection has gone on to another one."""
 
@@ -97,7 +113,13 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if len(body) < length:  # who sent it was killed
             self.close_connection = True
             return
-        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        for name in ("connection", "content-length"):
+            headers.pop(name, None)
+        if not headers.get("authorization", "").startswith("AWS"):
+            headers["authorization"] = AUTHORIZATION
+        if "x-goog-if-generation-match" in headers:
+            headers["if-none-match"] = "*"
         request = Request(self.command, self.path, headers, body)
         fault = self.faults.draw()
         if fault in ("refused", "busy"):
@@ -122,7 +144,27 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             else:
                 self.answer(status, answered, content)
 
-    def carry_out(self, request: Request) -> tuple[int, list[tuple[str, str]], bytes]:
+    def carry_out(self, request: Request) -> Answer:
+        """Do what a request asks, whosever it is. Azure's clients list and remove in a way of their own."""
+        asked = dict(parse_qsl(urlsplit(request.path).query))
+        if asked.get("comp") == "list":
+            query = {"list-type": "2", **{name: asked[name] for name in ("prefix", "delimiter") if name in asked}}
+            status, _, content = self.ask(request._replace(path=f"/{BUCKET}?{urlencode(query)}"))
+            text = "".join(BLOB.format(*found) for found in LISTED.findall(content.decode()))
+            for folder in re.findall("<CommonPrefixes><Prefix>(.*?)</Prefix>", content.decode()):
+                text += f"<BlobPrefix><Name>{folder}</Name></BlobPrefix>"
+            return status, [], f"<EnumerationResults><Blobs>{text}</Blobs><NextMarker/></EnumerationResults>".encode()
+        if asked.get("comp") != "batch":
+            return self.ask(request)
+        text = ""
+        for number, path in enumerate(re.findall(r"DELETE (\S+) HTTP", request.body.decode())):
+            self.ask(request._replace(method="DELETE", path=path, body=b""))
+            text += (
+                f"--part\r\nContent-Type: application/http\r\nContent-ID: {number}\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n"
+            )
+        return 202, [("Content-Type", "multipart/mixed; boundary=part")], f"{text}--part--\r\n".encode()
+
+    def ask(self, request: Request) -> Answer:
         with self.puts:
             connection = http.client.HTTPConnection("127.0.0.1", self.server_port, timeout=30)
             connection.request(*request[:2], request.body, request.headers)
@@ -167,6 +209,23 @@ class Server:
     def storage(self, port: str) -> dict[str, Any]:
         keys = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
         return {**keys, "endpoint": f"http://127.0.0.1:{port}"}
+
+    def place(self, scheme: str, name: str) -> tuple[str, dict[str, Any]]:
+        """A place in the bucket as the clients of this scheme see it, through the faults, and their options."""
+        url = self.faulty["endpoint"]
+        account = {
+            "gcs_base_url": url,
+            "disable_oauth": True,
+            "client_email": "",
+            "private_key": "",
+            "private_key_id": "",
+        }
+        options: dict[str, dict[str, Any]] = {
+            "s3": self.faulty,
+            "gs": {"service_account_key": json.dumps(account), "client_options": {"allow_http": True}},
+            "az": {"account_name": "key", "access_key": "a2V5", "endpoint": url},
+        }
+        return f"{scheme}://{BUCKET}/{name}", options[scheme]
 
     def uri(self, name: str, *, faulty: bool = True) -> str:
         """The same as a URI that says all."""

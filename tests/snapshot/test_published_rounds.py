@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -167,11 +166,3 @@ def test_followers_that_fail_say_so_once_and_wait_longer(
         publisher.publish()
         until(lambda: follower.version == publisher.version)
     assert (len(told), len(caplog.records)) == (1, 2)
-
-
-def test_a_thread_that_waits_is_told_to_stop_at_once() -> None:
-    stop, begun = turns.Stop(), time.monotonic()
-    threading.Timer(0.01, stop.set).start()
-    assert stop.wait(60)
-    assert stop.wait(60)
-    assert time.monotonic() - begun < 30

@@ -6,7 +6,6 @@ something else happen between two steps of one of them: another party acts, a ca
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -36,15 +35,7 @@ def place(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where nothing has been published: a directory, or a place in an object store, whose client keeps it in files."""
     if kind == "directory":
         return str(path)
-    obstore = importlib.import_module("obstore")
-    unordered = obstore.list
-
-    def ordered(*arguments: Any, **named: Any) -> Any:
-        """As real stores list."""
-        return [sorted((each for some in unordered(*arguments, **named) for each in some), key=lambda one: one["path"])]
-
     path.mkdir()
-    monkeypatch.setattr(obstore, "list", ordered)
     monkeypatch.setattr(store_module, "_local", lambda where: None)  # else `file:` is a directory
     return path.as_uri()
 
