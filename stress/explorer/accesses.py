@@ -57,7 +57,7 @@ class Accesses(StandIns):
     def _step_of_c(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
         """The same, of a call in C that may call back."""
         place = self._step(keys, changes, succeeds)
-        self.now.call_backs.add(self._me(), place, changes)
+        self.now.call_backs.add(place, changes)
         return place
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:

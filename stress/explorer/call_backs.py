@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from types import CodeType, FrameType
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from stress.explorer import sites
 from stress.explorer.places import Place
@@ -19,64 +19,44 @@ __all__ = ["CallBacks"]
 
 
 class CallBacks:
-    """For each thread, the instructions that run and may call back, with their places. The frames of the files in
-    `ours` are not the program's: those from which it is called add themselves.
+    """The instructions that run and may call back, with their places. The frames of the files in `ours` are not the
+    program's: those from which it is called add themselves.
     """
 
     ours: ClassVar[set[str]] = {__file__, sites.__file__}
 
     def __init__(self) -> None:
-        self.marks: dict[int, list[Any]] = {}
-        """The innermost instruction is the last."""
+        self.marks: dict[int, tuple[int, Place, bool]] = {}
+        """By the identity of the frame, which may have ended: another one passes the site of an instruction first."""
 
-    def add(self, me: int, place: Place | None, changes: bool) -> None:
+    def add(self, place: Place | None, changes: bool) -> None:
         """The instruction that runs may call back."""
-        if place is None and me not in self.marks:
+        if place is None and not self.marks:
             return
         frame = sys._getframe(2)
         while frame.f_code.co_filename in self.ours and frame.f_back is not None:
             frame = frame.f_back
-        self.forget(me, frame)
+        self.forget(frame)
         if place is not None:
-            self.marks.setdefault(me, []).append((frame, frame.f_lasti, place, changes))
+            self.marks[id(frame)] = frame.f_lasti, place, changes
 
-    def forget(self, me: int, frame: FrameType) -> None:
-        """Forget what a function that runs, and all that it has called, have marked before."""
-        if me not in self.marks:
-            return
-        marks = self.marks[me]
-        for at, mark in enumerate(marks):
-            if mark[0] is frame:
-                del marks[at:]
-                break
-        if len(marks) > _MANY:  # functions that have ended by an exception
-            running = set[FrameType]()
-            each: FrameType | None = frame
-            while each is not None:
-                running.add(each)
-                each = each.f_back
-            marks[:] = [mark for mark in marks if mark[0] in running]
-        if not marks:
-            del self.marks[me]
+    def forget(self, frame: FrameType) -> None:
+        """Forget what a function that runs has marked before."""
+        self.marks.pop(id(frame), None)
 
-    def goes_on(self, me: int, frame: FrameType, before: Callable[..., None]) -> None:
+    def goes_on(self, frame: FrameType, before: Callable[..., None]) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
-        self.forget(me, frame)
-        if me not in self.marks:
-            return
+        self.forget(frame)
         caller = frame.f_back
         while caller is not None and (
             caller.f_code.co_filename == sites.__file__ or treatment_of(caller.f_code) is Treatment.OPAQUE
         ):
             caller = caller.f_back
-        for marked, at, place, changes in reversed(self.marks[me]):
-            if marked is caller:
-                if at <= caller.f_lasti <= _instruction_behind(caller.f_code, at):
-                    if changes:
-                        before(place, None, "write")
-                    else:
-                        before(place)
-                return
+        if caller is None or id(caller) not in self.marks:
+            return
+        at, place, changes = self.marks[id(caller)]
+        if at <= caller.f_lasti <= _instruction_behind(caller.f_code, at):
+            before(place, None, "write") if changes else before(place)
 
 
 @cache
@@ -90,4 +70,3 @@ def _instruction_behind(code: CodeType, at: int) -> int:
 
 _BETWEEN: Final = frozenset({"POP_TOP", "KW_NAMES", "PRECALL", "CACHE"})
 """Instructions between a look at the operands and what they are for."""
-_MANY: Final = 8

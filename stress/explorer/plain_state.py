@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
 from functools import partial
-from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, cast
 
 from stress.answers import space_of
@@ -60,7 +60,6 @@ from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ou
 from stress.explorer.present import Present
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES
 from stress.explorer.slots import Seam
-from stress.explorer.stand_ins import ClassOfLocks
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import refuse_private
 from stress.explorer.undo import MAIN
@@ -297,7 +296,7 @@ class PlainState(accesses.Accesses):
     def go_on(self, *_: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
         if self._seam.before is not None and self.now.call_backs.marks:
-            self.now.call_backs.goes_on(self._me(), sys._getframe(2), self._seam.before)
+            self.now.call_backs.goes_on(sys._getframe(2), self._seam.before)
 
     # --------------------------------------------------------------------------------------------------- attributes
 
@@ -321,7 +320,10 @@ class PlainState(accesses.Accesses):
         if kind is Kind.MODULE and self.listens and owner in self._modules:
             return self._modules[owner]
         if kind is Kind.TYPE and name in ("__enter__", "__exit__") and kind_of(owner) is Kind.LOCK:
-            return ClassOfLocks(owner, self._twin)
+            return SimpleNamespace(
+                __enter__=lambda lock: self._twin(lock).__enter__(),
+                __exit__=lambda lock, *raised: self._twin(lock).__exit__(*raised),
+            )
         if name == "__dict__":
             self._note_space(owner)
             if not self._counts():
@@ -522,8 +524,7 @@ class PlainState(accesses.Accesses):
         scheduler = self._seam.scheduler
         me = MAIN if scheduler is None else scheduler.identity()
         self.now.calling[me] = None
-        if me in self.now.call_backs.marks:
-            self.now.call_backs.forget(me, sys._getframe(2))
+        self.now.call_backs.marks.pop(id(sys._getframe(2)), None)
         if type(function) is FunctionType:
             code = function.__code__
             if is_method and self.now.new and not (id(code) in self.stepped.made and follows_its_object(code)):

@@ -27,8 +27,6 @@ class Present:
     """The class that each thread has called last, if nothing else since, with the place of the call."""
     spaces: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """The dictionaries that hold attributes, with their objects."""
-    sources: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
-    """What iterators take their items from."""
     locals: dict[int, Any] = field(default_factory=dict)
     """The attributes of objects derived from `threading.local`, in each thread."""
     localised: set[tuple[int, int]] = field(default_factory=set)

@@ -206,8 +206,9 @@ class Sharing(Undo):
             elif kind is Kind.VIEW:
                 waiting += gc.get_referents(each)
             elif kind is Kind.ITERATOR:
-                behind = self._behind(each)
-                waiting += behind
+                behind = gc.get_referents(each)
+                behind += [part for one in behind if is_a(one, (tuple, frozenset)) for part in items_in(one)]
+                waiting += behind  # also what `map` and `zip` hold in tuples
                 deep = deep or of not in _ONLY_GIVE
                 effects = [effect_if_called_back(each) for each in behind]
                 if "whole" in effects:
@@ -268,19 +269,6 @@ class Sharing(Undo):
                 keys += [key for key in self._keys_of_all(each) if key not in keys]
         return keys
 
-    def _behind(self, iterator: Any) -> list[Any]:
-        """The containers and other iterators that an iterator takes its items from."""
-        known = self.now.sources.get(id(iterator))
-        if known is None or known[0] is not iterator:
-            referents = gc.get_referents(iterator)
-            groups = [one for one in referents if is_a(one, (tuple, frozenset))]  # as of `map` and `zip`
-            referents += [each for one in groups for each in items_in(one)]
-            found = [each for each in referents if _may_give_items(each)]
-            if type(iterator) is itertools.chain:
-                return found  # it takes items of another one later
-            known = self.now.sources[id(iterator)] = (iterator, found)
-        return known[1]
-
     def _is_met(self, owner: Any) -> bool:
         """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
         if owner is _NUMBERS:
@@ -330,18 +318,12 @@ _PROXIES: Final = (weakref.ProxyType, weakref.CallableProxyType)
 _IS_COLLECTED: Final = 1 << 14
 _MOST_BEHIND: Final = 30
 _MOST_READ: Final = 20_000
-_SOURCES: Final = (Kind.CONTAINER, Kind.VIEW, Kind.ITERATOR, Kind.GENERATOR, Kind.FOREIGN)
 _GIVING: Final[tuple[Any, ...]] = ([], {}, {}.values(), {}.items(), deque(), (), set(), range(1), range(1 << 70))
 _ONLY_GIVE: Final = frozenset({
     *(type(iter(each)) for each in _GIVING), *(type(reversed(each)) for each in _GIVING[:5]), enumerate, zip, reversed,
     itertools.islice, itertools.count, itertools.cycle, itertools.repeat, itertools.compress, itertools.zip_longest,
 })  # fmt: skip
 """Iterators that give items as they are. The others may look into them, or give what these hold."""
-
-
-def _may_give_items(each: Any) -> bool:
-    is_source = kind_of(type(each)) in _SOURCES or type(each) in (*BOUND, partial)
-    return is_source or effect_if_called_back(each) != ""
 
 
 def _category(owner: Any) -> Any:

@@ -14,20 +14,7 @@ from stress.explorer.sharing import Sharing
 from stress.explorer.slots import Seam
 from stress.explorer.undo import MAIN
 
-__all__ = ["ClassOfLocks", "StandIns"]
-
-
-class ClassOfLocks:
-    """A class of locks, of which a method is read to be called with a lock: what stands in for that one has it, too."""
-
-    def __init__(self, of: Any, twin: Callable[[Any], Any]) -> None:
-        self._of, self._twin = of, twin
-
-    def __getattr__(self, name: str) -> Any:
-        def method(lock: Any, *args: Any) -> Any:
-            return getattr(self._twin(lock), name)(*args)
-
-        return method
+__all__ = ["StandIns"]
 
 
 class Values:
