@@ -1,15 +1,27 @@
-"""Code objects: their copies with steps, which are kept from one exploration to the next, and what they do."""
+"""Code objects: their copies with steps, which are kept from one exploration to the next, what they do, and that of
+whoever calls an object.
+"""
 
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator
-from types import CodeType, FrameType
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import CodeType, FrameType, FunctionType
+from typing import Any, Final
 
 from stress.explorer.instrumentation import with_steps
 
-__all__ = ["codes_in", "copy_of", "does_something", "marks_itself", "only_names_classes"]
+__all__ = [
+    "CALLER",
+    "CALLING",
+    "caller_of",
+    "codes_in",
+    "copy_of",
+    "does_something",
+    "marks_itself",
+    "only_names_classes",
+]
 
 _copies: dict[tuple[int, frozenset[str]], tuple[CodeType, CodeType, dict[int, CodeType]]] = {}
 
@@ -64,3 +76,22 @@ def only_names_classes(code: CodeType, frame: FrameType) -> bool:
 def marks_itself(code: CodeType) -> bool:
     """Whether code says itself where threads may switch."""
     return any("switch_point" in each.co_names for each in codes_in(code))
+
+
+CALLER: Final = "<a caller>"
+"""Where callers say that their code lies."""
+CALLING: Final[dict[int, CodeType]] = {}
+"""The codes of callers, by identity. They have steps."""
+
+
+@cache
+def caller_of(op: str) -> Callable[..., Any]:
+    """A function that calls the method `op` of its first argument with the others, as user's code: it looks a method up
+    when it calls it, and both are steps if they touch what threads share. So an object may replace its methods, and a
+    method may be written in C.
+    """
+    names: dict[str, Any] = {"__name__": "a caller"}
+    exec(compile(f"def call(made, *args): return made.{op}(*args)", CALLER, "exec"), names)
+    function: FunctionType = names["call"]
+    function.__code__ = with_steps(function.__code__, frozenset(), CALLING)
+    return function

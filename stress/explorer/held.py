@@ -11,12 +11,10 @@ from typing import Any, Final
 
 from stress.answers import attributes_of
 from stress.explorer.containers import CONTAINERS, is_a, items_in, items_of
-from stress.explorer.kinds import QUIET, Kind, is_of_c, kind_of
+from stress.explorer.kinds import ATOMS, QUIET, Kind, is_of_c, kind_of
 
-__all__ = ["ATOMS", "FUNCTION_OF_C", "content_of", "held", "parts_of"]
+__all__ = ["FUNCTION_OF_C", "content_of", "held", "parts_of"]
 
-ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, type, FunctionType})
-"""Types whose objects hold nothing that changes; but a function may."""
 FUNCTION_OF_C: Final = type(len)
 _SAID: Final = ATOMS - {type, FunctionType}
 _LEAVES: Final = ATOMS - {FunctionType}

@@ -17,8 +17,8 @@ from typing import Any, Final, cast
 
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.alone import Alone
-from stress.explorer.caller import caller_of
 from stress.explorer.clock import OneThread
+from stress.explorer.codes import caller_of
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
 from stress.explorer.garbage import collect_garbage, garbage_is_kept

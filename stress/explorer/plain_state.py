@@ -24,55 +24,55 @@ from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, Sim
 from typing import Any, Final, cast
 
 from stress.answers import space_of
-from stress.explorer import accesses, sites
-from stress.explorer.attempts import attempt
+from stress.explorer import sharing, sites
 from stress.explorer.call_backs import CallBacks
-from stress.explorer.caller import CALLING
-from stress.explorer.calls import (
+from stress.explorer.clock import CLOCK
+from stress.explorer.codes import CALLING, does_something, only_names_classes
+from stress.explorer.containers import is_a, is_namespace, items_of
+from stress.explorer.entered import Entered, reachable
+from stress.explorer.filling import MAKING, follows_its_object, gives_away
+from stress.explorer.held import FUNCTION_OF_C, held
+from stress.explorer.kinds import (
     ACCESSES,
+    ATOMS,
     CHANGING,
     COMPARING,
     DESCRIPTORS,
     OF_EVERY_OBJECT,
     OF_EXCEPTIONS,
     READS_ATTRIBUTES,
+    Kind,
+    attempt,
     effect_if_called_back,
     effect_of,
     effect_of_opaque,
     has_python,
+    is_of_c,
     is_state,
+    kind_of,
     method_effect,
     unwrapped,
 )
-from stress.explorer.clock import CLOCK
-from stress.explorer.codes import does_something, only_names_classes
-from stress.explorer.containers import is_a, is_namespace, items_of
-from stress.explorer.entered import Entered, reachable
-from stress.explorer.filling import MAKING, follows_its_object, gives_away
-from stress.explorer.held import ATOMS, FUNCTION_OF_C, held
-from stress.explorer.kinds import Kind, is_of_c, kind_of
 from stress.explorer.knowledge import NewCode
-from stress.explorer.library import state_of_library
 from stress.explorer.machine import standing
-from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, place_again
+from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, place_again, state_of_library
 from stress.explorer.places import FOREIGN, Place
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
 from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES
-from stress.explorer.slots import Seam
+from stress.explorer.slots import MAIN, Seam
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import refuse_private
-from stress.explorer.undo import MAIN
 from stress.explorer.wholes import OWN_THREAD, refusal_of
 from stress.outside import Outside
 
 __all__ = ["PlainState"]
 
 
-CallBacks.ours.update((__file__, accesses.__file__))
+CallBacks.ours.update((__file__, sharing.__file__))
 
 
-class PlainState(accesses.Accesses):
+class PlainState(sharing.Sharing):
     """The explored plain state of objects that `factory` makes. Use it with `stepping`, and call `note` for every
     object that the factory makes. `make_twin` gives the explored primitive for a real lock, `modules` has the explored
     modules for real ones.

@@ -7,17 +7,18 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import weakref
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from stress.explorer.remembered import ByIdentity, remember
 from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of_code
 from stress.explorer.wholes import whole_of
 
 __all__ = [
+    "ByIdentity",
     "Refused",
     "Treatment",
     "WouldWait",
@@ -25,10 +26,28 @@ __all__ = [
     "is_ours",
     "is_used_whole",
     "module_of",
+    "remember",
     "standard_module",
     "treatment_of",
     "treatment_of_file",
 ]
+
+
+V = TypeVar("V")
+ByIdentity = dict[int, tuple["weakref.ref[Any]", V]]
+"""What was found of objects, by their identity, for as long as they live. Each exploration makes classes and code of
+its own, and a table that kept them would grow for ever.
+
+Look such a table, and any other that threads share, up by `[]` where much depends on the time: on a free-threaded
+CPython 3.13, `dict.get` locks a dictionary twice if another thread has made what it finds, and so waits for itself.
+"""
+
+
+def remember(table: ByIdentity[V], of: Any, value: V) -> V:
+    """Enter what was found of an object; the entry goes before another object can have its identity."""
+    # The callback gets the reference as its last argument, which is what `pop` answers if another thread was first.
+    table[id(of)] = weakref.ref(of, partial(table.pop, id(of))), value
+    return value
 
 
 class Treatment(Enum):

@@ -9,10 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from stress.explorer.outliving import Undo
 from stress.explorer.policy import Refused
-from stress.explorer.sharing import Sharing
-from stress.explorer.slots import Seam
-from stress.explorer.undo import MAIN
+from stress.explorer.slots import MAIN, Seam
 
 __all__ = ["StandIns"]
 
@@ -54,7 +53,7 @@ class Values:
         names.update(self._before)
 
 
-class StandIns(Sharing):
+class StandIns(Undo):
     """Knows what stands in for what. `make_twin` gives the explored primitive for a real lock."""
 
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:

@@ -6,8 +6,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from stress.explorer.caller import CALLING
-from stress.explorer.codes import copy_of, marks_itself
+from stress.explorer.codes import CALLING, copy_of, marks_itself
 from stress.explorer.entered import functions_of
 from stress.explorer.held import held
 from stress.explorer.knowledge import Knowledge

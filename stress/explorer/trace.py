@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
 
-from stress.explorer.caller import CALLER
+from stress.explorer.codes import CALLER
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy
 from stress.explorer.places import Several, words_of
