@@ -263,7 +263,7 @@ Effect = str
 any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "set" or
 "get" (an attribute of its first argument), "first" (changes its first argument), "next" (takes the next item of its
 first argument), "names" (reads attributes of its first argument, or answers all of them), "whole" (all attributes of
-what it is given, and what these hold), "class" (reads which class its first argument is of).
+what it is given, and what these hold).
 """
 
 _READING_MODULES: Final = frozenset({"builtins", "math", "time", "_operator", "_functools", "_statistics", "_json",
@@ -286,8 +286,7 @@ def _know(effect: Effect, *functions: Any) -> None:
         _by_function[id(each)] = effect
 
 
-_know("class", type, isinstance)
-_know("none", issubclass, id, callable, object, super, chr, globals, locals, breakpoint,
+_know("none", type, isinstance, issubclass, id, callable, object, super, chr, globals, locals, breakpoint,
       time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property,
       sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException,
       os.fspath, os.getpid, os.getppid, os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, sys.exc_info,
@@ -413,8 +412,8 @@ def is_state(owner: Any, name: str) -> bool:
     return found is None or not callable(found)
 
 
-OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": ""}
-"""Methods of exceptions that change an attribute."""
+OF_EXCEPTIONS: Final = {"add_note": ("__notes__",), "with_traceback": ("__traceback__",), "__setstate__": ()}
+"""Methods of exceptions that change attributes, and which, besides those that they are given."""
 DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
 COMPARING: Final = frozenset({

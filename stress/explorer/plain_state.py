@@ -59,7 +59,7 @@ from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, plac
 from stress.explorer.places import FOREIGN, Place
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
-from stress.explorer.sharing import BOUND, EVERYTHING, OF_ALL_NAMES
+from stress.explorer.sharing import BOUND, EVERYTHING
 from stress.explorer.slots import MAIN, Seam
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import refuse_private
@@ -290,8 +290,6 @@ class PlainState(sharing.Sharing):
         self.names, self._items, self._shared = known.names, known.items, known.shared
         if _ALL in known.names:
             self.names = self._items = EVERYTHING
-        elif not known.names.isdisjoint(OF_ALL_NAMES):
-            self.names = EVERYTHING
 
     def go_on(self, *_: Any) -> None:
         """A function returns: if an instruction has called it back, that goes on with its work."""
@@ -381,11 +379,11 @@ class PlainState(sharing.Sharing):
         elif kind is Kind.FOREIGN and is_of_c(type(owner)):
             self._use_foreign(owner, True)
         else:
+            if name in _EXCHANGED:
+                raise Refused(f"calls exchange the {name} of an object, and with it all attributes")
             knowledge.learn(knowledge.names, name)
-            where = self._whose(self._holder(owner, name))
-            keys = [] if where is None else [(where, name)]
-            place = self._step([*keys, *self._keys_of_what_holds(owner, name)], True)
-            self._keep(owner, name, True, place)
+            where = self._whose(owner)
+            self._keep(owner, name, True, self._step([] if where is None else [(where, name)], True))
 
     def read_attributes(self, site: Any, owner: Any) -> None:
         """Some attributes are about to be read."""
@@ -624,7 +622,11 @@ class PlainState(sharing.Sharing):
         elif kind is Kind.QUIET:
             self._use(site, "whole" if name in READS_ATTRIBUTES else "read", given)
         elif issubclass(type(owner), BaseException) and name in OF_EXCEPTIONS:
-            self._change_exception(owner, name, given)
+            for each in (*OF_EXCEPTIONS[name], *(key for one in given if is_a(one, dict) for key in items_of(one))):
+                self.change_attribute(owner, each)
+            notes = (space_of(owner) or {}).get("__notes__")
+            if type(notes) is list:
+                self._call_of_container(notes, "append", given)
         else:
             effect = method_effect(name)
             if effect in ("set", "get"):
@@ -633,18 +635,6 @@ class PlainState(sharing.Sharing):
                 self._use(site, "outside" if effect_of(owner) == "outside" else "shallow", given)
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
                 self._use(site, "names", (owner,))
-
-    def _change_exception(self, owner: BaseException, name: str, given: tuple[Any, ...]) -> None:
-        """A method of an exception is about to be called that changes it."""
-        if name == "__setstate__":
-            names = [each for one in given if is_a(one, dict) for each in items_of(one)]
-        else:
-            names = [OF_EXCEPTIONS[name]]
-        for each in names:
-            self.change_attribute(owner, each)
-        notes = (space_of(owner) or {}).get("__notes__")
-        if name == "add_note" and type(notes) is list:
-            self._call_of_container(notes, "append", given)
 
     def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> Place | None:
         fills = name == "__getitem__" and hasattr(type(owner), "__missing__") and not has_python(owner, "__missing__")
@@ -689,10 +679,6 @@ class PlainState(sharing.Sharing):
             if is_a(name, str):
                 refuse_private(first, name, effect == "set", site)
                 self.change_attribute(first, name) if effect == "set" else self._get(site, first, name)
-            return
-        if effect == "class":
-            if "__class__" in self.knowledge.names:
-                self.read_attribute(first, "__class__")
             return
         if effect == "names":
             refuse_private(first, "__dict__", False, site)
@@ -749,6 +735,7 @@ class PlainState(sharing.Sharing):
         self._of_all = {id(each) for each, _ in held(second)} & mine
 
 
+_EXCHANGED: Final = ("__class__", "__dict__")
 _ALL: Final = "*"
 """Stands among the known names for all of them, and for all items."""
 _TURNS: Final = 300

@@ -36,7 +36,6 @@ from stress.explorer.kinds import (
     Kind,
     effect_if_called_back,
     is_of_c,
-    is_outside,
     kind_of,
     unwrapped,
 )
@@ -47,7 +46,7 @@ from stress.explorer.policy import Refused
 from stress.explorer.slots import MAIN, Seam
 from stress.explorer.stand_ins import StandIns
 
-__all__ = ["BOUND", "EVERYTHING", "OF_ALL_NAMES", "Key", "Sharing"]
+__all__ = ["BOUND", "EVERYTHING", "Key", "Sharing"]
 
 Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
@@ -138,32 +137,9 @@ class Sharing(StandIns):
         return known[1] if known[1] in shared else None
 
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
-        keys: list[Key] = []
-        if name in self.names:
-            is_exchanged = self.names is EVERYTHING
-            where = self._whose(self._holder(owner, name) if is_exchanged else owner)
-            if where is not None:
-                keys.append((where, name))
-            if is_exchanged:
-                keys += self._keys_of_what_holds(owner, name)
-        if name in self.knowledge.of_classes:
-            keys.append(("a class", name))
-        return keys
-
-    def _holder(self, owner: Any, name: str) -> Any:
-        """What holds an attribute: the object, or its dictionary where code exchanges these: objects may share one."""
-        if "__dict__" not in self.knowledge.names or name in OF_ALL_NAMES:
-            return owner
-        if type(getattr(type(owner), name, None)) is types.MemberDescriptorType:
-            return owner
-        space = space_of(owner)
-        return owner if space is None else space
-
-    def _keys_of_what_holds(self, owner: Any, name: str) -> list[Key]:
-        """The places on which every attribute of an object depends, of those that code changes."""
-        changing = [each for each in OF_ALL_NAMES if each in self.knowledge.names and each != name]
-        where = self._whose(owner) if changing else None
-        return [] if where is None else [(where, each) for each in changing]
+        where = self._whose(owner) if name in self.names else None
+        keys: list[Key] = [] if where is None else [(where, name)]
+        return [*keys, ("a class", name)] if name in self.knowledge.of_classes else keys
 
     def _keys_of_all(self, owner: Any) -> list[Key]:
         if is_a(owner, CONTAINERS):
@@ -295,26 +271,7 @@ class Sharing(StandIns):
             raise Refused("a weak proxy stands for an object that is not seen: let it be a weakref.ref")
         if self._whose(owner) is not None:
             return True
-        of = type(owner)
-        if of in _ON_THEIR_OWN:
-            return False
-        if any(map(is_outside, of.__mro__)):
-            return True
-        if not of.__flags__ & _IS_COLLECTED:
-            return True  # what it refers to is not known
-        waiting, seen = gc.get_referents(owner), {id(owner)}
-        while waiting and len(seen) < _MOST_BEHIND:
-            each = waiting.pop()
-            kind = kind_of(type(each))
-            if id(each) in seen or type(each) in ATOMS or kind in (Kind.TYPE, Kind.MODULE):
-                continue
-            seen.add(id(each))
-            if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
-                return True
-            waiting += gc.get_referents(each)
-        return False
-
-    # -------------------------------------------------------------------------------------------- steps
+        return type(owner) not in _ON_THEIR_OWN
 
     def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
         """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
@@ -399,9 +356,7 @@ class Sharing(StandIns):
         return True
 
     def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
-        """Later steps like this one are quick, since what the factory made lies in the same place in all executions.
-        But who exchanges dictionaries or classes of objects moves their attributes.
-        """
+        """Later steps like this one are quick, since what the factory made lies in the same place in all executions."""
         of, lying = id(owner), self.now.lying
         if place is not None and of in lying and of not in self._of_all and self.names is not EVERYTHING:
             self._lasting[lying[of][1], name, changes] = place
@@ -429,8 +384,6 @@ class _Everything:
 
 
 EVERYTHING: Final = _Everything()
-OF_ALL_NAMES: Final = ("__class__", "__dict__")
-"""Attributes on which every attribute of an object depends."""
 BOUND: Final = (type(len), type(object().__str__))
 _REENTRANT: Final = LOCKS[1]
 _PASSED: Final = Place(None, "")
@@ -441,8 +394,6 @@ _NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
 """Types of C whose objects refer to nothing that another object shows."""
 _PROXIES: Final = (weakref.ProxyType, weakref.CallableProxyType)
-_IS_COLLECTED: Final = 1 << 14
-_MOST_BEHIND: Final = 30
 _MOST_READ: Final = 20_000
 _GIVING: Final[tuple[Any, ...]] = ([], {}, {}.values(), {}.items(), deque(), (), set(), range(1), range(1 << 70))
 _ONLY_GIVE: Final = frozenset({
