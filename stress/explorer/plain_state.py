@@ -43,7 +43,6 @@ from stress.explorer.kinds import (
     READS_ATTRIBUTES,
     Kind,
     attempt,
-    effect_if_called_back,
     effect_of,
     effect_of_opaque,
     has_python,
@@ -59,7 +58,7 @@ from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, plac
 from stress.explorer.places import FOREIGN, Place
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
-from stress.explorer.sharing import BOUND, EVERYTHING
+from stress.explorer.sharing import BOUND, DEEP, EVERYTHING, SHALLOW, WHOLE
 from stress.explorer.slots import MAIN, Seam
 from stress.explorer.stepped import Stepped
 from stress.explorer.synchronization import refuse_private
@@ -434,7 +433,7 @@ class PlainState(sharing.Sharing):
     def read_whole(self, _: Any, operand: Any) -> None:
         """A container or the like is about to be read as a whole."""
         if self._counts():
-            self._step_of_c(self._keys_of(operand, False), False)
+            self._step_of_c(self._keys_of((operand,), SHALLOW), False)
 
     def read_attributes_in_parts(self, site: Any, operand: Any) -> None:
         """As `read_in_parts`, of attributes."""
@@ -451,7 +450,7 @@ class PlainState(sharing.Sharing):
     def read_deep(self, _: Any, operand: Any) -> None:
         """A container or the like is about to be read with all that it holds."""
         if self._counts():
-            self._step_of_c(self._keys_of(operand, True), False)
+            self._step_of_c(self._keys_of((operand,), DEEP), False)
 
     def operate(self, site: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
@@ -498,7 +497,7 @@ class PlainState(sharing.Sharing):
         where = self._whose(iterator)
         keys = [] if where is None else [(where, "next")]
         if kind is Kind.ITERATOR and type(iterator) not in _OF_NUMBERS:
-            keys += [key for key in self._keys_of(iterator, False) if key not in keys]
+            keys += [key for key in self._keys_of((iterator,), SHALLOW) if key not in keys]
         self._step_of_c(keys, where is not None)
 
     # -------------------------------------------------------------------------------------------------------- calls
@@ -614,7 +613,7 @@ class PlainState(sharing.Sharing):
             self.take_next(site, kind, owner)
         elif kind is Kind.VIEW:
             if self._counts():
-                self._step_of_c(self._keys_of_each((owner, *given), False), False)
+                self._step_of_c(self._keys_of((owner, *given), SHALLOW), False)
         elif kind is Kind.CACHE:
             self._call_other(site, owner, given)
         elif type(owner) in DESCRIPTORS and name in ACCESSES and given:
@@ -661,7 +660,7 @@ class PlainState(sharing.Sharing):
         keys = self._keys_of_items(owner, changes)
         if given:
             compares = name in COMPARING
-            keys += self._keys_of_each((owner, *given) if compares else given, compares)
+            keys += self._keys_of((owner, *given) if compares else given, DEEP if compares else SHALLOW)
             keys = list(dict.fromkeys(keys))
         succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
         return self._step_of_c(keys, changes, succeeds)
@@ -683,8 +682,6 @@ class PlainState(sharing.Sharing):
         if effect == "names":
             refuse_private(first, "__dict__", False, site)
             self._note_space(first)
-        if effect in ("read", "shallow"):
-            effect = max((*map(effect_if_called_back, given), effect), key=_STRENGTH.index)
         if effect in ("first", "change"):
             for each in given if effect == "change" else given[:1]:
                 self._save_reachable(each, is_changed=effect == "first")
@@ -692,17 +689,14 @@ class PlainState(sharing.Sharing):
             return
         if effect == "names":
             self._step(self._keys_of_all(first), False)
-        elif effect == "whole":
-            self._step_of_c(self._keys_of_everything(given), False)
         elif effect == "next":
             self.take_next(site, kind_of(type(first)), first)
-        elif effect in ("shallow", "read"):
-            self._step_of_c(self._keys_of_each(given, effect == "read"), False)
         elif effect == "first":
-            keys = self._keys_of(first, False, True) + self._keys_of_each(given[1:], False)
+            keys = self._keys_of((first,), SHALLOW, True) + self._keys_of(given[1:], SHALLOW)
             self._step_of_c(list(dict.fromkeys(keys)), True)
         else:
-            self._step_of_c(self._keys_of_arguments(given), True)
+            changes = effect == "change"
+            self._step_of_c(self._keys_of(given, _REACH[effect], changes), changes)
 
     def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
         """The effect of Python code without steps: a whole here, it goes through what it is given item by item."""
@@ -749,7 +743,7 @@ _OF_NUMBERS: Final = (type(iter(range(1))), type(iter(range(1 << 70))))
 """Iterators that read no container."""
 _TYPE: Final = type
 _WITH_ITEMS: Final = (Kind.CONTAINER, Kind.FOREIGN, Kind.VIEW)
-_STRENGTH: Final = ("", "shallow", "read", "whole", "change")
+_REACH: Final = {"shallow": SHALLOW, "read": DEEP, "whole": WHOLE, "change": WHOLE}
 _OF_ITEMS: Final = ("__setitem__", "__delitem__")
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)

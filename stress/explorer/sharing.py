@@ -20,7 +20,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, Final
@@ -28,7 +28,7 @@ from typing import Any, Final
 from stress.answers import attributes_of, space_of
 from stress.explorer.containers import CONTAINERS, is_a, items_in
 from stress.explorer.filling import gives_away, is_empty
-from stress.explorer.held import held
+from stress.explorer.held import parts_of
 from stress.explorer.kinds import (
     ATOMS,
     CHANGING,
@@ -37,7 +37,6 @@ from stress.explorer.kinds import (
     effect_if_called_back,
     is_of_c,
     kind_of,
-    unwrapped,
 )
 from stress.explorer.knowledge import Knowledge
 from stress.explorer.outliving import kept
@@ -46,7 +45,7 @@ from stress.explorer.policy import Refused
 from stress.explorer.slots import MAIN, Seam
 from stress.explorer.stand_ins import StandIns
 
-__all__ = ["BOUND", "EVERYTHING", "Key", "Sharing"]
+__all__ = ["BOUND", "DEEP", "EVERYTHING", "SHALLOW", "WHOLE", "Key", "Sharing"]
 
 Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
@@ -172,13 +171,13 @@ class Sharing(StandIns):
             self.knowledge.learn(self.knowledge.items, where)
         return [(where, None)] if where in self._items else []
 
-    def _keys_of(self, operand: Any, deep: bool, changes: bool = False) -> list[Key]:
-        """The places that a read of something accesses: a container, what an iterator or a view shows, and what these
-        hold.
+    def _keys_of(self, given: tuple[Any, ...], reach: int, changes: bool = False) -> list[Key]:
+        """The places that a call in C accesses which reads, or `changes`, what it is given: containers, what iterators
+        and views show, and within its `reach` what these hold, or all attributes, too. If it may call something that
+        reads or changes more, it may do so with all that it is given.
         """
         keys: dict[Key, None] = {}
-        waiting, seen = [operand], set[int]()
-        is_applied = False  # whether an iterator applies a function in C that changes its items
+        waiting, seen = list(given), set[int]()
         while waiting:
             each = waiting.pop()
             of = type(each)
@@ -187,36 +186,30 @@ class Sharing(StandIns):
             seen.add(id(each))
             if len(seen) > _MOST_READ:
                 raise Refused(f"a call in C may read more than {_MOST_READ:,} objects")
+            effect = effect_if_called_back(each)
+            if (effect == "change" and not changes) or (effect and reach < WHOLE):
+                self.now.calls_back = self.now.calls_back or effect == "change"
+                return self._keys_of(given, WHOLE, changes or effect == "change")
             kind = kind_of(of)
+            if kind in (Kind.TYPE, Kind.MODULE):
+                continue
             if kind is Kind.CONTAINER:
                 if changes:
                     self._save_items(each)
                 keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
-                if deep:
-                    waiting += items_in(each)
+                waiting += items_in(each) if reach else []
             elif issubclass(of, (tuple, frozenset)):
-                if deep:
-                    waiting += items_in(each)
+                waiting += items_in(each) if reach else []
             elif kind is Kind.VIEW:
                 waiting += gc.get_referents(each)
-            elif kind is Kind.ITERATOR:
-                behind = gc.get_referents(each)
-                behind += [part for one in behind if is_a(one, (tuple, frozenset)) for part in items_in(one)]
-                waiting += behind  # also what `map` and `zip` hold in tuples
-                deep = deep or of not in _ONLY_GIVE
-                effects = [effect_if_called_back(each) for each in behind]
-                if "whole" in effects:
-                    given = [part for each in behind for part in unwrapped(each, ())[1]]
-                    keys.update(dict.fromkeys(self._keys_of_everything((*behind, *given))))
-                if "change" in effects:
-                    self.now.calls_back = deep = changes = is_applied = True
+            elif kind in (Kind.ITERATOR, Kind.GENERATOR):
+                if kind is Kind.ITERATOR:
+                    behind = gc.get_referents(each)
+                    waiting += [part for one in behind if is_a(one, (tuple, frozenset)) for part in items_in(one)]
+                    waiting += behind  # also what `map` and `zip` hold in tuples
+                    reach = max(reach, DEEP * (of not in _ONLY_GIVE))
                 where = self._whose(each)
                 if where is not None:  # whoever reads all of it, takes its items
-                    keys[where, "next"] = None
-                    self.now.calls_back = True
-            elif kind is Kind.GENERATOR:
-                where = self._whose(each)
-                if where is not None:
                     keys[where, "next"] = None
                     self.now.calls_back = True
             elif kind is Kind.FOREIGN:
@@ -227,41 +220,19 @@ class Sharing(StandIns):
                 owner, name = each.__self__, each.__name__  # what calls this method, calls it back
                 if kind_of(type(owner)) is Kind.CONTAINER and name in CHANGING:
                     self.now.calls_back = True
-                    keys.update(dict.fromkeys(self._keys_of(owner, deep, True)))
+                    keys.update(dict.fromkeys(self._keys_of((owner,), reach, True)))
                 else:
                     self.now.calls_back = self.now.calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
                     waiting.append(owner)
             elif of is partial:
                 waiting += [each.func, *each.args]
-            elif kind is Kind.PLAIN and is_applied:
-                for name, _ in attributes_of(each):
+            if kind is Kind.PLAIN and (reach == WHOLE or is_a(each, types.SimpleNamespace)):
+                for name, _ in attributes_of(each) if changes else ():
                     self.knowledge.learn(self.knowledge.names, name)
                 keys.update(dict.fromkeys(self._keys_of_all(each)))
-            elif is_a(each, types.SimpleNamespace):
-                keys.update(dict.fromkeys(self._keys_of_all(each)))
-                if deep:
-                    waiting += space_of(each).values()
+            if reach == WHOLE or (reach and is_a(each, types.SimpleNamespace)):
+                waiting += [part for part, _ in parts_of(each, kind)]
         return list(keys)
-
-    def _keys_of_each(self, operands: Iterable[Any], deep: bool, changes: bool = False) -> list[Key]:
-        return list(dict.fromkeys(key for each in operands for key in self._keys_of(each, deep, changes)))
-
-    def _keys_of_everything(self, given: Iterable[Any]) -> list[Key]:
-        """All attributes of objects, and what these hold."""
-        keys: dict[Key, None] = {}
-        for one in given:
-            for each, _ in held(one):
-                plain = kind_of(type(each)) is Kind.PLAIN
-                keys.update(dict.fromkeys(self._keys_of_all(each) if plain else self._keys_of(each, False)))
-        return list(keys)
-
-    def _keys_of_arguments(self, given: tuple[Any, ...]) -> list[Key]:
-        """What a call of unknown code may change of its arguments."""
-        keys = self._keys_of_each(given, True, True)
-        for each in given:
-            if kind_of(type(each)) is Kind.PLAIN:
-                keys += [key for key in self._keys_of_all(each) if key not in keys]
-        return keys
 
     def _is_met(self, owner: Any) -> bool:
         """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
@@ -316,7 +287,7 @@ class Sharing(StandIns):
         for each in given:
             self._save_reachable(each)
         if self._counts():
-            self._step_of_c(list(dict.fromkeys([FOREIGN, *self._keys_of_arguments(given)])), True)
+            self._step_of_c(list(dict.fromkeys([FOREIGN, *self._keys_of(given, WHOLE, True)])), True)
 
     def _is_disturbed(self, begun: int) -> bool:
         """Make the latest step again, if there was one since step `begun` of places that are the program's. Answers
@@ -384,6 +355,8 @@ class _Everything:
 
 
 EVERYTHING: Final = _Everything()
+SHALLOW, DEEP, WHOLE = range(3)
+"""How far a call reaches: what it is given, all that this holds, and attributes of objects, too."""
 BOUND: Final = (type(len), type(object().__str__))
 _REENTRANT: Final = LOCKS[1]
 _PASSED: Final = Place(None, "")
