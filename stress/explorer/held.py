@@ -45,7 +45,7 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
             continue
         if kind is not QUIET or (kinds and issubclass(of, kinds)):
             yield each, where
-        for part, words in parts_of(each, Kind.PLAIN if each is made else kind):
+        for part, words in parts_of(each, Kind.PLAIN if each is made and kind is QUIET else kind):
             waiting.append((part, where + words if where else words.removeprefix(".")))
         if kind is not QUIET:
             waiting.extend(_shared_by(of, where))
@@ -56,6 +56,8 @@ def parts_of(each: Any, kind: Kind) -> Iterator[tuple[Any, str]]:
     behind those for the object.
     """
     of = type(each)
+    if kind is Kind.MODULE or kind is Kind.TYPE:
+        return
     is_python = not is_of_c(of)
     if is_python and of.__base__ is object:
         pass  # it has attributes, and nothing else

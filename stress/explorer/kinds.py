@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import _thread
 import bisect
-import builtins
 import collections
 import contextvars
 import csv
@@ -24,7 +23,6 @@ import heapq
 import io
 import locale
 import marshal
-import math
 import operator
 import os
 import pickle
@@ -33,7 +31,6 @@ import re
 import struct
 import sys
 import threading
-import time
 import types
 import typing
 import weakref
@@ -246,13 +243,16 @@ _C_DESCRIPTORS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType
 
 # -------------------------------------------------------------------------------------- what calls do
 
+_LIKE: Final[tuple[tuple[Any, Any], ...]] = (
+    (list, tuple), (collections.deque, tuple), (set, frozenset), (dict, types.MappingProxyType),
+    (collections.OrderedDict, dict), (collections.defaultdict, dict),
+)  # fmt: skip
+"""The types of containers, each with one that cannot do all that it can."""
+_ONLY_READS: Final = frozenset({"copy", "__copy__", "__reversed__", "fromkeys", "maxlen", "default_factory"})
 CHANGING: Final = frozenset({
-    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "discard", "add",
-    "clear", "update", "setdefault", "sort", "reverse", "rotate", "move_to_end", "difference_update",
-    "intersection_update", "symmetric_difference_update", "subtract", "__setitem__", "__delitem__", "__init__",
-    "__ior__", "__iand__", "__isub__", "__ixor__", "__iadd__", "__imul__", "__setstate__",
-})  # fmt: skip
-"""Methods that change a list, dictionary, set or deque. All others read it."""
+    "__init__", "__ior__", *(name for of, like in _LIKE for name in dir(of) if name not in dir(like)),
+}) - _ONLY_READS  # fmt: skip
+"""Methods that change a list, dictionary, set or deque: those that types lack whose objects never change."""
 _OF_ATTRIBUTES: Final = {"__setattr__": "set", "__delattr__": "set", "__getattribute__": "get"}
 _NOTHING: Final = frozenset({
     "__new__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__instancecheck__", "__subclasscheck__",
@@ -286,17 +286,14 @@ def _know(effect: Effect, *functions: Any) -> None:
         _by_function[id(each)] = effect
 
 
-_know("none", type, isinstance, issubclass, id, callable, object, super, chr, globals, locals, breakpoint,
-      time.time, time.monotonic, time.perf_counter, staticmethod, classmethod, property,
-      sys._getframe, input, range, slice, weakref.ref, object.__new__, _thread.get_ident, BaseException,
-      os.fspath, os.getpid, os.getppid, os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, sys.exc_info,
-      sys.intern, sys.is_finalizing, sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked,
-      _thread.get_native_id, io.text_encoding, locale.localeconv)  # fmt: skip
-_know("read", sys.getsizeof, sys.getrefcount, gc.get_referents, gc.get_referrers, csv.reader, csv.writer)
+_know("none", type, isinstance, issubclass, id, callable, sys._getframe, sys.exc_info, sys.intern, sys.is_finalizing,
+      sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked, os.fspath, os.getpid, os.getppid,
+      os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, _thread.get_ident, _thread.get_native_id,
+      io.text_encoding, locale.localeconv)  # fmt: skip
+_know("read", str, bytes, bytearray, memoryview, dict, csv.reader, csv.writer, sys.getsizeof, sys.getrefcount,
+      gc.get_referents, gc.get_referrers)  # fmt: skip
 _know("outside", open)
-_know("none", *(each for name, each in vars(os).items() if name.startswith(("W", "major", "minor")) and callable(each)))
-_know("shallow", len, list, tuple, set, frozenset, iter, reversed, enumerate, zip, map, filter, bool, int, float,
-      complex, ord)  # fmt: skip
+_know("shallow", len, iter, ord)
 _know("set", setattr, delattr)
 _know("get", getattr, hasattr)
 _know("next", next)
@@ -309,9 +306,6 @@ for _name in dir(operator):
         _know("first", getattr(operator, _name))
 for _module, _first_letters in ((heapq, "heap"), (heapq, "_heap"), (bisect, "insort")):
     _know("first", *(getattr(_module, each) for each in dir(_module) if each.startswith(_first_letters)))
-for _each in (vars(builtins) | vars(math)).values():
-    if isinstance(_each, (types.BuiltinFunctionType, type)) and id(_each) not in _by_function:
-        _by_function[id(_each)] = "read"
 
 
 def effect_of(function: Any) -> Effect:
@@ -324,13 +318,8 @@ def effect_of(function: Any) -> Effect:
         if any(map(is_outside, function.__mro__)):
             return "outside"
         return "change" if kind_of(function) is Kind.FOREIGN else "shallow"
-    kind = type(function)
-    if kind in (operator.itemgetter,):
-        return "read"
-    if kind in (operator.attrgetter, operator.methodcaller):
-        return "whole" if kind is operator.attrgetter else "change"
-    if kind is weakref.ref or kind is types.GenericAlias:
-        return "none"
+    if type(function) in _EFFECTS:
+        return _EFFECTS[type(function)]
     module = getattr(function, "__module__", None) or ""
     if said_of(module, getattr(function, "__qualname__", "")) == LEAVE_OUT:
         return "none"
@@ -360,14 +349,15 @@ def effect_if_called_back(function: Any) -> Effect:
     """
     function, _ = unwrapped(function, ())
     kind = type(function)
-    if kind not in _OF_C:
-        return ""
-    if kind in (operator.methodcaller, operator.attrgetter):
-        return "change" if kind is operator.methodcaller else "whole"
-    if kind in _DESCRIBED and _changes_its_object(function.__objclass__, function.__name__):
-        return "change"
-    if kind is types.BuiltinFunctionType and issubclass(type(function.__self__), types.ModuleType):
+    if kind in _EFFECTS or (
+        kind is types.BuiltinFunctionType and issubclass(type(function.__self__), types.ModuleType)
+    ):
         return _CALLED_BACK.get(effect_of(function), "")
+    if kind not in _METHODS:
+        return ""
+    of = function.__objclass__ if kind in _METHODS[:2] else type(function.__self__)
+    if _changes_its_object(of, function.__name__):
+        return "change"
     return "whole" if function.__name__ in READS_ATTRIBUTES else ""
 
 
@@ -382,10 +372,13 @@ def _changes_its_object(of: type, name: str) -> bool:
     return kind in (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR, Kind.CACHE) or method_effect(name) == "set"
 
 
-_DESCRIBED: Final = (types.MethodDescriptorType, types.WrapperDescriptorType)
-_OF_C: Final = frozenset({
-    *_DESCRIBED, types.BuiltinFunctionType, types.MethodWrapperType, operator.methodcaller, operator.attrgetter,
-})  # fmt: skip
+_METHODS: Final = (
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType, types.MethodWrapperType,
+)  # fmt: skip
+_EFFECTS: Final[dict[type, Effect]] = {
+    operator.itemgetter: "read", operator.attrgetter: "whole", operator.methodcaller: "change", weakref.ref: "none",
+    types.GenericAlias: "none",
+}  # fmt: skip
 _CALLED_BACK: Final = {
     **dict.fromkeys(("set", "first", "next", "change", "outside"), "change"),
     **dict.fromkeys(("get", "names", "whole"), "whole"),

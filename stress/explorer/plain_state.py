@@ -183,11 +183,8 @@ class PlainState(sharing.Sharing):
         made by calling `factory`.
         """
         self.watches = self.entered.next_execution()
-        self.put_back()
-        self.reset_locals()
-        self.now = Present()
+        self._begin(factory)
         self._look_at_what_is_known()
-        self._calls(factory)
 
     def is_warm(self) -> None:
         """An execution has filled the caches of the library: they stay as they are."""
@@ -197,14 +194,15 @@ class PlainState(sharing.Sharing):
         """Calls are about to be made by one thread alone, from the state before an execution, on a new object of the
         factory's.
         """
-        self.put_back()
-        self.reset_locals()
-        self._before_alone, self.now = self.now, Present()
-        self._calls(factory)
+        self._before_alone = self.now
+        self._begin(factory)
         self.listens = True
 
-    def _calls(self, factory: Any) -> None:
-        """The explorer is about to call the factory, which no code with steps calls."""
+    def _begin(self, factory: Any) -> None:
+        """Let all be as it was at first. The explorer is about to call the factory, which no code with steps calls."""
+        self.put_back()
+        self.reset_locals()
+        self.now = Present()
         self.now.calling[MAIN] = (factory, 0, 0)
         if is_a(factory, type):
             self._saved[id(factory), "called"] = factory
@@ -587,12 +585,16 @@ class PlainState(sharing.Sharing):
                 cache = [("a cache", getattr(callee, "__qualname__", ""))]
                 self._step_of_c(cache, True)
         elif kind is Kind.FOREIGN:
-            self._save_state(callee, is_changed=False)
-            if self._counts():
-                self._use_foreign(callee, True)
-                self._use(site, "change", given)
+            self._use_of_c(site, callee, given)
         elif kind is Kind.QUIET:
             self._use(site, effect_of(callee), given)
+
+    def _use_of_c(self, site: Any, of_c: Any, given: tuple[Any, ...], is_changed: bool = False) -> None:
+        """An object of C does something with what it is given."""
+        self._save_state(of_c, is_changed=is_changed)
+        if self._counts():
+            self._use_foreign(of_c, True)
+            self._use(site, "change", given)
 
     def _call_method(self, site: Any, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         """A method in C of `owner` is about to be called."""
@@ -605,10 +607,7 @@ class PlainState(sharing.Sharing):
         elif kind is Kind.FOREIGN and name not in OF_EVERY_OBJECT:
             if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
-            self._save_state(owner, is_changed=name in _OF_ITEMS)
-            if self._counts():
-                self._use_foreign(owner, True)
-                self._use(site, "change", given)
+            self._use_of_c(site, owner, given, is_changed=name in _OF_ITEMS)
         elif kind in (Kind.ITERATOR, Kind.GENERATOR):
             self.take_next(site, kind, owner)
         elif kind is Kind.VIEW:

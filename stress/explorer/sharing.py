@@ -31,11 +31,11 @@ from stress.explorer.filling import gives_away, is_empty
 from stress.explorer.held import parts_of
 from stress.explorer.kinds import (
     ATOMS,
-    CHANGING,
     LOCKS,
     Kind,
     effect_if_called_back,
     is_of_c,
+    is_outside,
     kind_of,
 )
 from stress.explorer.knowledge import Knowledge
@@ -191,8 +191,6 @@ class Sharing(StandIns):
                 self.now.calls_back = self.now.calls_back or effect == "change"
                 return self._keys_of(given, WHOLE, changes or effect == "change")
             kind = kind_of(of)
-            if kind in (Kind.TYPE, Kind.MODULE):
-                continue
             if kind is Kind.CONTAINER:
                 if changes:
                     self._save_items(each)
@@ -217,13 +215,7 @@ class Sharing(StandIns):
                     keys[FOREIGN] = None
                     self.now.calls_back = self.now.calls_back or hasattr(of, "__next__")
             elif of in BOUND and not is_a(each.__self__, (ModuleType, type(None))):
-                owner, name = each.__self__, each.__name__  # what calls this method, calls it back
-                if kind_of(type(owner)) is Kind.CONTAINER and name in CHANGING:
-                    self.now.calls_back = True
-                    keys.update(dict.fromkeys(self._keys_of((owner,), reach, True)))
-                else:
-                    self.now.calls_back = self.now.calls_back or kind_of(type(owner)) in (Kind.FOREIGN, Kind.ITERATOR)
-                    waiting.append(owner)
+                waiting.append(each.__self__)  # what calls this method, calls it back
             elif of is partial:
                 waiting += [each.func, *each.args]
             if kind is Kind.PLAIN and (reach == WHOLE or is_a(each, types.SimpleNamespace)):
@@ -240,9 +232,18 @@ class Sharing(StandIns):
             return False
         if type(owner) in _PROXIES:
             raise Refused("a weak proxy stands for an object that is not seen: let it be a weakref.ref")
-        if self._whose(owner) is not None:
-            return True
-        return type(owner) not in _ON_THEIR_OWN
+        waiting, seen = [owner], set[int]()
+        while waiting and len(seen) < _MOST_BEHIND:
+            each = waiting.pop()
+            kind = kind_of(type(each))
+            if id(each) in seen or type(each) in ATOMS or kind in (Kind.TYPE, Kind.MODULE):
+                continue
+            seen.add(id(each))
+            if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
+                return True
+            waiting += gc.get_referents(each)
+        of = type(owner)  # what it refers to may not be known
+        return of not in _ON_THEIR_OWN and (not of.__flags__ & _IS_COLLECTED or any(map(is_outside, of.__mro__)))
 
     def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
         """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
@@ -366,6 +367,8 @@ _NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
 """The random numbers of the library's own, which are nobody's state: a call of them is no step."""
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
 """Types of C whose objects refer to nothing that another object shows."""
+_IS_COLLECTED: Final = 1 << 14
+_MOST_BEHIND: Final = 30
 _PROXIES: Final = (weakref.ProxyType, weakref.CallableProxyType)
 _MOST_READ: Final = 20_000
 _GIVING: Final[tuple[Any, ...]] = ([], {}, {}.values(), {}.items(), deque(), (), set(), range(1), range(1 << 70))
