@@ -672,23 +672,18 @@ class PlainState(sharing.Sharing):
         if not given or effect == "none":
             return
         first = given[0]
-        if effect in ("set", "get"):
-            name: Any = given[1] if len(given) > 1 else None
+        if effect in ("set", "get", "names"):
+            name: Any = "__dict__" if effect == "names" else given[1] if len(given) > 1 else None
             if is_a(name, str):
                 refuse_private(first, name, effect == "set", site)
                 self.change_attribute(first, name) if effect == "set" else self._get(site, first, name)
             return
-        if effect == "names":
-            refuse_private(first, "__dict__", False, site)
-            self._note_space(first)
         if effect in ("first", "change"):
             for each in given if effect == "change" else given[:1]:
                 self._save_reachable(each, is_changed=effect == "first")
         if not self._counts():
             return
-        if effect == "names":
-            self._step(self._keys_of_all(first), False)
-        elif effect == "next":
+        if effect == "next":
             self.take_next(site, kind_of(type(first)), first)
         elif effect == "first":
             keys = self._keys_of((first,), SHALLOW, True) + self._keys_of(given[1:], SHALLOW)

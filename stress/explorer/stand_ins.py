@@ -17,40 +17,24 @@ __all__ = ["StandIns"]
 
 
 class Values:
-    """The attributes of an object derived from `threading.local`, in each of the threads that share a real one. In the
-    main thread they are what they were, whatever calls do, when all is over.
+    """The attributes `names` of an object derived from `threading.local`, in each of the threads that share a real one.
+    In the main thread they are what they were, whatever calls do, when all is over.
     """
 
-    def __init__(self, local: Any) -> None:
-        self._local = local
-        self._before = dict(self._names())
-        self._of: dict[int, dict[str, Any]] = {MAIN: dict(self._before)}
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
+        self._of: dict[int | None, dict[str, Any]] = {MAIN: dict(names), None: dict(names)}
         self._in: int | None = MAIN
 
-    def _names(self) -> dict[str, Any]:
-        found: dict[str, Any] = _thread._local.__getattribute__(self._local, "__dict__")
-        return found
-
-    def enter(self, me: int) -> bool:
-        """Show those of a thread; answers whether it has none yet."""
+    def enter(self, me: int | None) -> bool:
+        """Show those of a thread, for None those of before; answers whether it has none yet."""
         if self._in == me:
             return False
-        self._keep()
-        self._in, names = me, self._names()
-        names.clear()
-        names.update(self._of.get(me, {}))
+        self._of[self._in] = dict(self._names)
+        self._in = me
+        self._names.clear()
+        self._names.update(self._of.get(me, {}))
         return me not in self._of
-
-    def _keep(self) -> None:
-        if self._in is not None:
-            self._of[self._in] = dict(self._names())
-
-    def leave(self) -> None:
-        """Show those of before, and keep those of the threads."""
-        self._keep()
-        self._in, names = None, self._names()
-        names.clear()
-        names.update(self._before)
 
 
 class StandIns(Undo):
@@ -67,7 +51,7 @@ class StandIns(Undo):
     def reset_locals(self) -> None:
         """Give objects derived from `threading.local` the attributes of before."""
         for values in self.now.locals.values():
-            values.leave()
+            values.enter(None)
 
     def _localise(self, site: Any, local: Any) -> None:
         """Give an object derived from `threading.local` the attributes that it has in the thread that calls."""
@@ -79,7 +63,7 @@ class StandIns(Undo):
             self._begin_anew(site, local, me)
             return
         if id(local) not in self.now.locals:
-            self.now.locals[id(local)] = Values(local)
+            self.now.locals[id(local)] = Values(_thread._local.__getattribute__(local, "__dict__"))
         if self.now.locals[id(local)].enter(me):
             self._fill(site, local)
 
