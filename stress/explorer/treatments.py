@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
-from types import CodeType
+from pkgutil import resolve_name
+from types import CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
 __all__ = ["EXPLORE", "FORGETS", "LEAVE_OUT", "ONE_STEP", "said_of", "said_of_code", "treat", "treatments"]
@@ -59,31 +59,20 @@ def treat(name: str, way: str | None) -> None:
 
 
 def _found(name: str, way: str) -> _Said:
-    parts = name.split(".")
-    for size in range(len(parts), 0, -1):
-        module, within = ".".join(parts[:size]), parts[size:]
-        try:
-            spec: Any = sys.modules[module] if module == "__main__" else find_spec(module)
-        except (ImportError, ValueError):
-            continue
-        if spec is None:
-            continue
-        found = getattr(spec, "__file__", None) or getattr(spec, "origin", None) or ""
-        if way == EXPLORE and not found.endswith(".py"):
-            raise ValueError(f"{name} is not Python code, and cannot be explored")
-        if within and not _has_class(module, within):
-            break
-        folders = [] if within else list(getattr(spec, "submodule_search_locations", None) or ())
-        place = os.path.join(os.path.abspath(folders[0]), "") if folders else os.path.abspath(found) if found else ""
-        return _Said(module, ".".join(within), place, way)
-    raise ValueError(f"there is no module or class {name}")
-
-
-def _has_class(module: str, within: list[str]) -> bool:
-    found: Any = __import__(module, fromlist=["*"])
-    for each in within:
-        found = getattr(found, each, None)
-    return isinstance(found, type)
+    try:
+        found: Any = resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        found = None
+    is_class = isinstance(found, type)
+    module: Any = sys.modules.get(found.__module__) if is_class else found
+    if not isinstance(module, ModuleType):
+        raise ValueError(f"there is no module or class {name}")
+    file = getattr(module, "__file__", None) or ""
+    if way == EXPLORE and not file.endswith(".py"):
+        raise ValueError(f"{name} is not Python code, and cannot be explored")
+    folders = [] if is_class else list(getattr(module, "__path__", ()))
+    place = os.path.join(os.path.abspath(folders[0]), "") if folders else os.path.abspath(file) if file else ""
+    return _Said(module.__name__, found.__qualname__ if is_class else "", place, way)
 
 
 def said_of(module: str, within: str) -> str:
