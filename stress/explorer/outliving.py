@@ -253,7 +253,7 @@ def _free(lock: Any) -> None:
     alone = threading.current_thread()
     while not is_free(lock) and (
         type(lock) is not LOCKS[0]
-        or all(each is alone or each.name.startswith("explored-") for each in threading.enumerate())
+        or all(each is alone or each.name.startswith(("explored-", "explorer-")) for each in threading.enumerate())
     ):
         lock.release()
 
@@ -348,8 +348,8 @@ class Undo:
             *(each for each, _ in self.now.lying.values()),
             *(known[0] for known in self.now.touched.values()),
         ]:
-            if type(each) is ref or sys.getrefcount(each) > _REFERENCES:
-                continue
+            if type(each) is ref or sys.getrefcount(each) > _REFERENCES or kind_of(type(each)) is Kind.ITERATOR:
+                continue  # what an iterator takes its items from has another end
             for part, _ in held(each):
                 if hasattr(type(part), "__del__"):
                     return f"a {type(each).__name__} with a {type(part).__name__} is let go of, and lives on here"
