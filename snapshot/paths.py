@@ -117,7 +117,8 @@ def replaced_whole(location: Location) -> Iterator[Any]:
                 os.fsync(descriptor)
             location.files.move(unfinished, path)
     except BaseException:
-        _remove(location.files, unfinished)
+        with contextlib.suppress(OSError):  # the caller needs to hear of the error before it
+            location.files.delete_file(unfinished)
         raise
 
 
@@ -147,14 +148,6 @@ def _remove_left(path: str) -> None:
                     os.unlink(f"{folder}/{each}")
                 finally:
                     os.close(descriptor)
-
-
-def _remove(files: Any, path: str) -> None:
-    """Remove a file if possible. Ignore a failure, since the caller needs to hear of the error before it."""
-    try:
-        files.delete_file(path)
-    except OSError:
-        return
 
 
 def parquet_files(location: Location) -> list[str]:
