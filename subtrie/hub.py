@@ -14,11 +14,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from inspect import iscoroutinefunction, isfunction, signature
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from subtrie import Delivery, SubscriptionTrie, TopicStore
 from subtrie.dialects import MQTT, Dialect
@@ -28,6 +28,7 @@ from subtrie.mailbox import (
     ROOM,
     Counters,
     Mailbox,
+    Message,
     Slow,
     SlowReader,
     Waiting,
@@ -37,9 +38,6 @@ from subtrie.mailbox import (
 )
 
 __all__ = ["ROOM", "Client", "Closed", "Counters", "Hub", "Mailbox", "Slow", "SlowReader", "size_of"]
-
-Message = TypeVar("Message")
-
 
 Send = Callable[..., Awaitable[object]]
 
@@ -57,12 +55,12 @@ class Client(Generic[Message]):
             other side, which names it when it comes back (`resume`).
     """
 
-    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], task: asyncio.Task[Any], send: Send) -> None:
+    def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], send: Send) -> None:
         self.mailbox = mailbox
         self.position = hub.position
         self._hub = hub
-        self._task = task  # whose block it is
-        self._cancelled_before = task.cancelling()
+        self._task: Any = asyncio.current_task()  # whose block it is
+        self._cancelled_before: int = asyncio.current_task().cancelling()  # type: ignore[union-attr]
         self._reason: BaseException | None = None  # why its block is broken off
         self._takes_deliveries = _takes_deliveries(send)
         self._idle = asyncio.Event()  # nothing has been waiting since the last `send` returned
@@ -88,16 +86,25 @@ class Client(Generic[Message]):
         check_policy(slow)
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
-        hub, box = self._hub, self.mailbox
-        kept = None if hub.routes.dialect.queue_groups and options.get("queue") is not None else hub.retained
-        found = () if kept is None else kept.matching(filter, but=options.get("but", ()))
-        before = [(topic, Waiting(one, measured(hub._size, one), position=hub.position)) for topic, one in found]
+        hub, but = self._hub, options.get("but", ())
+        of_group = hub.routes.dialect.queue_groups and options.get("queue") is not None
+        kept = (TopicStore(hub.routes.dialect) if of_group or hub.retained is None else hub.retained).snapshot()
+        for _, value in kept.matching(filter, but=but):
+            measured(hub._size, value)  # raises now, before anything has changed
         is_new = hub.routes.subscribe(filter, self, slow=slow, **options)
-        for topic, one in before:
-            # otherwise one waits that is at least as new
-            if (topic,) not in box._by_key and (topic,) not in box._publishers:
-                self._give(topic, one, [filter])
+        self.mailbox._take_all(self._retained(kept.matching(filter, but=but), filter, hub.position), slow)
         return is_new
+
+    def _retained(self, found: Iterable[tuple[str, Message]], filter: str, position: int) -> Iterator[Waiting[Message]]:
+        """What is retained and comes by a filter, without topics of which a message waits that is at least as new."""
+        for topic, value in found:
+            for one in self._hub.routes.deliveries_of(topic, self):
+                if (
+                    (one.filter, one.group) == (filter, None)
+                    and (topic, None, None) not in self.mailbox._by_key
+                    and (topic, None, None) not in self.mailbox._publishers
+                ):
+                    yield Waiting(value, measured(self._hub._size, value), None, one, position)
 
     def resume(
         self,
@@ -144,7 +151,7 @@ class Client(Generic[Message]):
         found = self._hub.routes.deliveries_of(topic, self)
         own = [one for one in found if one.group is None and one.filter in filters]
         if own:
-            best = max(own, key=_promise)
+            best = max(own, key=lambda one: PROMISES[one.options["slow"]])
             one = replace(before, key=_key(topic, best), delivery=best)
             if not self.mailbox._offer(one):
                 self.mailbox._queue(one, best.options["slow"])
@@ -188,9 +195,9 @@ class Client(Generic[Message]):
             raise
         self.mailbox.counters.sent += 1
 
-    def _break_off(self, reason: BaseException) -> None:
-        """Cancel the task whose block it is, once, and not if the block has ended."""
-        if self._reason is None and self in self._hub.clients:
+    def _break_off(self, reason: BaseException | None) -> None:
+        """Cancel the task whose block it is if there is a reason, once, and not if the block has ended."""
+        if reason is not None and self._reason is None and self in self._hub.clients:
             self._reason = reason
             self._task.cancel()
 
@@ -200,9 +207,7 @@ class Client(Generic[Message]):
         )
 
     def _sender_has_ended(self, sender: asyncio.Task[None]) -> None:
-        failure = _failure_of(sender)
-        if failure is not None:
-            self._break_off(failure)
+        self._break_off(_failure_of(sender))
 
     async def _end(self, sender: asyncio.Task[None], ended: BaseException | None) -> None:
         """End with its block, which was left by the exception `ended`, or None; raise what comes out of the block.
@@ -343,7 +348,7 @@ class Hub(Generic[Message]):
         found: dict[tuple[Any, ...], Delivery[Client[Message]]] = {}
         for one in self.routes.deliveries(topic, sender=sender, key=key):
             place = one.subscriber, one.group, one.group is not None and one.filter
-            if _promise(one) >= _promise(found.get(place, one)):
+            if PROMISES[one.options["slow"]] >= PROMISES[found.get(place, one).options["slow"]]:
                 found[place] = one
         return list(found.values())
 
@@ -364,9 +369,7 @@ class Hub(Generic[Message]):
             TypeError: `send` is no function that can be awaited.
             ConnectionError: What `send` awaits was cancelled, and not by the end of the block.
         """
-        task = asyncio.current_task()
-        assert task is not None
-        client: Client[Message] = Client(self, Mailbox(*self._bounds), task, send)
+        client: Client[Message] = Client(self, Mailbox(*self._bounds), send)
         client.mailbox.counters = self.counters
         client.mailbox._when_closed = client._mailbox_is_closed
         sender = asyncio.create_task(client._send_all(send))
@@ -389,14 +392,9 @@ class Hub(Generic[Message]):
         client._idle.set()
 
 
-def _promise(delivery: Delivery[Any]) -> int:
-    return PROMISES[delivery.options["slow"]]
-
-
-def _key(topic: str, delivery: Delivery[Any]) -> tuple[str, ...] | None:
+def _key(topic: str, delivery: Delivery[Any]) -> tuple[Any, ...] | None:
     """What a newer message replaces an older one by, if by any: the topic, and of groups the subscription."""
-    group = () if delivery.group is None else (delivery.group, delivery.filter)
-    return (topic, *group) if delivery.options["slow"] == "newest" else None
+    return (topic, delivery.group, delivery.group and delivery.filter) if delivery.options["slow"] == "newest" else None
 
 
 def _takes_deliveries(send: Send) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Literal, TypeVar, get_args
@@ -51,7 +51,8 @@ class Counters:
         sent: Messages that the reader has: in a hub, those whose `send` has returned; in a mailbox alone, those that
             `get` has returned.
         dropped: Messages that the reader does not get: not taken, or taken and then replaced, or still waiting when the
-            mailbox was closed. Also those whose `send` raised or was cancelled, of which a part may have arrived.
+            mailbox was closed. Also those whose `send` raised or was cancelled, of which a part may have arrived. Of
+            the retained values that wait for room together, one.
         closed_as_slow: Mailboxes that were closed because their reader was slow.
     """
 
@@ -134,8 +135,10 @@ class Mailbox(Generic[Message]):
         self._by_key: dict[Hashable, Waiting[Message]] = {}
         self._arrived = asyncio.Event()  # a message for the reader, or the end
         # publishers that wait for room, in the order of their calls; by the keys of their messages, which no message
-        # in the mailbox has, or else by the messages
-        self._publishers: OrderedDict[Hashable, tuple[asyncio.Future[bool], Waiting[Message], Slow]] = OrderedDict()
+        # in the mailbox has, or else by the messages; with what else they bring, one after the other
+        self._publishers: OrderedDict[
+            Hashable, tuple[asyncio.Future[bool], Waiting[Message], Slow, Iterable[Waiting[Message]]]
+        ] = OrderedDict()
         self._impatient = 0  # publishers with another policy than "wait"
         self._left = float(patience)  # seconds of the budget, if no alarm is set
         self._alarm: asyncio.TimerHandle | None = None  # at the end of the budget, while they wait
@@ -144,8 +147,10 @@ class Mailbox(Generic[Message]):
         return len(self._waiting)
 
     def __repr__(self) -> str:
-        state = ", closed" if self.closed.is_set() else ", stalled" if self.is_stalled else ""
-        return f"<Mailbox: {len(self)} waiting, {self.bytes} of {self.room} bytes{state}>"
+        return (
+            f"<Mailbox: {len(self)} waiting, {self.bytes} of {self.room} bytes"
+            f"{', closed' if self.closed.is_set() else ', stalled' if self.is_stalled else ''}>"
+        )
 
     def offer(self, message: Message, key: Hashable = None) -> bool:
         """Take a message if there is room now; return whether it was taken. O(1), never waits.
@@ -201,13 +206,20 @@ class Mailbox(Generic[Message]):
             return self._replace(older, one)
         return not self._publishers and self._take(one)
 
-    def _queue(self, one: Waiting[Message], slow: Slow) -> asyncio.Future[bool]:
+    def _take_all(self, several: Iterator[Waiting[Message]], slow: Slow) -> None:
+        """Take messages without keys. If there is no room, the rest waits in the place of one publisher, and each is
+        made only when there is room for the one before: they may be many. Nobody waits for them."""
+        first = next((one for one in several if not self._offer(one)), None)
+        if first is not None:
+            self._queue(first, slow, several)
+
+    def _queue(self, one: Waiting[Message], slow: Slow, rest: Iterable[Waiting[Message]] = ()) -> asyncio.Future[bool]:
         """Let a message wait for room, after others that do; the future says whether it was taken at last. It takes
         the place of one of the same key, which is dropped."""
         publisher: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         place: Hashable = one if one.key is None else one.key
         older = self._publishers.get(place)
-        self._publishers[place] = publisher, one, slow
+        self._publishers[place] = publisher, one, slow, rest
         self._impatient += slow != "wait"
         if older is not None:
             one.position = older[1].position
@@ -226,12 +238,11 @@ class Mailbox(Generic[Message]):
         """Let the place of a publisher that was cancelled go to the next."""
         if self._publishers.get(place, (None,))[0] is publisher:
             self._answer(place, False)
-            self._admit()
             self._earn(0)
 
     def _answer(self, place: Hashable, is_taken: bool) -> None:
         """Let the publisher in a place go on."""
-        publisher, _, slow = self._publishers.pop(place)
+        publisher, _, slow, _ = self._publishers.pop(place)
         self._let_go_on(publisher, slow, is_taken)
 
     def _let_go_on(self, publisher: asyncio.Future[bool], slow: Slow, is_taken: bool) -> None:
@@ -251,13 +262,15 @@ class Mailbox(Generic[Message]):
     def _stall(self) -> None:
         """The patience is used up."""
         self._alarm, self._left, self.is_stalled = None, 0.0, True
-        for place, (*_, slow) in list(self._publishers.items()):
+        for place, (_, _, slow, _) in list(self._publishers.items()):
             if place in self._publishers:  # it is not, if one before has closed the mailbox
                 self._give_up(place, slow)
         self._admit()
 
     def _earn(self, seconds: float) -> None:
-        """Add to the patience, and let it run down while there are impatient publishers and the reader is not slow."""
+        """Take what there is room for, add to the patience, and let it run down while there are impatient publishers
+        and the reader is not slow."""
+        self._admit()
         if self._alarm is not None:
             self._left = max(0.0, self._alarm.when() - asyncio.get_running_loop().time())
             self._alarm.cancel()
@@ -269,13 +282,15 @@ class Mailbox(Generic[Message]):
     def _admit(self) -> None:
         """Take the messages of publishers that wait, in order, as far as there is room."""
         while self._publishers:
-            place, (publisher, one, _) = next(iter(self._publishers.items()))
+            place, (publisher, one, slow, rest) = next(iter(self._publishers.items()))
             if publisher.done():  # cancelled
                 self._answer(place, False)
-            elif self._take(one):
+            elif not self._take(one):
+                return
+            elif (following := next(iter(rest), None)) is None:
                 self._answer(place, True)
             else:
-                return
+                self._publishers[place] = publisher, following, slow, rest
 
     async def _oldest(self) -> Waiting[Message]:
         """Take the oldest message out, when there is one, and do not count it as sent."""
@@ -288,7 +303,6 @@ class Mailbox(Generic[Message]):
         self._by_key.pop(one.key, None)
         self.bytes -= one.size
         self.is_stalled = self.is_stalled and len(self) > 0
-        self._admit()
         self._earn(self.patience * (one.size / self.room))
         return one
 

@@ -344,10 +344,13 @@ class TestRetained:
             async with hub.connect(connection.send) as client:
                 client.subscribe("a/#", slow=slow)
                 assert client.mailbox.bytes <= 500
+                made.append(len(client.mailbox) + len(client.mailbox._publishers))
                 await asyncio.sleep(NEVER)
 
+        made: list[int] = []
         serving = asyncio.create_task(serve())
         await turns(1)
+        assert made == [4], "the others are made when there is room for them"
         live = asyncio.create_task(hub.publish("a/x", b"live"))
         if reads:
             await connection.has(101)
