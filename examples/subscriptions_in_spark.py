@@ -68,7 +68,6 @@ messages = spark.range(20_000).select(
         ),
     ).alias("topic")
 )
-print(snapshot.explain(messages, where))
 
 # %% Questions.
 growth: Any = snapshot.growth(where, spark).toPandas()

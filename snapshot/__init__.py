@@ -14,7 +14,6 @@ or Spark import them (``pip install subtrie[arrow]`` or ``subtrie[spark]``).
 `diff_to_arrow`     what changed between two snapshots, as a ``pyarrow.Table``
 `diff_to_spark`     the same as a Spark ``DataFrame``
 `match_spark`       a ``DataFrame`` of messages joined with the subscriptions that match each one
-`explain`           which of its two plans `match_spark` takes, and why
 `match_stream`      a stream of messages joined with a published set
 `read`              a version of a published set as a ``DataFrame``, by Spark's own reader
 `register`          a data source and a SQL function for a Spark session
@@ -41,7 +40,7 @@ from snapshot.arrow import diff_to_arrow, diff_to_spark, to_arrow, to_pandas, to
 from snapshot.build import from_arrow, from_spark
 from snapshot.environment import WorkersError
 from snapshot.fields import fields_to_arrow
-from snapshot.matching import explain, match_spark
+from snapshot.matching import match_spark
 from snapshot.parquet import load, write
 from snapshot.published import (
     DamagedError,
@@ -86,7 +85,6 @@ __all__ = [
     "dead_filters",
     "diff_to_arrow",
     "diff_to_spark",
-    "explain",
     "fields_to_arrow",
     "follow",
     "from_arrow",

@@ -1,7 +1,7 @@
-"""A dialect's rules as Spark SQL text: words, what is wrong with a topic, which filters match it.
+"""A dialect's rules as Spark SQL text: whether a filter matches a topic.
 
 Every function takes SQL expressions and returns one that Spark's own engine (Catalyst) evaluates, so none of this
-package's code runs on the executors. The tests compare every function with `subtrie.Dialect`.
+package's code runs on the executors. The tests compare them with `subtrie.Dialect`.
 
 Constants are written as hexadecimal bytes, since the meaning of a backslash in SQL depends on a setting.
 """
@@ -9,14 +9,10 @@ Constants are written as hexadecimal bytes, since the meaning of a backslash in 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from snapshot.sparks import as_utf8, is_utf8
 from subtrie import Dialect
 
 NO_WORDS = "cast(array() as array<string>)"
-_EXCERPT = 60
-"""How many characters of a bad topic are shown on each side of the fault, as in `TopicError`."""
 
 
 def text(value: str) -> str:
@@ -47,109 +43,34 @@ def is_wild(word: str, dialect: Dialect) -> str:
     return f"{word} in ({', '.join(map(text, _wildcards(dialect)))})"
 
 
-# What is wrong with a topic -------------------------------------------------------------------------------------------
-
-
-class _Offence(NamedTuple):
-    """A possible fault: whether the topic has it, and a struct of the ``reason`` and its place ``at`` in the topic."""
-
-    holds: str
-    told: str
-
-
-def topic_error(topic: str, dialect: Dialect) -> str:
-    """Why the dialect refuses a topic, in the words of `TopicError`; null for a good topic, and for null."""
-    offences = _offences(topic, dialect)
-    is_bad = " or ".join(offence.holds for offence in offences)
-    first = "".join(f" when {offence.holds} then {offence.told}" for offence in offences)
-    told = f"element_at(transform(array(case{first} end), o -> {_message(topic, 'o', dialect)}), 1)"
-    return f"if(coalesce({is_bad}, false), {told}, null)"
-
-
-def _told(reason: str, at: str) -> str:
-    return f"named_struct('reason', {text(reason)}, 'at', {at})"
-
-
-def _offences(topic: str, dialect: Dialect) -> list[_Offence]:
-    """The possible faults, in the order in which a dialect looks for them."""
-    separator = text(dialect.separator)
-    offences = [_Offence(f"not {is_utf8(topic)}", _told("not UTF-8", "0")), _too_long(topic, dialect)]
-    for character in dialect.forbidden:
-        found = f"instr({topic}, {text(character)})"
-        offences.append(_Offence(f"{found} > 0", _told(f"forbidden character {character!r}", f"{found} - 1")))
-    if not dialect.zero_words:
-        offences.append(_Offence(f"{topic} = ''", _told("empty topic", "0")))
-    start = f"char_length(substring_index({topic}, {separator}, {dialect.max_words})) + 1"
-    count = f"char_length({topic}) - char_length(replace({topic}, {separator}))"
-    offences.append(_Offence(f"{count} >= {dialect.max_words}", _told(f"more than {dialect.max_words} words", start)))
-    if not dialect.empty_words:
-        offences.append(_empty_word(topic, dialect))
-    if not dialect.wildcards_in_topics:
-        offences.append(_wildcard(topic, dialect))
-    return offences
-
-
-def _too_long(topic: str, dialect: Dialect) -> _Offence:
-    fitting = f"cast(substring(cast({topic} as binary), 1, {dialect.max_bytes}) as string)"
-    position = f"char_length({as_utf8(fitting)}) - if({is_utf8(fitting)}, 0, 1)"
-    return _Offence(
-        f"octet_length({topic}) > {dialect.max_bytes}", _told(f"longer than {dialect.max_bytes} bytes", position)
-    )
-
-
-def _empty_word(topic: str, dialect: Dialect) -> _Offence:
+def refused(topic: str, dialect: Dialect) -> str:
+    """Whether the dialect refuses a topic."""
     separator, twice = text(dialect.separator), text(2 * dialect.separator)
-    position = (
-        f"case when startswith({topic}, {separator}) then 0 "
-        f"when contains({topic}, {twice}) then instr({topic}, {twice}) else char_length({topic}) end"
-    )
-    holds = f"startswith({topic}, {separator}) or endswith({topic}, {separator}) or contains({topic}, {twice})"
-    return _Offence(f"({holds})", _told("empty word", position))
+    faults = [
+        f"not is_valid_utf8({topic})",
+        f"octet_length({topic}) > {dialect.max_bytes}",
+        f"char_length({topic}) - char_length(replace({topic}, {separator})) >= {dialect.max_words}",
+        *(_contains(topic, character) for character in dialect.forbidden),
+    ]
+    if not dialect.zero_words:
+        faults.append(f"{topic} = ''")
+    if not dialect.empty_words:
+        faults.append(
+            f"startswith({topic}, {separator}) or endswith({topic}, {separator}) or contains({topic}, {twice})"
+        )
+    if not dialect.wildcards_in_topics:
+        faults.append(f"exists({words(topic, dialect)}, x -> {is_wild('x', dialect)})")
+        if not dialect.wildcards_in_words:
+            faults += [_contains(topic, wildcard) for wildcard in _wildcards(dialect)]
+    return " or ".join(faults)
 
 
-def _wildcard(topic: str, dialect: Dialect) -> _Offence:
-    """The first word that is a wildcard, or contains one if the dialect refuses that."""
-    separator = text(dialect.separator)
-    found = f"transform({words(topic, dialect)}, (x, i) -> {_wildcard_in('x', 'i', dialect)})"
-    first = f"slice(filter({found}, x -> x is not null), 1, 1)"
-    start = f"char_length(substring_index({topic}, {separator}, f.i)) + if(f.i > 0, 1, 0) + f.at"
-    told = f"element_at(transform({first}, f -> named_struct('reason', f.reason, 'at', {start})), 1)"
-    suspect = " or ".join(f"contains({topic}, {text(word)})" for word in _wildcards(dialect))
-    is_one = _wildcard_in("x", "0", dialect)
-    return _Offence(f"(({suspect}) and exists({words(topic, dialect)}, x -> {is_one} is not null))", told)
-
-
-def _wildcard_in(word: str, index: str, dialect: Dialect) -> str:
-    cases = [(f"{word} = {text(wild)}", f"wildcard {wild!r} in a topic", "0") for wild in _wildcards(dialect)]
-    if not dialect.wildcards_in_words:
-        cases += [
-            (f"contains({word}, {text(wild)})", f"wildcard {wild!r} inside a word", f"instr({word}, {text(wild)}) - 1")
-            for wild in _wildcards(dialect)
-        ]
-    found = "".join(
-        f" when {holds} then named_struct('i', {index}, 'at', {at}, 'reason', {text(reason)})"
-        for holds, reason, at in cases
-    )
-    return f"case{found} end"
+def _contains(topic: str, part: str) -> str:
+    return f"contains({topic}, {text(part)})"
 
 
 def _wildcards(dialect: Dialect) -> list[str]:
     return [word for word in (dialect.one_word, dialect.many_words) if word is not None]
-
-
-def _message(topic: str, told: str, dialect: Dialect) -> str:
-    valid, start = as_utf8(topic), f"greatest(0, {told}.at - {_EXCERPT})"
-    excerpt = f"substring({valid}, {start} + 1, {told}.at + {_EXCERPT} - {start})"
-    shown = f"replace({excerpt}, {text(chr(92))}, {text(2 * chr(92))})"
-    for character in dict.fromkeys(dialect.forbidden + "\n\r\t"):
-        shown = f"replace({shown}, {text(character)}, {text(repr(character)[1:-1])})"
-    before = f"if({start} > 0, '...', '')"
-    after = f"if(char_length({valid}) > {told}.at + {_EXCERPT}, '...', '')"
-    quote = text("'")
-    return f"concat({told}.reason, ' at character ', {told}.at, ' of ', {before}, {quote}, {shown}, {quote}, {after})"
-
-
-# What filters match ---------------------------------------------------------------------------------------------------
 
 
 def unshared(filter_words: str, dialect: Dialect) -> str:
@@ -201,5 +122,4 @@ def matches(filter: str, topic: str, dialect: Dialect) -> str:
     if dialect.reserved_prefix is not None:
         starts_wild = is_wild(f"try_element_at({filter_words}, 1)", dialect)
         found = f"{found} and not ({is_reserved(topic, dialect)} and coalesce({starts_wild}, false))"
-    is_bad = " or ".join(offence.holds for offence in _offences(topic, dialect))
-    return f"if({filter} is null or {topic} is null or {is_bad}, null, {found})"
+    return f"if({filter} is null or {topic} is null or {refused(topic, dialect)}, null, {found})"

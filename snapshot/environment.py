@@ -30,17 +30,12 @@ def require_workers(spark: SparkSession) -> None:
     Raises:
         WorkersError: they lack something.
     """
-    lack = lack_of_workers(spark)
-    if lack is not None:
-        raise WorkersError(lack)
-
-
-def lack_of_workers(spark: SparkSession) -> str | None:
-    """One sentence that says what the workers lack and what to do about it, or None."""
     name = spark.session_id if is_remote(spark) else spark.sparkContext.applicationId  # type: ignore[attr-defined]
     if name not in _asked:
         _asked[name] = _judged(_ask(spark))
-    return _asked[name]
+    lack = _asked[name]
+    if lack is not None:
+        raise WorkersError(lack)
 
 
 def require_session(spark: Any) -> None:

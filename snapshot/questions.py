@@ -32,7 +32,7 @@ def busiest_filters(
     """How many messages each filter matches. The filters that match most come first.
 
     Args:
-        options: ``plan``, ``mode``, ``at`` and ``storage`` of `snapshot.match_spark`.
+        options: ``mode``, ``at`` and ``storage`` of `snapshot.match_spark`.
 
     Returns:
         ``filter``; ``messages``, how many it matches; ``subscriptions``, how many have this filter; and ``deliveries``,

@@ -6,13 +6,12 @@ import datetime
 import hashlib
 import itertools
 import os
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from snapshot import held_sets, signatures
+from snapshot import held_sets
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.columns import schema
@@ -24,8 +23,7 @@ from snapshot.published import Directory, HistoryError, NotPublishedError, Versi
 from snapshot.published.directory import read_whole, require_whole
 from snapshot.published.feed import read_feed
 from snapshot.published.manifest import Mark
-from snapshot.signatures import Signature
-from snapshot.sparks import frame_of, parquet_from, table_from
+from snapshot.sparks import frame_of, is_remote, parquet_from
 from snapshot.sql import read_published
 from snapshot.texts import Key
 from snapshot.topics import SUFFIX
@@ -34,12 +32,6 @@ from subtrie import Dialect, SubscriptionTrie
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-MOST_COLLECTED = 250_000
-"""Up to so many subscriptions, the keys of a join are made once and kept in the plan. For more, each run makes them."""
-
-MOST_IN_DRIVER = 10_000
-"""Up to so many subscriptions, Spark may make the keys in its driver, with one thread and all at once."""
 
 OPTIONS_SEEN = 64 * 1024
 """Rows of which the driver looks at the options."""
@@ -57,12 +49,6 @@ class SetSource(ABC):
     """A set on the driver."""
 
     dialect: Dialect
-    subscriptions: int
-    is_published: bool
-
-    @abstractmethod
-    def described(self) -> str:
-        """One line about the set."""
 
     @abstractmethod
     def sent(self, spark: SparkSession) -> SentSet:
@@ -81,23 +67,8 @@ class SetSource(ABC):
         """Different options that subscriptions have: all of them, or those of the first `OPTIONS_SEEN` rows."""
 
     @abstractmethod
-    def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        """The filters of about ``size`` of the subscriptions."""
-
-    @abstractmethod
     def rows(self, spark: SparkSession) -> DataFrame:
         """The set, with the columns of `JOINED`."""
-
-    def keyed(self, spark: SparkSession) -> tuple[DataFrame, list[Signature]]:
-        """The set with its keys (`signatures.keyed`), and its signatures."""
-        keyed = signatures.keyed(self.rows(spark), self.dialect)
-        if self.subscriptions > MOST_COLLECTED:
-            found = [row["signature"] for row in keyed.select("signature").distinct().collect()]
-        else:
-            table = table_from(keyed)
-            found = table.column("signature").unique().to_pylist()
-            keyed = frame_of(spark, table)
-        return keyed, [Signature.parse(text) for text in found]
 
 
 def source_of(
@@ -155,16 +126,15 @@ class _BroadcastSet(SentSet):
 class _TrieSet(SetSource):
     """A snapshot of a trie."""
 
-    is_published = False
-
     def __init__(self, trie: SubscriptionTrie, key: Key | None) -> None:
-        self.dialect, self.subscriptions = trie.dialect, len(trie)
+        self.dialect = trie.dialect
         self._table = to_arrow(trie, key=key).select(JOINED)
 
-    def described(self) -> str:
-        return f"{self.subscriptions:,} subscriptions of a trie of this process"
-
     def sent(self, spark: SparkSession) -> SentSet:
+        if is_remote(spark):
+            raise ValueError(
+                "a Spark Connect session cannot send a trie to the workers: publish it, give the directory"
+            )
         content = _to_ipc(self._table)
         digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
         return _BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
@@ -172,16 +142,8 @@ class _TrieSet(SetSource):
     def options(self) -> tuple[OptionMap, ...]:
         return numbered(self._table.column("options").slice(0, OPTIONS_SEEN).combine_chunks(), ())[1]
 
-    def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        filters = self._table.select(["filter"])
-        if self.subscriptions > size:
-            filters = filters.take(sorted(random.Random(0).sample(range(self.subscriptions), size)))
-        return frame_of(spark, filters)
-
     def rows(self, spark: SparkSession) -> DataFrame:
-        frame = frame_of(spark, self._table)
-        # Spark's optimizer would evaluate any expression over local rows itself, in the driver. The hint prevents that.
-        return frame.hint("rebalance") if self.subscriptions > MOST_IN_DRIVER else frame
+        return frame_of(spark, self._table)
 
 
 def _to_ipc(table: pa.Table) -> bytes:
@@ -280,15 +242,9 @@ def _changes(directory: Directory, versions: Iterable[Version], names: Sequence[
 class _PublishedSet(SetSource):
     """A version of a published directory."""
 
-    is_published = True
-
     def __init__(self, directory: Directory, version: Version) -> None:
-        self.dialect, self.subscriptions = version.dialect, version.subscriptions
+        self.dialect = version.dialect
         self._directory, self._version = directory, version
-
-    def described(self) -> str:
-        place = self._directory.store.place
-        return f"{self.subscriptions:,} subscriptions of version {self._version.version} of {place}"
 
     def sent(self, spark: SparkSession) -> SentSet:
         return PublishedVersion(self._directory.store.uri, self._version.marked())
@@ -298,24 +254,14 @@ class _PublishedSet(SetSource):
         return PublishedHistory(self._directory.store.uri, self._version.oldest, self._version.marked())
 
     def options(self) -> tuple[OptionMap, ...]:
-        return numbered(self._first(OPTIONS_SEEN, "options").combine_chunks(), ())[1]
-
-    def sample(self, spark: SparkSession, size: int) -> DataFrame:
-        """Of the full instant, if it has rows: whether later versions have the same subscriptions does not matter."""
-        full = self._directory.parts(self._version).full.full
-        if full is not None and not full.rows:
-            return self.rows(spark).select("filter").limit(size)
-        return frame_of(spark, extra("pyarrow").table({"filter": self._first(size, "filter")}))
-
-    def _first(self, rows: int, column: str) -> pa.ChunkedArray:
-        """The first rows of a column of the full instant."""
         full = self._directory.parts(self._version).full.full
         assert full is not None
+        known: tuple[OptionMap, ...] = ()
         with self._directory.store.open(full.path) as opened:
             file = extra("pyarrow.parquet").ParquetFile(opened)
-            batches = itertools.islice(file.iter_batches(rows, columns=[column]), 1)
-            schema = extra("pyarrow").schema([file.schema_arrow.field(column)])
-            return extra("pyarrow").Table.from_batches(batches, schema).column(column)
+            for batch in itertools.islice(file.iter_batches(OPTIONS_SEEN, columns=["options"]), 1):
+                known = numbered(batch.column("options"), ())[1]
+        return known
 
     def rows(self, spark: SparkSession) -> DataFrame:
         return self.read(spark, JOINED)

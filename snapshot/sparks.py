@@ -1,7 +1,7 @@
 """What differs between the versions of Spark that this package runs with: 3.5 to 4.3.
 
-Spark 3.5 has no data frames from Arrow tables, no collations, and no functions that check UTF-8. These are made of what
-it has. It has no Python data sources and no SQL functions either; what needs them raises `UnsupportedError`.
+Spark 3.5 has no data frames from Arrow tables. These are made of what it has. It has no Python data sources and no SQL
+functions either; what needs them raises `UnsupportedError`.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ def require_spark(what: str, since: tuple[int, int]) -> None:
 def is_remote(spark: SparkSession) -> bool:
     """Whether this is a session of Spark Connect, whose driver is another process."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
-
-
-# Arrow ----------------------------------------------------------------------------------------------------------------
 
 
 def parquet_from(spark: SparkSession, *paths: str) -> DataFrame:
@@ -105,24 +102,3 @@ def table_from(frame: DataFrame) -> pa.Table:
 def _refuse_connect(spark: Any) -> None:
     if is_remote(spark):
         raise UnsupportedError("Arrow in Spark Connect", "4.0")
-
-
-# Texts ----------------------------------------------------------------------------------------------------------------
-
-
-def binary_text(column: str) -> str:
-    """SQL for a text that is compared byte by byte, whatever its collation is."""
-    text = f"cast({column} as string)"
-    return f"{text} collate UTF8_BINARY" if release() >= (4, 0) else text
-
-
-def is_utf8(text: str) -> str:
-    """SQL for whether a text is UTF-8."""
-    if release() >= (4, 0):
-        return f"is_valid_utf8({text})"
-    return f"(encode({as_utf8(text)}, 'UTF-8') = cast({text} as binary))"
-
-
-def as_utf8(text: str) -> str:
-    """SQL for a text in which what is not UTF-8 is replaced."""
-    return f"make_valid_utf8({text})" if release() >= (4, 0) else f"decode(cast({text} as binary), 'UTF-8')"

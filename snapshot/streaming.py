@@ -87,7 +87,7 @@ def match_stream(
     kept.prepare(("",))
     alone = newest.sent(spark)
     assert isinstance(alone, PublishedVersion)
-    return by_trie(spark, seen, _Recorded(directory.store.uri, kept.uri, alone.mark), newest.options())
+    return by_trie(seen, _Recorded(directory.store.uri, kept.uri, alone.mark), newest.options())
 
 
 class _Task(NamedTuple):

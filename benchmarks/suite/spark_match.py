@@ -1,4 +1,4 @@
-"""Messages matched by Spark on two cores: both plans, and the update of a worker's set."""
+"""Messages matched by Spark on two cores."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import snapshot
 from benchmarks.model import Benchmark, Contender, Group, check
-from snapshot import held_sets, sets
-from snapshot.matching import Plan
+from snapshot import held_sets
 from subtrie import SubscriptionTrie
 
 if TYPE_CHECKING:
@@ -31,9 +30,6 @@ SHORT_WORDS = (5, 5, 5, 5, 5, 5, 5, 5)
 SIGNATURES = 300
 """How many different ways to have wildcards there are among filters of as many words as these."""
 
-CHANGES = 1_000
-
-PLANS: tuple[Plan, ...] = ("trie", "join")
 HOT = "w0.w0.w0.w0.w0"
 HOT_MESSAGES = 20
 
@@ -117,8 +113,6 @@ def _groups(quick: bool) -> Iterator[Group]:
     yield _group("uniform", _trie(small), _messages(spark, messages), small)
     yield _group("skewed topics", _trie(small), _messages(spark, messages // 10, skewed=True), small)
     varied = _trie(small, _ways(SIGNATURES - 1, len(SHORT_WORDS)), places=SHORT_WORDS)  # one more has no wildcards
-    _, found = sets.source_of(varied, None, None).keyed(spark)
-    check(quick or len(found) == SIGNATURES, f"{len(found)} signatures")
     topics = _messages(spark, messages // 10, places=SHORT_WORDS)
     yield _group(f"{SIGNATURES} signatures", varied, topics, small)
     hot = _trie(small // 10, hot=small)
@@ -132,13 +126,9 @@ def _group(what: str, trie: SubscriptionTrie, messages: DataFrame, subscriptions
     topics = messages.groupBy("topic").count().collect()
     matches = sum(row["count"] * sum(1 for _ in trie.entries(row["topic"])) for row in topics)
     group: Group = []
-    by_plan: dict[str, Any] = {plan: snapshot.match_spark(messages, trie, plan=plan) for plan in PLANS}
-    for plan, matched in by_plan.items():
-        summed = matched.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
-        group.append(
-            Contender(f"{what}: {plan}", partial(_run, summed, matches), messages.count(), float(subscriptions))
-        )
-    rows = by_plan["trie"]
+    rows = snapshot.match_spark(messages, trie)
+    summed = rows.selectExpr("count(*)", "sum(hash(id, filter, subscriber))")
+    group.append(Contender(f"{what}: trie", partial(_run, summed, matches), messages.count(), float(subscriptions)))
     sample = _as_given_back(rows.limit(SAMPLE).toArrow())
     schema = StructType([*rows.schema.fields, StructField(held_sets.NUMBER, IntegerType())])
     alone = messages.mapInArrow(partial(_same_rows, sample=sample, times=matches / messages.count()), schema)

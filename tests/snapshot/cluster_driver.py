@@ -43,7 +43,7 @@ def say(**found: Any) -> None:
 
 
 def connect() -> None:
-    """Match over Connect by every method, ask questions, and read a published directory."""
+    """Match over Connect, ask questions, and read a published directory."""
     from pyspark.sql import SparkSession
 
     trie = trie_of(("a.*", "alice", {"qos": 1}), ("#", "bob"))
@@ -53,16 +53,13 @@ def connect() -> None:
         snapshot.Publisher(trie, where).publish()
         say(
             session=type(spark).__module__,
-            trie=rows_of(snapshot.match_spark(messages, trie, plan="join")),
-            by_itself=rows_of(snapshot.match_spark(messages, trie)),
-            published_join=rows_of(snapshot.match_spark(messages, where, plan="join")),
-            published_trie=rows_of(snapshot.match_spark(messages, where, plan="trie")),
+            rows_matched=rows_of(snapshot.match_spark(messages, where)),
             refusal=refusal(messages, trie),
             rows=snapshot.to_spark(trie, spark).count(),
             growth=[list(row) for row in snapshot.growth(where, spark).drop("time").collect()],
             overlaps=sorted(list(row) for row in snapshot.overlaps(where, spark).collect()),
             back=len(snapshot.from_spark(snapshot.to_spark(trie, spark))),
-            busiest=[row["messages"] for row in snapshot.busiest_filters(messages.dropna(), trie).collect()],
+            busiest=[row["messages"] for row in snapshot.busiest_filters(messages.dropna(), where).collect()],
             **read_over_connect(spark, where),
         )
     spark.stop()
@@ -99,7 +96,7 @@ def rows_of(matched: DataFrame) -> list[list[Any]]:
 
 def refusal(messages: DataFrame, trie: SubscriptionTrie) -> str:
     try:
-        snapshot.match_spark(messages, trie, plan="trie")
+        snapshot.match_spark(messages, trie)
     except ValueError as error:
         return str(error)
     return "none"
@@ -138,7 +135,7 @@ def lost(what: str, folder: Path) -> None:
 
 
 def matched(messages: DataFrame, source: Any) -> DataFrame:
-    return snapshot.match_spark(messages, source, plan="trie").select("id", "filter", "subscriber")
+    return snapshot.match_spark(messages, source).select("id", "filter", "subscriber")
 
 
 def topic_of(number: int) -> str:

@@ -62,8 +62,7 @@ def test_spark_connect_matches_and_answers() -> None:
     (found,) = driven("connect")
     assert found["session"] == "pyspark.sql.connect.session"
     wanted = [["a.b", "#", "bob"], ["a.b", "a.*", "alice"], ["c", "#", "bob"]]
-    for way in ("trie", "by_itself", "published_join", "published_trie"):
-        assert found[way] == wanted, way
+    assert found["rows_matched"] == wanted
     assert "a Spark Connect session cannot send a trie to the workers: publish it" in found["refusal"]
     assert found["rows"] == 2
     assert found["growth"] == [[1, 2, 2, 0, 0]]

@@ -1,4 +1,4 @@
-"""Messages matched by Spark: each of the two plans gives the answers of the trie, for all kinds of sets and messages."""
+"""Messages matched by Spark: the answers are those of the trie, for all kinds of sets and messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from snapshot import held_sets, matching, messages, option_numbers, sets, signatures
+from snapshot import held_sets, messages, option_numbers
 from snapshot.worker import place_of
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicError
 from tests.snapshot.support import trie_of
@@ -36,7 +36,6 @@ PATHS = Dialect(
 """Rules that no built-in dialect combines: many words anywhere, at least one; reserved topics; groups; limits."""
 
 DIALECTS = [AMQP, MQTT, NATS, PATHS]
-PLANS: list[Any] = ["trie", "join"]
 
 
 def name(dialect: Dialect) -> str:
@@ -120,32 +119,25 @@ def text_of(row: Any) -> str:
     return repr((number, topic, filter, subscriber, None if options is None else sorted(options.items()), error))
 
 
-class TestPlans:
+class TestMatches:
     @pytest.mark.parametrize(
         ("dialect", "chosen"),
         [(AMQP, False), (MQTT, False), (MQTT, True), (NATS, True), (PATHS, False)],
         ids=["AMQP", "MQTT", "MQTT, one of each group", "NATS, one of each group", "paths"],
     )
-    def test_have_one_answer(
-        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, chosen: bool
-    ) -> None:
+    def test_are_those_of_the_trie(self, spark: SparkSession, dialect: Dialect, chosen: bool) -> None:
         from pyspark.sql import functions as F
 
-        if chosen:
-            monkeypatch.setattr(sets, "MOST_IN_DRIVER", 0)  # so that keys are made as for a large set
         chance = random.Random(f"{dialect.name} {chosen}")
         trie = filled(dialect, chance)
         rows = list(enumerate([*topics_of(dialect, chance, 120), *long_ones(dialect), None]))
         frame = spark.createDataFrame(rows, "id int, topic string").repartition(3)
         groups: Any = F.col("id") if chosen else "all"
-        wanted = wanted_of(trie, rows, chosen)
-        for plan, written_out in (("trie", None), ("join", 30), ("join", 0)):
-            monkeypatch.setattr(signatures, "MOST_WRITTEN_OUT", written_out)
-            joined = snapshot.match_spark(frame, trie, plan=plan, mode="PERMISSIVE", groups=groups)  # type: ignore[arg-type]
-            assert joined.columns == ["id", "topic", *held_sets.JOINED, messages.TOPIC_ERROR]
-            assert Counter(map(text_of, joined.collect())) == wanted, (plan, written_out)
+        joined = snapshot.match_spark(frame, trie, mode="PERMISSIVE", groups=groups)
+        assert joined.columns == ["id", "topic", *held_sets.JOINED, messages.TOPIC_ERROR]
+        assert Counter(map(text_of, joined.collect())) == wanted_of(trie, rows, chosen)
 
-    def test_of_a_published_version_have_one_answer(self, spark: SparkSession, tmp_path: Path) -> None:
+    def test_of_a_published_version_are_those_of_its_trie(self, spark: SparkSession, tmp_path: Path) -> None:
         chance, wanted = random.Random(5), {}
         trie, rows = filled(NATS, chance), list(enumerate(topics_of(NATS, chance, 60)))
         frame = spark.createDataFrame(rows, "id int, topic string")
@@ -157,34 +149,28 @@ class TestPlans:
                     trie.unsubscribe(filter, f"s{chance.randrange(5)}")
                 wanted[publisher.publish()] = wanted_of(trie, rows)
         for version in (1, 3):
-            for plan in PLANS:
-                joined = snapshot.match_spark(frame, str(tmp_path), plan=plan, mode="PERMISSIVE", at=version)
-                assert Counter(map(text_of, joined.collect())) == wanted[version], (version, plan)
+            joined = snapshot.match_spark(frame, str(tmp_path), mode="PERMISSIVE", at=version)
+            assert Counter(map(text_of, joined.collect())) == wanted[version], version
 
     def test_drop_bad_topics_or_fail_at_them_or_keep_what_is_no_text(self, spark: SparkSession) -> None:
         trie = trie_of(("#", "alice"))
         frame = spark.createDataFrame([("a",), ("b.\0",), (None,)], "topic string")
         no_text = spark.sql("select cast(X'61ff' as string) as topic union all select 'a'")
-        for plan in PLANS:
-            dropped = snapshot.match_spark(frame, trie, plan=plan, mode="DROPMALFORMED")
-            assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
-            assert dropped.columns == ["topic", *held_sets.JOINED]
-            with pytest.raises(
-                Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"
-            ):
-                snapshot.match_spark(frame, trie, plan=plan).collect()
-            kept = snapshot.match_spark(no_text, trie, plan=plan, mode="PERMISSIVE").drop("topic")
-            errors = {row["filter"]: row[messages.TOPIC_ERROR] for row in kept.collect()}
-            assert errors["#"] is None
-            assert errors[None].startswith("not UTF-8 at character 0")
+        dropped = snapshot.match_spark(frame, trie, mode="DROPMALFORMED")
+        assert [tuple(row)[:2] for row in dropped.collect()] == [("a", "#")]
+        assert dropped.columns == ["topic", *held_sets.JOINED]
+        with pytest.raises(Exception, match=r"TopicError: forbidden character '\\x00' at character 2 of 'b\.\\x00'"):
+            snapshot.match_spark(frame, trie).collect()
+        kept = snapshot.match_spark(no_text, trie, mode="PERMISSIVE").drop("topic")
+        errors = {row["filter"]: row[messages.TOPIC_ERROR] for row in kept.collect()}
+        assert errors["#"] is None
+        assert errors[None].startswith("not UTF-8 at character 0")
 
     def test_know_all_options_alike_many_quoted_null_or_none(self, spark: SparkSession) -> None:
         trie = trie_of(("a", "none"), ("a", "null", {"no_local": None}), ("a", "quoted", {"note": "'\\\"\n\x00é"}))
         trie.subscribe_many(("a", f"s{number}", {"id": number}) for number in range(option_numbers.MOST + 20))
-        expected = wanted_of(trie, [(0, "a")])
-        for plan in PLANS:
-            rows = snapshot.match_spark(spark.sql("select 0 as id, 'a' as topic"), trie, plan=plan, mode="PERMISSIVE")
-            assert Counter(map(text_of, rows.collect())) == expected
+        rows = snapshot.match_spark(spark.sql("select 0 as id, 'a' as topic"), trie, mode="PERMISSIVE")
+        assert Counter(map(text_of, rows.collect())) == wanted_of(trie, [(0, "a")])
 
     def test_compute_topics_and_compare_them_byte_by_byte(self, spark: SparkSession) -> None:
         from pyspark.sql import functions as F
@@ -193,13 +179,12 @@ class TestPlans:
         frame = spark.createDataFrame([(1, "b"), (2, "b")], "n int, rest string")
         topic = F.concat_ws(".", F.col("n").cast("string"), "rest")
         collated = spark.sql("select topic collate UTF8_LCASE as topic from (select explode(array('A', 'a')) as topic)")
-        for plan in PLANS:
-            joined = snapshot.match_spark(frame, trie, topic, plan=plan)
-            assert joined.columns == ["n", "rest", *held_sets.JOINED]
-            assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
-            assert [row.topic for row in snapshot.match_spark(collated, trie, plan=plan).collect()] == ["a"], plan
+        joined = snapshot.match_spark(frame, trie, topic)
+        assert joined.columns == ["n", "rest", *held_sets.JOINED]
+        assert [tuple(row)[:3] for row in joined.collect()] == [(1, "b", "1.b")]
+        assert [row.topic for row in snapshot.match_spark(collated, trie).collect()] == ["a"]
 
-    def test_know_exclusions_or_refuse_them(self, spark: SparkSession, tmp_path: Path) -> None:
+    def test_know_exclusions(self, spark: SparkSession, tmp_path: Path) -> None:
         trie = SubscriptionTrie(MQTT)
         trie.subscribe_many([("a/#", n, {"but": (f"a/{n}/#", "a/x")}) for n in range(3)])
         trie.subscribe("$share/g/a/+", 4, but=("a/1",), qos=1)
@@ -213,26 +198,8 @@ class TestPlans:
             trie.subscribe("a/#", 0, but=("a/0/#", "a/x"))
             publisher.publish()
         for source in (trie, tmp_path):
-            for plan in ("trie", None):
-                found = snapshot.match_spark(frame, source, "topic", plan=plan).collect()  # type: ignore[arg-type]
-                assert Counter((row["topic"], row["filter"], row["subscriber"]) for row in found) == expected
-            with pytest.raises(Exception, match='take plan="trie"'):
-                snapshot.match_spark(frame, source, "topic", plan="join").collect()
-            others = snapshot.match_spark(frame.where("topic = 'b/c'"), source, "topic", plan="join").collect()
-            assert [row["subscriber"] for row in others] == ["5"]
-
-    def test_are_explained_and_the_join_is_taken_where_workers_lack_the_package(
-        self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        frame, trie = spark.sql("select 'a' as topic"), trie_of(("a", "alice"), ("*.b", "alice"), ("#", "alice"))
-        told = snapshot.explain(frame, trie)
-        assert told.startswith(("plan: trie, since", "plan: join, since"))
-        assert "3 subscriptions of a trie of this process, 3 signatures" in told
-        assert snapshot.explain(frame, trie, plan="join").startswith("plan: join, since it was asked for")
-        monkeypatch.setattr(matching, "lack_of_workers", lambda spark: "they lack subtrie")
-        assert "plan: join, since the workers cannot run the other one: they lack" in snapshot.explain(frame, trie)
-        assert snapshot.match_spark(frame, trie).count() == 2
-        assert "they lack subtrie. Until then, messages are matched by the join" in caplog.text
+            found = snapshot.match_spark(frame, source, "topic").collect()  # type: ignore[arg-type]
+            assert Counter((row["topic"], row["filter"], row["subscriber"]) for row in found) == expected
 
 
 @pytest.fixture
@@ -290,7 +257,6 @@ class TestMessages:
             ("topic string, id int, id int", {}, ValueError, r"twice, rename them: \['id', 'id'\]"),
             ("topic string, id int, Id int", {}, ValueError, r"twice, rename them: \['id', 'Id'\]"),
             ("topic string, Topic int", {}, ValueError, r"twice, rename them: \['topic', 'Topic'\]"),
-            ("topic string", {"plan": "hash"}, ValueError, 'plan must be "trie", "join" or None'),
             ("topic string", {"mode": "permissive"}, ValueError, "mode must be one of FAILFAST, PERMISSIVE, DROPMALF"),
             (
                 "topic string",
@@ -310,9 +276,8 @@ class TestMessages:
         self, spark: SparkSession, schema: str, arguments: Any, error: type[Exception], says: str
     ) -> None:
         source = {"source": trie_of(("#", "alice"))} | arguments
-        for plan in PLANS:
-            with pytest.raises(error, match=says):
-                snapshot.match_spark(self.frame(spark, columns=schema), **({"plan": plan} | source))
+        with pytest.raises(error, match=says):
+            snapshot.match_spark(self.frame(spark, columns=schema), **source)
 
     def test_must_be_a_data_frame(self) -> None:
         wrong: Any = [("a",)]
@@ -346,23 +311,6 @@ class TestTopicMatches:
             spark.sql("select topic_matches('a', 'a', 'STOMP')").collect()
 
 
-@pytest.mark.once
-def test_signatures_of_filters(spark: SparkSession) -> None:
-    wanted = {
-        "": ("e", "e", False),
-        "a.*.b": ("ex*x", "ex*x.a.b", False),
-        "a.#": ("m1:x#", "m1:x#.a", False),
-        "#.*.#": ("m1:#", "m1:#", False),
-        "a.#.*.b": ("m3:x#*x", "m3:x#*x.a.b", False),
-        "#.a.b.#.c.#": ("w3:2", "w3:2.a.b", True),
-        "*.#.a.#": ("w2:1", "w2:1.a", True),
-        "a.b.#.c.#.d": ("m4:xx#x", "m4:xx#x.a.b.d", True),
-        "a.#.b.c.#": ("c3:2", "c3:2.b.c", True),
-    }
-    rows = signatures.keyed(spark.createDataFrame([(text,) for text in wanted], "filter string"), AMQP).collect()
-    assert {row["filter"]: (row["signature"], row["key"], row["pattern"] is not None) for row in rows} == wanted
-
-
 @pytest.mark.parametrize("dialect", [MQTT, NATS], ids=name)
 def test_each_message_is_matched_with_the_set_of_its_time(
     spark: SparkSession, tmp_path: Path, dialect: Dialect
@@ -393,6 +341,6 @@ def test_each_message_is_matched_with_the_set_of_its_time(
         held = snapshot.restore(tmp_path, each.version).subscriptions()
         stamp = (each.snapshot_id, round(each.time.timestamp() * 1e6))
         assert sorted(map(tuple, rows.collect())) == sorted((one.filter, one.subscriber, *stamp) for one in held)
-    for source, more in ((trie, {}), (tmp_path, {"at": 1}), (tmp_path, {"plan": "join"})):
+    for source, more in ((trie, {}), (tmp_path, {"at": 1})):
         with pytest.raises(ValueError, match="as_of= "):
             snapshot.match_spark(frame, source, as_of="time", **more)  # type: ignore[call-overload, arg-type]

@@ -288,7 +288,7 @@ class TestArrowsUris:
         asked = {} if storage is None else {"storage": json.dumps(storage)}
         messages = spark.createDataFrame([("a.9",), ("a.1",)], "topic string")
         source, reader = functools.partial(snapshot.match_spark, messages, where, storage=storage), spark.read
-        frames = [source(plan="trie"), source(plan="join"), source(as_of=functions.expr("timestamp '2100-01-01'"))]
+        frames = [source(), source(as_of=functions.expr("timestamp '2100-01-01'"))]
         frames.append(snapshot.match_stream(messages, where, record=tmp_path, storage=storage))
         for frame in frames:
             assert [row.topic for row in frame.collect()] == ["a.1"]

@@ -123,9 +123,7 @@ class TestQuestions:
             trie.subscribe("b", "bob", qos=1)
             trie.unsubscribe("a.*", "alice")
             publisher.publish()
-        for plan in ("join", "trie"):
-            dead = snapshot.dead_filters(messages, where, plan=plan)  # type: ignore[arg-type]
-            assert rows(dead) == [("never", 1), ("x.y", 1)]
+        assert rows(snapshot.dead_filters(messages, where)) == [("never", 1), ("x.y", 1)]
         growth = snapshot.growth(where, spark)
         assert growth.columns == ["version", "time", "subscriptions", "added", "removed", "updated"]
         assert rows(growth.drop("time")) == [(1, 5, 5, 0, 0), (2, 5, 1, 1, 1)]
@@ -169,14 +167,14 @@ class TestEnvironment:
     def test_is_asked_what_it_lacks_and_told_in_one_sentence(
         self, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, trie: SubscriptionTrie, tmp_path: Path
     ) -> None:
-        assert environment.lack_of_workers(spark) is None
+        environment.require_workers(spark)
         assert environment._ask(spark)[1:] == (f"{sys.version_info[0]}.{sys.version_info[1]}", "")
         for answer, says in LACKS:
             monkeypatch.setattr(environment, "_asked", {})
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(environment, "_ask", lambda spark, answer=answer: answer)
                 with pytest.raises(snapshot.WorkersError, match=says) as raised:
-                    snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), trie, plan="trie")
+                    snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), trie)
             assert "\n" not in str(raised.value)
         other = tmp_path / "python"
         other.write_text("#!/bin/sh\necho ModuleNotFoundError: no encodings >&2; exit 1\n")

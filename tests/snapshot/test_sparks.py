@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FEATURES: list[str] = []
-PLANS: list[Any] = ["trie", "join"]
 REFUSED = re.compile(r"needs Spark (\d+\.\d+) or later, and this is ")
 
 
@@ -130,35 +129,12 @@ def test_frames(spark: SparkSession, trie: SubscriptionTrie) -> None:
     assert len(snapshot.from_spark(empty, MQTT)) == 0
 
 
-@feature('`match_spark`, `plan="trie"`')
-def test_plan_trie(trie: SubscriptionTrie, messages: DataFrame) -> None:
-    joined = snapshot.match_spark(messages, trie, plan="trie", mode="PERMISSIVE")
-    assert found(joined.where("_topic_error is null"), "id", "subscriber") == matches(trie)
-    assert found(joined.where("_topic_error is not null"), "id") == [(4,)]
-
-
-@feature('`match_spark`, `plan="join"`')
-def test_plan_join(trie: SubscriptionTrie, messages: DataFrame) -> None:
-    modes = [snapshot.match_spark(messages, trie, plan=plan, mode="PERMISSIVE") for plan in PLANS]
-    assert found(modes[1].where("_topic_error is null"), "id", "subscriber") == matches(trie)
-    errors = [found(each.where("_topic_error is not null"), "id", "_topic_error") for each in modes]
-    assert errors[0] == errors[1] != []
-    with pytest.raises(Exception, match="forbidden character"):
-        snapshot.match_spark(messages, trie, plan="join").collect()
-    some = messages.where("id < 3")
-    one, other = (snapshot.match_spark(some, trie, plan=plan, groups=some.topic) for plan in PLANS)
-    assert found(one, "id", "subscriber") == found(other, "id", "subscriber")
-
-
-@feature("`match_spark` with a published directory, `explain`, the choice of a plan")
-def test_published(trie: SubscriptionTrie, where: str, messages: DataFrame) -> None:
-    assert snapshot.explain(messages, where).startswith("plan: ")
-    assert snapshot.explain(messages, trie).startswith("plan: ")
-    for plan in (None, *PLANS):
-        joined = snapshot.match_spark(messages, where, plan=plan, mode="DROPMALFORMED")
-        assert found(joined, "id", "subscriber") == matches(trie)
-    chosen = snapshot.match_spark(messages, trie, mode="DROPMALFORMED")
-    assert found(chosen, "id", "subscriber") == matches(trie)
+@feature("`match_spark`, with a trie and with a published directory")
+def test_matching(trie: SubscriptionTrie, where: str, messages: DataFrame) -> None:
+    for source in (trie, where):
+        joined = snapshot.match_spark(messages, source, mode="PERMISSIVE")
+        assert found(joined.where("_topic_error is null"), "id", "subscriber") == matches(trie)
+        assert found(joined.where("_topic_error is not null"), "id") == [(4,)]
 
 
 @feature("`match_stream`")
