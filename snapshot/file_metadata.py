@@ -80,26 +80,25 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
-def metadata_of(cut: Cut, keys: SubscriberKeys, rows: int) -> FileMetadata:
-    """The metadata of an export, after its last row.
+def kinds_of(cut: Cut, keys: SubscriberKeys, rows: int) -> Kinds:
+    """The types of the columns of an export, after its last row.
 
     Raises:
         TypeError: a subscription could not be rebuilt, or not together with another one.
     """
     kinds = {name: kinds & ~INTEGER_TEXTS for name, kinds in keys.option_kinds.items()}
-    subscribers = STRINGS if keys.is_given else keys.kinds & ~INTEGER_TEXTS
+    subscribers = STRINGS if keys.is_given and rows else keys.kinds & ~INTEGER_TEXTS
     plain = (0, STRINGS, INTEGERS)
     if subscribers in plain and all(kind in plain for kind in kinds.values()):
-        json_options = frozenset(name for name, kind in kinds.items() if kind == INTEGERS)
-        return FileMetadata(cut.trie.dialect, subscribers == INTEGERS, json_options, rows, limits=cut.limits)
+        integers, strings = (frozenset(n for n in kinds if kinds[n] == kind) for kind in (INTEGERS, STRINGS))
+        return Kinds(subscribers == INTEGERS if subscribers else None, integers, strings)
     storing = Storing(Kinds(), tags=False)
     for held in cut.trie.subscriptions():
-        if not keys.is_given:
-            storing.subscriber(held.subscriber)
+        storing.subscriber("" if keys.is_given else held.subscriber)
         storing.options(held.options)
-    return metadata_from(cut, storing.kinds(), rows, tags=False)
+    return storing.kinds()
 
 
-def metadata_from(cut: Cut, kinds: Kinds, rows: int, *, tags: bool) -> FileMetadata:
+def metadata_of(cut: Cut, kinds: Kinds, rows: int, *, tags: bool) -> FileMetadata:
     """The metadata of a file whose columns have these types."""
     return FileMetadata(cut.trie.dialect, kinds.integers is True, kinds.json_options, rows, tags, cut.limits)

@@ -17,7 +17,7 @@ from snapshot._extras import extra
 from snapshot.build import USED, Building, from_arrow
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
-from snapshot.file_metadata import FileMetadata, metadata_from, metadata_of
+from snapshot.file_metadata import FileMetadata, kinds_of, metadata_of
 from snapshot.paths import Location, Path, location_of, parquet_files, replaced_whole
 from snapshot.storing import Kinds, Storing
 from snapshot.text_columns import TEXTS, pieces
@@ -64,8 +64,9 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
         write_stored(cut, path, lambda storing: stored_rows(cut, storing, given))
 
 
-def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
-    """Write all subscriptions without making Python objects of their texts.
+def write_plain(cut: Cut, path: Path, key: Key | None) -> tuple[int, Kinds]:
+    """Write all subscriptions without making Python objects of their texts. Return how many there are, and the types of
+    the columns.
 
     Raises:
         TypeError: the type of a column does not express a value, which a tagged text might.
@@ -77,16 +78,27 @@ def write_plain(cut: Cut, path: Path, key: Key | None) -> None:
             if _has_marks(batch):
                 raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
             out.add(batch)
-        out.finish(metadata_of(cut, keys, out.rows))
+        kinds = kinds_of(cut, keys, out.rows)
+        out.finish(metadata_of(cut, kinds, out.rows, tags=False))
+    return out.rows, kinds
 
 
-def write_stored(cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]], kinds: Kinds | None = None) -> None:
-    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type."""
+def write_stored(
+    cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]], kinds: Kinds | None = None
+) -> tuple[int, Kinds]:
+    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type.
+    Return the same as `write_plain`.
+
+    Args:
+        kinds: types that columns have already.
+    """
     storing = Storing(kinds or Kinds(), tags=True)
     with _written(path) as out:
         for _, batch in batches_of(rows(storing), cut):
             out.add(batch)
-        out.finish(metadata_from(cut, storing.kinds(), out.rows, tags=True))
+        kinds = storing.kinds()
+        out.finish(metadata_of(cut, kinds, out.rows, tags=True))
+    return out.rows, kinds
 
 
 def stored_rows(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
@@ -130,21 +142,6 @@ def _written(path: Path) -> Iterator[_Written]:
         pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
         yield _Written(writer)
-
-
-def kinds_in(path: str) -> tuple[int, Kinds]:
-    """How many rows a file has that was written here, and the types of its columns."""
-    pc = extra("pyarrow.compute")
-    file = extra("pyarrow.parquet").ParquetFile(path)
-    metadata = FileMetadata.from_json(file.metadata.metadata[METADATA_KEY])
-    names: set[str] = set()
-    for batch in file.iter_batches(BATCH_ROWS, columns=["options"]):
-        options = batch.column("options")
-        names.update(pc.unique(options.keys.filter(pc.is_valid(options.items))).to_pylist())
-    if metadata.tags:
-        names = {name for name in names if not name.startswith(MARK)}
-    integers = metadata.integer_subscribers if metadata.rows else None
-    return metadata.rows, Kinds(integers, metadata.json_options, frozenset(names - metadata.json_options))
 
 
 def _has_marks(batch: pa.RecordBatch) -> bool:

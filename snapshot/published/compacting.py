@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from snapshot.columns import Cut
-from snapshot.parquet import kinds_in, stored_rows, write_plain, write_stored
+from snapshot.parquet import stored_rows, write_plain, write_stored
 from snapshot.published.delta import log_full
 from snapshot.published.directory import open_directory
 from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
@@ -72,12 +72,10 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
 
     def make(path: str) -> int:
         with contextlib.suppress(TypeError, ValueError):
-            write_plain(cut, path, None)
-            rows, found = kinds_in(path)
+            rows, found = write_plain(cut, path, None)
             if found.agree(kinds):
                 return rows
-        write_stored(cut, path, lambda storing: stored_rows(cut, storing, None), kinds)
-        return kinds_in(path)[0]
+        return write_stored(cut, path, lambda storing: stored_rows(cut, storing, None), kinds)[0]
 
     name = data_name(FULL, number, "c")
     try:

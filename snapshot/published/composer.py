@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.columns import Cut, in_batches
-from snapshot.parquet import kinds_in, write_plain, write_stored
+from snapshot.parquet import write_plain, write_stored
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.feed import Written, alike, write_feed, write_merged
@@ -247,11 +247,9 @@ class Composer:
             """Return how many rows the file has, and the types of its columns."""
             rows = functools.partial(sieve.rows, cut.trie)
             if kinds is not None:
-                write_stored(cut, path, rows, kinds)
-                return kinds_in(path)[0], kinds
+                return write_stored(cut, path, rows, kinds)[0], kinds
             try:
-                write_plain(cut, path, sieve.key)
-                count, found = kinds_in(path)
+                count, found = write_plain(cut, path, sieve.key)
                 if found.are_few() or self._strict:
                     return count, found
             except (OSError, MemoryError):
@@ -259,8 +257,7 @@ class Composer:
             except Exception:  # of a value or a key function; row by row, those that raise one are set aside
                 if self._strict:
                     raise
-            write_stored(cut, path, rows)
-            return kinds_in(path)
+            return write_stored(cut, path, rows)
 
         name = data_name(FULL, number, self._epoch)
         (count, found), size, digest = self._store.produce(name, make)

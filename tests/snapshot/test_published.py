@@ -562,12 +562,13 @@ class TestCompact:
         trie, publisher = published(tmp_path, keep=2)
         write, left = parquet.write_plain, [60]
 
-        def write_slowly(*arguments: Any) -> None:
-            write(*arguments)
+        def write_slowly(*arguments: Any) -> Any:
+            written = write(*arguments)
             while left[0]:
                 left[0] -= 1
                 trie.subscribe("a", left[0])
                 publisher.publish()
+            return written
 
         monkeypatch.setattr(compacting, "write_plain", write_slowly)
         assert snapshot.compact(tmp_path) == publisher.version
