@@ -17,7 +17,7 @@ from snapshot.matching import Source, match_spark
 from snapshot.published import open_directory
 from snapshot.sets import source_of
 from snapshot.sparks import frame_of, parquet_from
-from snapshot.sql import read_published
+from snapshot.sql import read_changes
 from snapshot.texts import Key
 from subtrie import Dialect, SubscriptionTrie
 
@@ -157,8 +157,7 @@ def growth(
         changes = parquet_from(spark, *map(directory.locate, files))
     else:
         first = next(each.version for each in versions if each.feed is not None)
-        between = {"startingVersion": first, "endingVersion": versions[-1].version}
-        changes = read_published(spark, directory.store.uri, readChangeFeed="true", **between)
+        changes = read_changes(spark, directory.store.uri, first, versions[-1].version)
     changes = changes.groupBy("_commit_version").agg(*counts)
     counted = frame.join(changes, frame["version"] == changes["_commit_version"], "left")
     columns = (f"coalesce(n_{name}, {name}) as {name}" for name in kinds)  # the first version has no feed

@@ -7,24 +7,26 @@ import hashlib
 import itertools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from snapshot import held_sets
 from snapshot._extras import extra
 from snapshot.arrow import to_arrow
 from snapshot.columns import schema
-from snapshot.environment import require_session
+from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
+from snapshot.instants import Part, parts_of, rows_of
 from snapshot.merging import KIND, merged, there_after, untouched
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
 from snapshot.published.directory import read_whole, require_whole
 from snapshot.published.feed import read_feed
+from snapshot.published.history import shaped
 from snapshot.published.manifest import Mark
-from snapshot.sparks import frame_of, is_remote, parquet_from
-from snapshot.sql import read_published
+from snapshot.sparks import frame_of, is_remote, parquet_from, struct_of
 from snapshot.texts import Key
 from snapshot.topics import SUFFIX
 from subtrie import Dialect, SubscriptionTrie
@@ -270,9 +272,11 @@ class _PublishedSet(SetSource):
         """Columns of the version as Spark itself reads it: the full instant without what feeds name, plus what they
         add."""
         if not self._directory.store.is_local:
-            # Spark would need a connector of its own for this file system; the data source uses ours.
-            where, number = self._directory.store.uri, self._version.version
-            return read_published(spark, where, versionAsOf=number).select(*names)
+            # Spark would need a connector of its own for this file system; workers have ours.
+            require_workers(spark)
+            parts, where = parts_of(self._directory, self._version), self._directory.store.uri
+            read = partial(_read_parts, where=where, parts=parts)
+            return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(schema())).select(*names)
         full, later = self._directory.parts(self._version)
         assert full.full is not None
         require_whole(self._directory.store, full.full)
@@ -287,6 +291,15 @@ class _PublishedSet(SetSource):
         return kept.unionByName(frame_of(spark, there_after(changes).select(names)))
 
 
+def _read_parts(numbers: Iterable[pa.RecordBatch], *, where: str, parts: list[Part]) -> Iterator[pa.RecordBatch]:
+    """The rows of the parts with these numbers, on a worker."""
+    store = open_directory(where).store
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            for rows in rows_of(store, parts[number]):
+                yield from shaped(rows, schema().names)
+
+
 def read(
     spark: SparkSession,
     where: str | os.PathLike[str],
@@ -299,10 +312,10 @@ def read(
 
     Args:
         spark: the session.
-        where: the directory, a path that all executors can read. Of an object store, the data source of `register`
-            reads it.
+        where: the directory, a path that all executors can read. In an object store, Python workers read it, all
+            columns and rows.
         at: a version or a time (with a zone); None for the newest version.
-        storage: as for `Publisher`, of what JSON can express. The executors use it, too.
+        storage: as for `Publisher`. The executors use it, too.
 
     Returns:
         The columns of `snapshot.columns`, one row for each subscription.

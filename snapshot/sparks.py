@@ -57,6 +57,11 @@ def parquet_from(spark: SparkSession, *paths: str) -> DataFrame:
     return spark.read.option("__globPaths__", "false").parquet(*paths)
 
 
+def struct_of(schema: pa.Schema) -> Any:
+    """An Arrow schema as Spark's."""
+    return extra("pyspark.sql.pandas.types").from_arrow_schema(schema)
+
+
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a data frame.
 
@@ -71,10 +76,10 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 def _frame_of_batches(spark: Any, table: pa.Table) -> DataFrame:
     """The same in Spark 3.5, which makes data frames of pandas by these calls, from batches of Arrow, too."""
-    frames, types = extra("pyspark.sql.dataframe"), extra("pyspark.sql.pandas.types")
+    frames = extra("pyspark.sql.dataframe")
     serializer = extra("pyspark.sql.pandas.serializers").ArrowStreamSerializer()
     functions = spark._jvm.PythonSQLUtils
-    schema = types.from_arrow_schema(table.schema)
+    schema = struct_of(table.schema)
     batches = table.to_batches(max_chunksize=max(1, spark._jconf.arrowMaxRecordsPerBatch()))
     if not batches:
         return spark.createDataFrame([], schema)  # type: ignore[no-any-return]

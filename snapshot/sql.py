@@ -1,4 +1,4 @@
-"""What this package adds to a Spark session: a data source and an SQL function."""
+"""What this package adds to a Spark session: a data source of changes and an SQL function."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Give a session and its SQL a data source for published directories, and a function that matches.
+    """Give a session and its SQL a data source for the changes of published directories, and a function that matches.
 
-    - The data source ``subscriptions`` (docs/spark.md): ``spark.read.format("subscriptions").load(path)``, or as a
-      stream ``spark.readStream.format("subscriptions").load(path)``. It reads all columns and rows; `read` prunes them.
+    - The data source ``subscriptions`` (docs/spark.md), with the option ``readChangeFeed``: ``spark.read.format(
+      "subscriptions")``, or as a stream ``spark.readStream.format("subscriptions")``. A set is read by `read`.
     - The function ``topic_matches(filter, topic, dialect)``: whether the filter matches the topic, by the rules of
       ``'AMQP'``, ``'MQTT'`` or ``'NATS'``. Give it the set's column ``dialect``. It is null if one of the texts is
       null, or if the dialect refuses the topic. Its answer for a filter that the dialect refuses is meaningless. It is
@@ -65,10 +65,9 @@ def register_source(spark: SparkSession) -> None:
     spark.dataSource.register(extra("snapshot.source").Subscriptions)
 
 
-def read_published(spark: SparkSession, where: str, **options: int | str) -> DataFrame:
-    """Read a published directory through the data source, with the ``storage`` of its URI."""
+def read_changes(spark: SparkSession, where: str, since: int, until: int) -> DataFrame:
+    """The changes of the versions from one to another, through the data source, with the ``storage`` of the URI."""
     register_source(spark)
-    storage = getattr(where, "storage", None)
-    if storage is not None:
-        options["storage"] = json.dumps(storage)
-    return spark.read.format("subscriptions").options(**options).load(where)
+    storage = json.dumps(getattr(where, "storage", None) or {})
+    reader = spark.read.format("subscriptions").options(startingVersion=since, endingVersion=until, storage=storage)
+    return reader.option("readChangeFeed", "true").load(where)

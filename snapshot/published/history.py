@@ -93,7 +93,7 @@ def changes_in(store: Store, version: Version) -> Iterator[pa.Table]:
             yield as_inserts(batch, version)
 
 
-def as_inserts(rows: pa.RecordBatch, version: Version) -> pa.Table:
+def as_inserts(rows: pa.Table | pa.RecordBatch, version: Version) -> pa.Table:
     """Rows of a full instant with the columns of changes."""
     pa = extra("pyarrow")
     values = (INSERT, version.version, version.time)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
-from snapshot.columns import schema
+from snapshot.instants import Part, parts_of, rows_of
 from snapshot.published import Version
 from snapshot.published.history import as_inserts, changes_in, shaped
-from snapshot.source.instants import Instant
 from snapshot.source.options import Options
 from snapshot.sparks import UnsupportedError
 
@@ -153,8 +152,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
         if start["version"] != NOTHING_YET:
             return self._between(start["version"], end["version"])
         version = self._options.directory().version_at(end["version"])
-        instant = Instant(self._options, schema().names, at=version.version)
-        return [_Whole(rows, version) for rows in instant.partitions()]
+        return [_Whole(part) for part in parts_of(self._options.directory(), version)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
@@ -176,14 +174,13 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
 
     def _read_whole(self, partition: _Whole) -> Iterator[pa.RecordBatch]:
         """A part of a whole set, as inserts."""
-        instant = Instant(self._options, schema().names)
-        for batch in instant.read(partition.rows):
-            yield from shaped(as_inserts(batch, partition.version), self._names)
+        for rows in rows_of(self._options.directory().store, partition.part):
+            yield from shaped(as_inserts(rows, partition.part.version), self._names)
 
 
 class _Whole(InputPartition):
     """Rows of the whole set that a stream begins with."""
 
-    def __init__(self, rows: InputPartition, version: Version) -> None:
+    def __init__(self, part: Part) -> None:
         super().__init__(None)
-        self.rows, self.version = rows, version
+        self.part = part

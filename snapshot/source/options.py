@@ -1,33 +1,20 @@
-"""The options of the data source ``subscriptions``: one table of their domains and of the readers that honour them.
+"""The options of the data source ``subscriptions``: one table of their domains.
 
 An option is honoured or refused, never ignored: `Options` refuses a name that the table lacks and a text outside the
-option's domain, and `Options.require` an option that the reader in question does not honour.
+option's domain, and `Options.require` what a batch or a stream does not honour.
 """
 
 from __future__ import annotations
 
-import datetime
-import enum
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from snapshot.published import Directory, open_directory
 
 NAME = "subscriptions"
 """The name of the data source, for ``format`` and ``USING``."""
-
-
-class Reader(enum.Enum):
-    """What reads: each kind honours some of the options."""
-
-    INSTANT = "the set of one version"
-    CHANGES = "the changes between versions"
-    STREAM = "a stream of changes"
-
-
-_OF_CHANGES = frozenset({Reader.CHANGES, Reader.STREAM})
 
 
 def _path(text: str) -> str:
@@ -43,8 +30,8 @@ def _storage(text: str) -> dict[str, Any]:
     return found
 
 
-def _flag(text: str) -> bool:
-    return {"true": True, "false": False}[text.lower()]
+def _true(text: str) -> bool:
+    return {"true": True}[text.lower()]
 
 
 def _number(text: str) -> int:
@@ -54,44 +41,18 @@ def _number(text: str) -> int:
     return number
 
 
-def _time(text: str) -> datetime.datetime:
-    time = datetime.datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError
-    return time
-
-
-class Option(NamedTuple):
-    """One row of the table.
-
-    Args:
-        read: makes the value of a text; it raises ValueError or KeyError for a text outside the domain.
-        domain: the texts that it takes, in words.
-        readers: those that honour it.
-    """
-
-    read: Callable[[str], Any]
-    domain: str
-    readers: frozenset[Reader]
-
-
 _A_VERSION = "the number of a version (1 or more)"
 
-TABLE = {
-    "path": Option(_path, "the path or URI of a published directory", frozenset(Reader)),
-    "storage": Option(
-        _storage, "what the client of an object store needs to know, an object of JSON", frozenset(Reader)
-    ),
-    "versionAsOf": Option(_number, _A_VERSION, frozenset({Reader.INSTANT})),
-    "timestampAsOf": Option(
-        _time, "a time in ISO's format, such as 2026-11-24T12:00:00Z (with its zone)", frozenset({Reader.INSTANT})
-    ),
-    "readChangeFeed": Option(_flag, "true or false", frozenset(Reader)),
-    "startingVersion": Option(_number, _A_VERSION, _OF_CHANGES),
-    "endingVersion": Option(_number, _A_VERSION, _OF_CHANGES),
-    "maxVersionsPerTrigger": Option(_number, "a number of versions (1 or more)", frozenset({Reader.STREAM})),
+TABLE: dict[str, tuple[Callable[[str], Any], str]] = {
+    "path": (_path, "the path or URI of a published directory"),
+    "storage": (_storage, "what the client of an object store needs to know, an object of JSON"),
+    "readChangeFeed": (_true, "true, since snapshot.read(spark, path) reads a set"),
+    "startingVersion": (_number, _A_VERSION),
+    "endingVersion": (_number, _A_VERSION),
+    "maxVersionsPerTrigger": (_number, "a number of versions (1 or more)"),
 }
-"""The options. Spark ignores the case of their names."""
+"""The options: what makes a value of a text, and raises ValueError or KeyError for a text outside the domain; and the
+domain in words. Spark ignores the case of their names."""
 
 _BY_LOWER = {name.lower(): name for name in TABLE}
 
@@ -111,52 +72,34 @@ class Options:
             raise ValueError(
                 f"{NAME} is read, or is a temporary view; Spark tells a table's reader none of its options"
             )
-        texts = {_known(name): text for name, text in given.items()}
-        if {"versionAsOf", "timestampAsOf"} <= texts.keys():
-            raise ValueError("versionAsOf and timestampAsOf exclude each other")
-        self._values = values = {name: _value(name, text) for name, text in texts.items()}
-        self.changes: bool = values.get("readChangeFeed", False)
+        self._values = values = {_known(name): _value(_known(name), text) for name, text in given.items()}
         self.start: int | None = values.get("startingVersion")
         self.end: int | None = values.get("endingVersion")
         self.most: int | None = values.get("maxVersionsPerTrigger")
-        self.at: int | datetime.datetime | None = values.get("versionAsOf", values.get("timestampAsOf"))
         if self.start is not None and self.end is not None and self.start > self.end:
             raise ValueError(f"startingVersion {self.start} comes after endingVersion {self.end}")
-        self._refuse_all_but(_OF_CHANGES if self.changes else frozenset({Reader.INSTANT}))
 
-    def require(self, reader: Reader) -> Options:
-        """Return these options, if ``reader`` honours all of them and they name a directory.
+    def require(self, *, stream: bool) -> Options:
+        """Return these options, if a stream or a batch honours all of them, and has all that it needs.
 
         Raises:
-            ValueError: it does not, or they do not.
+            ValueError: it does not, or has not.
         """
-        if reader is Reader.STREAM and not self.changes:
-            raise ValueError('a stream of subscriptions is one of changes: option("readChangeFeed", "true")')
-        self._refuse_all_but(frozenset({reader}))
         if "path" not in self._values:
             raise ValueError(f"{NAME} needs the path of a published directory: load(path)")
-        if reader is Reader.CHANGES and self.start is None:
+        if "readChangeFeed" not in self._values:
+            raise ValueError(
+                f'{NAME} has changes: option("readChangeFeed", "true"). A set is read by snapshot.read(spark, path)'
+            )
+        if not stream and self.most is not None:
+            raise ValueError("maxVersionsPerTrigger is an option of a stream")
+        if not stream and self.start is None:
             raise ValueError("readChangeFeed needs startingVersion, the first version whose changes are read")
         return self
 
-    def _refuse_all_but(self, readers: frozenset[Reader]) -> None:
-        """Refuse an option that none of these readers honours."""
-        for name in self._values:
-            if not TABLE[name].readers & readers:
-                honoured = " or ".join(reader.value for reader in Reader if reader in TABLE[name].readers)
-                asked = " or ".join(reader.value for reader in Reader if reader in readers)
-                cure = '; for changes, set option("readChangeFeed", "true")' if readers == {Reader.INSTANT} else ""
-                raise ValueError(f"{name} is an option of {honoured}, not of {asked}{cure}")
-
-    @property
-    def path(self) -> str:
-        """The published directory."""
-        path: str = self._values["path"]
-        return path
-
     def directory(self) -> Directory:
         """The published directory."""
-        return open_directory(self.path, self._values.get("storage"))
+        return open_directory(self._values["path"], self._values.get("storage"))
 
 
 def _known(name: str) -> str:
@@ -167,8 +110,9 @@ def _known(name: str) -> str:
 
 
 def _value(name: str, text: str) -> Any:
+    read, domain = TABLE[name]
     try:
-        return TABLE[name].read(text)
+        return read(text)
     except (ValueError, KeyError):
         shown = "what was given" if name == "storage" else repr(text)  # it may have keys
-        raise ValueError(f"{name} must be {TABLE[name].domain}, not {shown}") from None
+        raise ValueError(f"{name} must be {domain}, not {shown}") from None

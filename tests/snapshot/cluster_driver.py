@@ -69,7 +69,7 @@ def read_over_connect(spark: Any, where: str) -> dict[str, Any]:
     """The data source, the SQL function, and both kinds of streams."""
     snapshot.register(spark)
     changes = {"readChangeFeed": "true", "startingVersion": "1"}
-    spark.sql(f"create temporary view held using subscriptions options (path '{where}')")
+    snapshot.read(spark, where).createOrReplaceTempView("held")
     held = spark.sql("select subscriber from held where topic_matches(filter, 'a.b')")
     incoming = Path(where, "incoming")
     incoming.mkdir()
@@ -83,7 +83,7 @@ def read_over_connect(spark: Any, where: str) -> dict[str, Any]:
         Path(where, name).mkdir()
         run_stream(frame, Path(where, name))
     return {
-        "set": spark.read.format("subscriptions").load(where).count(),
+        "set": snapshot.read(spark, where).count(),
         "changes": spark.read.format("subscriptions").options(**changes).load(where).count(),
         "sql": sorted(row[0] for row in held.collect()),
         **{name: spark.read.parquet(str(Path(where, name, "out"))).count() for name in streams},

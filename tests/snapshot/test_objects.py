@@ -292,7 +292,8 @@ class TestArrowsUris:
         frames.append(snapshot.match_stream(messages, where, record=tmp_path, storage=storage))
         for frame in frames:
             assert [row.topic for row in frame.collect()] == ["a.1"]
-        frames.append(reader.format("subscriptions").options(**asked).load(where))
+        changes = reader.format("subscriptions").options(readChangeFeed="true", startingVersion="1", **asked)
+        frames.append(changes.load(where))
         frames.append(snapshot.overlaps(where, spark, storage=storage))
         frames.append(snapshot.read(spark, where, storage=storage))
         assert [frame.count() for frame in frames[-3:]] == [2, 0, 2]

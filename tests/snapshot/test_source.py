@@ -1,17 +1,18 @@
-"""The data source ``subscriptions``: instants, changes and streams of a published directory, from Spark and from SQL.
+"""What Spark reads of a published directory: sets, and changes as batches and streams.
 
-Its readers are asked here as Spark asks them, mostly without a session.
+The readers are asked here as Spark asks them, mostly without a session.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,14 @@ pytest.importorskip("pyspark.sql.datasource", reason="Spark 3.5 has no Python da
 
 from pyspark.sql.types import IntegerType, StringType, StructType  # noqa: E402
 
+from snapshot import instants as parted  # noqa: E402
+from snapshot.published import open_directory  # noqa: E402
 from snapshot.source import Subscriptions  # noqa: E402
 from snapshot.source.changes import HAS_LIMITS  # noqa: E402
-from snapshot.source.options import TABLE, Options, Reader  # noqa: E402
+from snapshot.source.options import TABLE, Options  # noqa: E402
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Rows = list[tuple[str, str, list[tuple[str, str]]]]
 
@@ -65,12 +68,6 @@ def found_in(frame: DataFrame) -> Rows:
     return sorted((row.filter, row.subscriber, sorted(row.options.items())) for row in frame.collect())
 
 
-@pytest.fixture
-def reader(spark: SparkSession, instants: dict[int, Rows]) -> DataFrameReader:
-    snapshot.register(spark)
-    return spark.read.format("subscriptions")
-
-
 class TestInSpark:
     @pytest.mark.once
     def test_the_native_reader_finds_the_same_rows_and_those_of_a_filter(
@@ -83,14 +80,16 @@ class TestInSpark:
         time = snapshot.versions(where)[-1].time
         assert found_in(held.where(f"taken_at = timestamp'{time.isoformat()}'")) == instants[4]
 
-    def test_errors_reach_the_user_and_stores_are_read(
-        self, spark: SparkSession, reader: DataFrameReader, tmp_path: Path
-    ) -> None:
-        with pytest.raises(Exception, match="nothing was published there"):
-            reader.load(str(tmp_path)).collect()
+    def test_errors_reach_the_user_and_stores_are_read(self, spark: SparkSession, tmp_path: Path) -> None:
+        snapshot.register(spark)
+        changes = spark.read.format("subscriptions").options(**FEED, startingVersion="1")
+        for nothing in (lambda: snapshot.read(spark, tmp_path), lambda: changes.load(str(tmp_path)).collect()):
+            with pytest.raises(Exception, match="nothing was published there"):
+                nothing()
         snapshot.Publisher(filled(), tmp_path).publish()
-        rows = reader.load(str(tmp_path)).selectExpr("filter as topic", "options['value'] as value")
+        rows = snapshot.read(spark, tmp_path).selectExpr("filter as topic", "options['value'] as value")
         assert [tuple(row) for row in rows.where("topic = 'a/9'").collect()] == [("a/9", "x")]
+        assert changes.load(str(tmp_path)).count() == len(filled())
         with pytest.raises(ValueError, match="has the topics of a store"):
             snapshot.match_spark(spark.createDataFrame([("a",)], "topic string"), str(tmp_path))
 
@@ -99,28 +98,38 @@ def row_of(row: dict[str, Any]) -> tuple[str, str, list[tuple[str, str]]]:
     return row["filter"], row["subscriber"], sorted(row["options"])
 
 
-def read(where: Path, **options: str) -> list[dict[str, Any]]:
-    """What tasks read, in order of filters: without the driver, without its JVM."""
-    make: Any = Subscriptions
-    source = make({"path": str(where), **options})
-    reader = source.reader(source.schema())
-    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+def in_order(tables: Iterable[Any]) -> list[dict[str, Any]]:
+    rows = [row for table in tables for row in table.to_pylist()]
     return sorted(rows, key=lambda row: (*row_of(row), repr(row)))
+
+
+def read_set(where: Path, at: Any = None) -> list[dict[str, Any]]:
+    """What tasks read of a set."""
+    directory = open_directory(where)
+    parts = parted.parts_of(directory, directory.version_at(at))
+    return in_order(rows for part in parts for rows in parted.rows_of(directory.store, part))
+
+
+def read(where: Path, **options: str) -> list[dict[str, Any]]:
+    """What tasks read of changes: without the driver, without its JVM."""
+    source = Subscriptions({"path": str(where), **FEED, **options})
+    reader: Any = source.reader(source.schema())
+    return in_order(batch for part in reader.partitions() for batch in reader.read(part))
 
 
 def test_an_instant_is_that_of_the_version_or_time(where: Path, instants: dict[int, Rows]) -> None:
     """With one name and time in all rows."""
     versions = snapshot.versions(where)
     assert versions[-1].full is None, "the rows come from several versions"
-    assert list(map(row_of, read(where))) == instants[4]
-    ((name, time),) = {(row["snapshot_id"], row["taken_at"]) for row in read(where)}
+    assert list(map(row_of, read_set(where))) == instants[4]
+    ((name, time),) = {(row["snapshot_id"], row["taken_at"]) for row in read_set(where)}
     assert (name, time) == (versions[-1].snapshot_id, versions[-1].time)
-    assert list(map(row_of, read(where, versionAsOf="2"))) == instants[2]
-    assert list(map(row_of, read(where, timestampAsOf=versions[2].time.isoformat()))) == instants[3]
+    assert list(map(row_of, read_set(where, 2))) == instants[2]
+    assert list(map(row_of, read_set(where, versions[2].time))) == instants[3]
 
 
 def test_changes_lead_from_one_version_to_another(where: Path, instants: dict[int, Rows]) -> None:
-    rows, state = read(where, readChangeFeed="true", startingVersion="1", endingVersion="3"), Counter[str]()
+    rows, state = read(where, startingVersion="1", endingVersion="3"), Counter[str]()
     assert Counter(row["_commit_version"] for row in rows)[1] == len(instants[1])
     for version in (1, 2, 3):
         for row in (row for row in rows if row["_commit_version"] == version):
@@ -130,15 +139,15 @@ def test_changes_lead_from_one_version_to_another(where: Path, instants: dict[in
 
 def test_many_rows_are_read_in_parts_each_once(tmp_path: Path) -> None:
     snapshot.Publisher(trie_of(*((f"a.{n}", "s") for n in range(70_000))), tmp_path).publish()
-    assert sorted(row["filter"] for row in read(tmp_path)) == sorted(f"a.{n}" for n in range(70_000))
+    assert sorted(row["filter"] for row in read_set(tmp_path)) == sorted(f"a.{n}" for n in range(70_000))
 
 
 @pytest.mark.once  # what lies in files is the same on every build
 def test_damage_is_named_wherever_a_bit_is_flipped(where: Path, instants: dict[int, Rows], tmp_path: Path) -> None:
     """Also in what Parquet's own checksums do not cover: the heads of pages, and the footer."""
     chance, copy = random.Random(38), tmp_path / "copy"
-    asked: list[dict[str, str]] = [{}, {"readChangeFeed": "true", "startingVersion": "1"}]
-    right = [read(where, **options) for options in asked]
+    asked: list[Callable[[Path], Any]] = [read_set, functools.partial(read, startingVersion="1")]
+    right = [each(where) for each in asked]
     files = sorted(path.relative_to(where) for path in where.rglob("*.parquet"))
     assert len(files) == len(instants)
     for name in files * 8:
@@ -149,13 +158,13 @@ def test_damage_is_named_wherever_a_bit_is_flipped(where: Path, instants: dict[i
         content[place] ^= 1 << chance.randrange(8)
         (copy / name).write_bytes(content)
         told: list[str] = []
-        for options, rows in zip(asked, right, strict=True):
+        for each, rows in zip(asked, right, strict=True):
             try:
-                assert read(copy, **options) == rows
+                assert each(copy) == rows
             except snapshot.DamagedError as error:
                 told.append(str(error))
         assert told
-        assert all(name.name in each for each in told)
+        assert all(name.name in error for error in told)
 
 
 # ------------------------------------------------------------------------------------------------------------- options
@@ -163,89 +172,68 @@ def test_damage_is_named_wherever_a_bit_is_flipped(where: Path, instants: dict[i
 GOOD = {
     "path": "x",
     "storage": "{}",
-    "versionAsOf": "2",
-    "timestampAsOf": "2026-11-24T12:00:00Z",
     "readChangeFeed": "true",
     "startingVersion": "1",
     "endingVersion": "3",
     "maxVersionsPerTrigger": "1",
 }
-HONOURED = {
-    Reader.INSTANT: {"path", "storage", "versionAsOf", "timestampAsOf"},
-    Reader.CHANGES: {"path", "storage", "readChangeFeed", "startingVersion", "endingVersion"},
-    Reader.STREAM: {"path", "storage", "readChangeFeed", "startingVersion", "endingVersion", "maxVersionsPerTrigger"},
-}
-NEEDED = {
-    Reader.INSTANT: {"path"},
-    Reader.CHANGES: {"path", "readChangeFeed", "startingVersion"},
-    Reader.STREAM: {"path", "readChangeFeed"},
-}
+NEEDED = {False: {"path", "readChangeFeed", "startingVersion"}, True: {"path", "readChangeFeed"}}
+"""By a batch, and by a stream."""
 
 
-def asked(reader: Reader, options: dict[str, str], schema: StructType | None = None) -> Any:
-    source = Subscriptions(options)
-    schema = schema or StructType()
-    return source.streamReader(schema) if reader is Reader.STREAM else source.reader(schema)
+def asked(stream: bool, options: dict[str, str], schema: StructType | None = None) -> Any:
+    source: Any = Subscriptions(options)
+    return (source.streamReader if stream else source.reader)(schema or StructType())
 
 
 def test_every_set_of_options_is_honoured_or_refused_by_every_reader() -> None:
     wrong = []
     every = (frozenset(some) for size in range(len(TABLE) + 1) for some in itertools.combinations(TABLE, size))
-    for names, reader in itertools.product(every, Reader):
-        if reader is not Reader.STREAM and (reader is Reader.CHANGES) is not ("readChangeFeed" in names):
-            continue  # that option says which of the two it is
-        right = NEEDED[reader] <= names <= HONOURED[reader] and not {"versionAsOf", "timestampAsOf"} <= names
-        right = right and (HAS_LIMITS or "maxVersionsPerTrigger" not in names)
+    for names, stream in itertools.product(every, (False, True)):
+        right = NEEDED[stream] <= names and ((stream and HAS_LIMITS) or "maxVersionsPerTrigger" not in names)
         is_taken = False
         with contextlib.suppress(ValueError, NotImplementedError):
-            asked(reader, {name: GOOD[name] for name in names})
+            asked(stream, {name: GOOD[name] for name in names})
             is_taken = True
         if is_taken is not right:
-            wrong.append((reader, sorted(names), is_taken))
+            wrong.append((stream, sorted(names), is_taken))
     assert wrong == []
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE if "ersion" in name])
 def test_a_number_is_one_or_more_and_fits_in_64_bits(name: str) -> None:
-    reader = next(reader for reader in Reader if reader in TABLE[name].readers)
     for text in ["0", "-1", "1.5", "", " 1", "1_0", "+1", "٣", "²", "new", "9" * 19, "1" + "0" * 30]:
         with pytest.raises(ValueError, match=rf"{name} must be (the|a) number of"):
-            Options({each: GOOD[each] for each in NEEDED[reader]} | {name: text})
+            Options(GOOD | {name: text})
 
 
 @given(st.text(max_size=6) | st.text("0123456789", max_size=25) | st.sampled_from(["true", "FALSE", "1_0", "-0"]))
 def test_a_text_is_taken_as_what_it_says_or_refused(text: str) -> None:
     taken = {}
-    for name in ("versionAsOf", "readChangeFeed"):
+    for name in ("startingVersion", "readChangeFeed"):
         with contextlib.suppress(ValueError):
-            options = Options({name: text})
-            taken[name] = options.at if name == "versionAsOf" else options.changes
+            taken[name] = Options({name: text}).start
     right: dict[str, Any] = {}
     if text and set(text) <= set("0123456789") and len(text) < 20 and 0 < int(text) < 2**63:
-        right["versionAsOf"] = int(text)
-    if text.lower() in ("true", "false"):
-        right["readChangeFeed"] = text.lower() == "true"
+        right["startingVersion"] = int(text)
+    if text.lower() == "true":
+        right["readChangeFeed"] = None
     assert taken == right
 
 
 FEED, SECOND = {"readChangeFeed": "true"}, {"startingVersion": "2"}
 REFUSED: list[tuple[dict[str, str], str]] = [
-    *(
-        ({"timestampAsOf": time}, r"timestampAsOf must be a time in ISO's format, such as .* zone")
-        for time in ("now", "7")
-    ),
-    *(({"timestampAsOf": f"2026-11-24{time}"}, "timestampAsOf must be a time .* zone") for time in ("", "T12:00:00")),
-    (SECOND, 'startingVersion is an option of the changes .* set option."readChangeFeed", "true"'),
-    (FEED | {"versionAsOf": "1"}, "versionAsOf is an option of the set of one version, not of"),
+    ({}, r'has changes: option."readChangeFeed", "true".*snapshot\.read'),
+    (SECOND, r'has changes: option."readChangeFeed", "true".*snapshot\.read'),
     (FEED | {"startingVersion": "3", "endingVersion": "2"}, "startingVersion 3 comes after endingVersion 2"),
     (FEED, "needs startingVersion"),
     (FEED | {"startingVersion": "6"}, "there is no version 6"),
     (FEED | SECOND | {"endingVersion": "9"}, "there is no version 9"),
-    ({"versionAsof": "new"}, r"versionAsOf must be the number of a version \(1 or more\), not 'new'"),
-    ({"versionAsOf": "1", "timestampAsOf": "2026-01-01T00:00:00Z"}, "exclude each other"),
-    ({"foo": "1"}, "has no option 'foo'; it has path, storage, versionAsOf, timestampAsOf, readChangeFeed"),
+    (FEED | SECOND | {"maxVersionsPerTrigger": "1"}, "is an option of a stream"),
+    ({"startingversion": "new"}, r"startingVersion must be the number of a version \(1 or more\), not 'new'"),
+    ({"versionAsOf": "1"}, "has no option 'versionAsOf'; it has path, storage, readChangeFeed, startingVersion"),
     ({"location": "/x"}, "has no option 'location'"),
-    ({"readChangeFeed": "yes"}, "readChangeFeed must be true or false, not 'yes'"),
+    ({"readChangeFeed": "false"}, r"readChangeFeed must be true, since snapshot\.read.* reads a set, not 'false'"),
     ({"path": ""}, "needs the path of a published directory"),
 ]
 
@@ -254,17 +242,15 @@ REFUSED: list[tuple[dict[str, str], str]] = [
 def test_a_refusal_says_what_to_do(where: Path, instants: Any, options: dict[str, str], says: str) -> None:
     given = {name: value for name, value in ({"path": str(where)} | options).items() if (name, value) != ("path", "")}
     with pytest.raises((ValueError, snapshot.NotPublishedError), match=says):
-        Subscriptions(given).reader(StructType()).partitions()
+        asked(False, given).partitions()
 
 
 def test_what_is_no_reader_of_these_columns_is_refused() -> None:
     schema = StructType().add("filter", StringType()).add("depth", IntegerType())
-    asked(Reader.INSTANT, {"path": "x"}, schema)
+    asked(True, {"path": "x"} | FEED, schema)
     for bad in (schema.add("foo", StringType()), StructType().add("depth", StringType())):
         with pytest.raises(ValueError, match=r"has no column (foo|depth) string, but filter string, words array"):
-            asked(Reader.INSTANT, {"path": "x"}, bad)
-    with pytest.raises(ValueError, match="is one of changes"):
-        asked(Reader.STREAM, {"path": "x"})
+            asked(True, {"path": "x"} | FEED, bad)
     for write in ("writer", "streamWriter"):
         with pytest.raises(NotImplementedError, match=r"are read by Spark and not written.*snapshot.Publisher"):
             getattr(Subscriptions({"path": "x"}), write)(StructType(), True)
@@ -275,7 +261,7 @@ def test_what_is_no_reader_of_these_columns_is_refused() -> None:
 
 def stream_of(where: Path, **options: str) -> Any:
     """A stream of changes, as Spark makes it."""
-    return Subscriptions({"path": str(where)} | FEED | options).streamReader(Subscriptions(FEED).schema())
+    return Subscriptions({"path": str(where)} | FEED | options).streamReader(Subscriptions({}).schema())
 
 
 @pytest.mark.parametrize(
@@ -339,4 +325,4 @@ def test_a_stream_goes_on_from_a_checkpoint_without_marks_and_over_claims(tmp_pa
     assert stream.latestOffset(end, None) == end
     snapshot.Publisher(trie, tmp_path)  # this claim takes number 3
     for start in "34":
-        assert read(tmp_path, **FEED, startingVersion=start) == []
+        assert read(tmp_path, startingVersion=start) == []

@@ -162,22 +162,13 @@ def test_questions(spark: SparkSession, trie: SubscriptionTrie, where: str, mess
     assert growth == [(1, 4, 4, 0), (2, 5, 1, 0), (3, 4, 0, 1)]
 
 
-@feature("data source: a set, `versionAsOf`, `timestampAsOf`, views", since=(4, 0))
-def test_source(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
-    snapshot.register(spark)
-    reader = spark.read.format("subscriptions")
-    assert found(reader.load(where), "filter", "subscriber") == held_by(trie)
-    assert found(reader.option("versionAsOf", 1).load(where), "filter", "subscriber") == held_by(
-        snapshot.restore(where, at=1)
-    )
+@feature("`read`: the set of a version or a time")
+def test_read(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
+    assert found(snapshot.read(spark, where), "filter", "subscriber") == held_by(trie)
     time = snapshot.versions(where)[1].time
-    spark.sql(f"create temporary view held using subscriptions options (path '{where}', timestampAsOf '{time}')")
-    assert found(spark.table("held"), "filter", "subscriber") == held_by(snapshot.restore(where, at=2))
-    spark.catalog.dropTempView("held")
-    with pytest.raises(Exception, match="or is a temporary view"):
-        spark.sql(f"create table held using subscriptions options (path '{where}')")
-    with pytest.raises(Exception, match="startingVersion is an option of the changes between versions"):
-        spark.read.format("subscriptions").option("startingVersion", 1).load(where).collect()
+    for at in (2, time):
+        rows = found(snapshot.read(spark, where, at), "filter", "subscriber")
+        assert rows == held_by(snapshot.restore(where, at))
 
 
 @feature("data source: changes, as a batch and as a stream", since=(4, 0))
@@ -187,6 +178,14 @@ def test_changes(spark: SparkSession, where: str, tmp_path: Path) -> None:
     columns = ("_commit_version", "_change_type", "filter")
     changes = spark.read.format("subscriptions").options(**options).load(where)
     assert found(changes, *columns) == [(2, "insert", "b"), (3, "delete", "a/#")]
+    view = ", ".join(f"{name} '{value}'" for name, value in ({"path": where} | options).items())
+    spark.sql(f"create temporary view changed using subscriptions options ({view})")
+    assert found(spark.table("changed"), *columns) == [(2, "insert", "b"), (3, "delete", "a/#")]
+    spark.catalog.dropTempView("changed")
+    with pytest.raises(Exception, match="or is a temporary view"):
+        spark.sql(f"create table changed using subscriptions options ({view})")
+    with pytest.raises(Exception, match=r"A set is read by snapshot\.read"):
+        spark.read.format("subscriptions").load(where).collect()
     run_stream(spark.readStream.format("subscriptions").options(**options, endingVersion="2").load(where), tmp_path)
     assert found(spark.read.parquet(str(tmp_path / "out")), *columns) == [(2, "insert", "b")]
 
@@ -213,8 +212,7 @@ def test_writing(spark: SparkSession, trie: SubscriptionTrie, where: str) -> Non
 @feature("SQL function `topic_matches`", since=(4, 0))
 def test_topic_matches(spark: SparkSession, trie: SubscriptionTrie, where: str) -> None:
     snapshot.register(spark)
-    held = spark.read.format("subscriptions").load(where)
-    held.createOrReplaceTempView("held")
+    snapshot.read(spark, where).createOrReplaceTempView("held")
     rows = spark.sql("select subscriber from held where topic_matches(filter, 'a/b/c', dialect)")
     assert found(rows, "subscriber") == sorted((held.subscriber,) for held in trie.entries("a/b/c"))
     for wrong in (
