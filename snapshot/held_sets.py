@@ -108,11 +108,6 @@ def kept() -> list[Any]:
     return list(_held)
 
 
-def forget() -> None:
-    """Drop all sets."""
-    _held.clear()
-
-
 # How a set is made ----------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +40,19 @@ OPTIONS_SEEN = 64 * 1024
 
 
 class SentSet(ABC):
-    """The object that the workers are sent: the set, or where it is."""
+    """The object that the workers are sent: the set, or where it is. Equal objects mean the same set."""
+
+    def held(self) -> HeldSet:
+        """The set, on a worker.
+
+        Raises:
+            HistoryError: the directory is not the one that the driver saw.
+        """
+        return held_sets.held_set(self, self.made)
 
     @abstractmethod
-    def held(self) -> HeldSet:
-        """The set, on a worker."""
+    def made(self) -> HeldSet:
+        """The set, made anew."""
 
 
 class SetSource(ABC):
@@ -115,12 +123,10 @@ class _BroadcastSet(SentSet):
 
     digest: str
     dialect: Dialect
-    content: Any
+    content: Any = field(compare=False)
 
-    def held(self) -> HeldSet:
-        return held_sets.held_set(self.digest, self._build)
-
-    def _build(self) -> HeldSet:
+    def made(self) -> HeldSet:
+        """The set in the broadcast variable."""
         pa = extra("pyarrow")
         return held_sets.built(pa.ipc.open_stream(self.content.value), self.dialect)
 
@@ -170,32 +176,21 @@ class PublishedVersion(SentSet):
     where: str
     mark: Mark
 
-    def held(self) -> HeldSet:
-        """The set, on a worker: made from a kept earlier version and the changes since, or from the directory alone.
-
-        Raises:
-            HistoryError: the directory is not the one that the driver saw.
-        """
-        return held_sets.held_set((self.where, self.mark), self._made)
-
-    def _made(self) -> HeldSet:
+    def made(self) -> HeldSet:
+        """The set: made from a kept earlier version and the changes since, or from the directory alone."""
         directory = open_directory(self.where)
         directory.require(self.mark)
         number = self.mark.version
-        earlier = max((name[1] for name in held_sets.kept() if self._is_earlier(name)), default=None)
+        kept = [each for each in held_sets.kept() if isinstance(each, PublishedVersion) and each.where == self.where]
+        earlier = max((each.mark for each in kept if each.mark.version < number), default=None)
         if earlier is not None:
             try:
                 directory.require(earlier)
                 feeds = _changes(directory, directory.changes(earlier.version, number))
-                return held_sets.advanced(held_sets.held_set((self.where, earlier), _not_kept), feeds)
+                return held_sets.advanced(PublishedVersion(self.where, earlier).held(), feeds)
             except (NotPublishedError, HistoryError):
                 pass  # its changes are not kept any more, or it is of another history
         return _built(directory, directory.version_at(number))
-
-    def _is_earlier(self, name: Any) -> bool:
-        return (
-            isinstance(name, tuple) and (len(name), name[0]) == (2, self.where) and name[1].version < self.mark.version
-        )
 
 
 @dataclass(frozen=True)
@@ -206,21 +201,14 @@ class PublishedHistory(SentSet):
     since: int
     until: Mark
 
-    def held(self) -> HeldSet:
-        """All of them, on a worker."""
-        return held_sets.held_set((self.where, self.since, self.until), self._made)
-
-    def _made(self) -> HeldSet:
+    def made(self) -> HeldSet:
+        """All of them."""
         directory = open_directory(self.where)
         directory.require(self.until)
         first = directory.version_at(self.since)
         versions = directory.changes(self.since, self.until.version)
         times = [first.time, *(version.time for version in versions)]
         return held_sets.with_history(_built(directory, first), _changes(directory, versions), times)
-
-
-def _not_kept() -> HeldSet:
-    raise AssertionError("a set that is kept was not found")
 
 
 def _built(directory: Directory, version: Version) -> HeldSet:

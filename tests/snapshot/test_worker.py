@@ -48,14 +48,14 @@ def test_sets_are_kept_and_built_once() -> None:
         made.append(held_of(trie_of(("a", "alice"), ("#", "bob"))))
         return made[-1]
 
-    held_sets.forget()
+    held_sets._held.clear()
     first = held_sets.held_set("one", make)
     assert held_sets.held_set("one", make) is first
     assert held_sets.held_set("two", make) is made[1]
     assert held_sets.held_set("one", make) is first
     held_sets.held_set("three", make)
     assert held_sets.kept() == ["one", "three"]
-    held_sets.forget()
+    held_sets._held.clear()
 
 
 class TestPortions:
