@@ -33,9 +33,7 @@ def words(topic: str, dialect: Dialect) -> str:
 
 def is_reserved(topic: str, dialect: Dialect) -> str:
     """Whether the topic is reserved: filters whose first word is a wildcard do not match it."""
-    if dialect.reserved_prefix is None:
-        return "false"
-    return f"startswith(substring_index({topic}, {text(dialect.separator)}, 1), {text(dialect.reserved_prefix)})"
+    return f"startswith(substring_index({topic}, {text(dialect.separator)}, 1), {text(dialect.reserved_prefix or '')})"
 
 
 def is_wild(word: str, dialect: Dialect) -> str:

@@ -18,7 +18,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapshot._extras import extra
-from snapshot.columns import sums
+from snapshot.columns import schema, sums
 from snapshot.merging import BEFORE, DELETE, merged, of_kind, there_after
 from snapshot.option_numbers import OptionMap, numbered
 from subtrie import Dialect, SubscriptionTrie
@@ -167,9 +167,7 @@ def with_history(held: HeldSet, feeds: Sequence[pa.Table], times: Sequence[datet
 
 def joined_schema() -> pa.Schema:
     """The schema of the columns `JOINED`."""
-    pa = extra("pyarrow")
-    texts = pa.string()
-    return pa.schema([("filter", texts), ("subscriber", texts), ("options", pa.map_(texts, texts))])
+    return extra("pyarrow").schema([schema().field(name) for name in JOINED])
 
 
 def _appended(held: HeldSet, batches: Iterable[pa.RecordBatch]) -> HeldSet:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from snapshot import worker
 from snapshot._extras import extra
 from snapshot.environment import require_workers
-from snapshot.held_sets import NUMBER
+from snapshot.held_sets import NUMBER, joined_schema
 from snapshot.messages import TOPIC_ERROR, Messages, messages_of
 from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, source_of
+from snapshot.sparks import struct_of
 from snapshot.texts import Key
 from snapshot.worker import Job
 from subtrie import SubscriptionTrie
@@ -106,13 +107,14 @@ def by_trie(
     """
     types = extra("pyspark.sql.types")
     fields = messages.frame.schema.fields[: len(messages.names)]
-    kinds = _joined_fields(messages.mode)
-    names = messages.result_names
+    kinds, names = [*struct_of(joined_schema())], messages.result_names
+    if messages.mode == "PERMISSIVE":
+        kinds.append(types.StructField(TOPIC_ERROR, types.StringType()))
     if not isinstance(sent, SentSet):
-        kinds = [*kinds, types.StructField("version", types.LongType(), False)]
+        kinds.append(types.StructField("version", types.LongType(), False))
         names = [*names, "version"]
     if options:
-        kinds = [*kinds, types.StructField(NUMBER, types.IntegerType())]
+        kinds.append(types.StructField(NUMBER, types.IntegerType()))
     plain = [f"c{number}" for number in range(len(fields))] + [kind.name for kind in kinds]
     schema = types.StructType(
         [
@@ -135,14 +137,3 @@ def _on_worker(
         sent, version = sent()
         job = job._replace(version=version)
     return worker.join(batches, job, sent.held())
-
-
-def _joined_fields(mode: str) -> list[Any]:
-    types = extra("pyspark.sql.types")
-    text = types.StringType()
-    fields = [
-        types.StructField("filter", text),
-        types.StructField("subscriber", text),
-        types.StructField("options", types.MapType(text, text)),
-    ]
-    return [*fields, types.StructField(TOPIC_ERROR, text)] if mode == "PERMISSIVE" else fields

@@ -42,12 +42,12 @@ Offset = dict[str, Any]
 is missing if there was no such manifest, and in checkpoints of earlier versions of this package."""
 
 
-class _Files(InputPartition):
-    """Versions whose changes are read."""
+class Task(InputPartition):
+    """Versions whose changes are read; or a part of the whole set that a stream begins with."""
 
-    def __init__(self, versions: list[Version]) -> None:
+    def __init__(self, versions: list[Version], part: Part | None = None) -> None:
         super().__init__(None)
-        self.versions = versions
+        self.versions, self.part = versions, part
 
 
 class _ChangeReader:
@@ -59,13 +59,17 @@ class _ChangeReader:
         """Partitions of the changes from one version to another."""
         versions = self._options.directory().changes(after, until, first=True)
         if not versions:
-            return [_Files([])]  # for no partitions, Spark calls the reader without one
+            return [Task([])]  # for no partitions, Spark calls the reader without one
         size = max(1, -(-len(versions) // MOST_PARTITIONS))
-        return [_Files(versions[first : first + size]) for first in range(0, len(versions), size)]
+        return [Task(versions[first : first + size]) for first in range(0, len(versions), size)]
 
-    def _read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, _Files)
-        store = self._options.directory().store
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition."""
+        assert isinstance(partition, Task)
+        store, part = self._options.directory().store, partition.part
+        if part is not None:
+            for rows in rows_of(store, part):
+                yield from shaped(as_inserts(rows, part.version), self._names)
         for version in partition.versions:
             for rows in changes_in(store, version):
                 yield from shaped(rows, self._names)
@@ -87,10 +91,6 @@ class Changes(_ChangeReader, DataSourceReader):
         if start > end + 1:
             directory.version_at(start)  # raises an error that says which versions are kept
         return self._between(start - 1, end)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part."""
-        return self._read(partition)
 
 
 class Stream(_ChangeReader, DataSourceStreamReader, Limited):
@@ -152,13 +152,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
         if start["version"] != NOTHING_YET:
             return self._between(start["version"], end["version"])
         version = self._options.directory().version_at(end["version"])
-        return [_Whole(part) for part in parts_of(self._options.directory(), version)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part."""
-        if isinstance(partition, _Whole):
-            return self._read_whole(partition)
-        return self._read(partition)
+        return [Task([], part) for part in parts_of(self._options.directory(), version)]
 
     def _offset(self, number: int) -> Offset:
         version = self._options.directory().get(number) if number >= 0 else None
@@ -171,16 +165,3 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
 
     def _newest(self) -> int:
         return self._options.directory().version_at(None).version
-
-    def _read_whole(self, partition: _Whole) -> Iterator[pa.RecordBatch]:
-        """A part of a whole set, as inserts."""
-        for rows in rows_of(self._options.directory().store, partition.part):
-            yield from shaped(as_inserts(rows, partition.part.version), self._names)
-
-
-class _Whole(InputPartition):
-    """Rows of the whole set that a stream begins with."""
-
-    def __init__(self, part: Part) -> None:
-        super().__init__(None)
-        self.part = part
