@@ -44,8 +44,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from snapshot._extras import extra
 from snapshot.texts import SubscriberKeys, option_texts
-from snapshot.topics import Limits, limits_of, mirrored
-from subtrie import Dialect, SubscriptionTrie, TopicStore
+from snapshot.topics import Limits, dialect_for, frozen, limits_of, write_topics
+from subtrie import Dialect, Subscription, SubscriptionTrie, TopicStore
 from subtrie.columns import Changed, Columns, MapColumn, Rows, TextColumn, changed, walk
 
 if TYPE_CHECKING:
@@ -79,12 +79,29 @@ Row = tuple[Any, ...]
 
 
 class Cut(NamedTuple):
-    """A read-only snapshot, its name, when it was taken (UTC), and the limits of the topic store that it mirrors."""
+    """A read-only snapshot, its name, when it was taken (UTC), and the limits of the topic store that it mirrors; or an
+    empty one, and a snapshot of the store."""
 
     trie: SubscriptionTrie
     snapshot_id: str
     taken_at: datetime.datetime
     limits: Limits | None = None
+    store: TopicStore[Any] | None = None
+
+    def tries(self) -> Iterator[SubscriptionTrie]:
+        """The tries that have the rows: one; or of a store, which needs no second one so, one for each batch."""
+        if self.store is None:
+            yield self.trie
+            return
+        own = self.store._lifetimes()  # type: ignore[attr-defined]
+        for some in in_batches(self.store.entries()):
+            part = SubscriptionTrie(self.trie.dialect)
+            write_topics(part, own, ((None, entry) for entry in some))
+            yield part.snapshot()
+
+    def subscriptions(self) -> Iterator[Subscription]:
+        """The rows as subscriptions."""
+        return itertools.chain.from_iterable(trie.subscriptions() for trie in self.tries())
 
 
 def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
@@ -93,16 +110,17 @@ def cut_of(source: SubscriptionTrie | TopicStore[Any]) -> Cut:
     Raises:
         TypeError: ``source`` is not a subscription trie.
 
-    O(1), and writers do not wait; of a `TopicStore`, O(what changed in it).
+    O(1), and writers do not wait.
     """
-    live = mirrored(source)
+    store = frozen(source) if isinstance(source, TopicStore) else None
+    live = source if store is None else SubscriptionTrie(dialect_for(store.dialect))
     if not isinstance(live, SubscriptionTrie):
         raise TypeError(f"the source must be a SubscriptionTrie or a snapshot of one, not {type(live).__name__}")
     trie = live.snapshot()
     name, taken_at = trie.snapshot_id, trie.taken_at
     assert name is not None
     assert taken_at is not None
-    return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000), limits_of(source))
+    return Cut(trie, name, _EPOCH + datetime.timedelta(microseconds=taken_at // 1000), limits_of(source), store)
 
 
 def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, SubscriptionTrie]:
@@ -158,17 +176,18 @@ def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
         TypeError: a subscriber is neither a string nor an integer, and has no key.
         ValueError: two subscribers have the same key, or a text cannot be encoded as UTF-8.
     """
-    rows = walk(cut.trie, keys, keys.is_given)
     constants = _constants(cut, 0)  # all batches share their memory
-    more = True
-    while more:
-        more = _filled(rows)
-        keys.note(rows, cut.trie)
-        columns = rows.taken()
-        if columns.rows > len(constants[0]):
-            constants = _constants(cut, columns.rows)
-        if columns.rows:
-            yield _batch(columns, constants, cut.trie.dialect)
+    for trie in cut.tries():
+        rows = walk(trie, keys, keys.is_given)
+        more = True
+        while more:
+            more = _filled(rows)
+            keys.note(rows, trie)
+            columns = rows.taken()
+            if columns.rows > len(constants[0]):
+                constants = _constants(cut, columns.rows)
+            if columns.rows:
+                yield _batch(columns, constants, cut.trie.dialect)
 
 
 def _filled(rows: Rows) -> bool:

@@ -93,7 +93,7 @@ def kinds_of(cut: Cut, keys: SubscriberKeys, rows: int) -> Kinds:
         integers, strings = (frozenset(n for n in kinds if kinds[n] == kind) for kind in (INTEGERS, STRINGS))
         return Kinds(subscribers == INTEGERS if subscribers else None, integers, strings)
     storing = Storing(Kinds(), tags=False)
-    for held in cut.trie.subscriptions():
+    for held in cut.subscriptions():
         storing.subscriber("" if keys.is_given else held.subscriber)
         storing.options(held.options)
     return storing.kinds()

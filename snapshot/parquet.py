@@ -103,7 +103,7 @@ def write_stored(
 
 def stored_rows(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
     """All subscriptions as a `Storing` turns them into texts."""
-    for some in in_batches(cut.trie.subscriptions()):
+    for some in in_batches(cut.subscriptions()):
         storing.decide(some)
         for held in some:
             try:
@@ -187,7 +187,7 @@ def load(
     O(n) time; memory for the trie, and meanwhile for all filters and some 100 bytes a row.
     """
     trie, limits = load_set(path, dialect=dialect)
-    return of_kind(kind, topics_of(trie, limits), os.fspath(path))  # type: ignore[no-any-return]
+    return of_kind(kind, topics_of(trie, limits, is_mirror=False), os.fspath(path))  # type: ignore[no-any-return]
 
 
 def load_set(path: Path, *, dialect: Dialect | None = None) -> tuple[SubscriptionTrie, Limits | None]:

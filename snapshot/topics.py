@@ -81,10 +81,10 @@ class Mirror:
         self._may_have_more = False  # than the store, which may have made room or let values expire
         # None while the two are made equal: if that is interrupted, or a fork comes in the middle, all is compared.
         self._seen: TopicStore[Any] | None = None
-        self.trie = trie if trie is not None else SubscriptionTrie(_dialect_for(store.dialect))
-        seen = store.snapshot()
+        self.trie = trie if trie is not None else SubscriptionTrie(dialect_for(store.dialect))
+        seen: Any = store.snapshot()
         if trie is None:
-            self._write(seen, ((None, entry) for entry in seen.entries()))
+            write_topics(self.trie, seen._lifetimes(), ((None, entry) for entry in seen.entries()))
         self._seen = seen
 
     def refresh(self) -> SubscriptionTrie:
@@ -98,16 +98,14 @@ class Mirror:
         return self._turns.take(lambda: self._refreshed(store), lambda: Mirror(store).trie, None)
 
     def _refreshed(self, store: TopicStore[Any]) -> SubscriptionTrie:
-        if store.max_age is not None:
-            with contextlib.suppress(TypeError):  # a snapshot
-                store.expire()
-        now = store.snapshot()
+        now = frozen(store)
         seen, self._seen = self._seen, None
         if self._may_have_more or seen is None:
             held = self.trie.snapshot().subscriptions()
-            self._write(now, (((each.filter,), None) for each in held if each.filter not in now))
+            write_topics(self.trie, {}, (((each.filter,), None) for each in held if each.filter not in now))
             self._may_have_more = False
-        self._write(now, ((None, entry) for entry in now.entries()) if seen is None else now.changes(seen))
+        changes = ((None, entry) for entry in now.entries()) if seen is None else now.changes(seen)
+        write_topics(self.trie, now._lifetimes(), changes)
         self._seen = now
         return self.trie
 
@@ -151,17 +149,30 @@ class Mirror:
         self._seen = store.snapshot()
         self._may_have_more = (store.max_age, store.max_topics) != (None, None)
 
-    def _write(self, now: Any, changes: Iterable[tuple[Any, Any]]) -> None:
-        own = now._lifetimes()
-        for old, new in changes:
-            topic = (new or old)[0]
-            try:
-                if new is None:
-                    self.trie.unsubscribe(topic, HOLDER)
-                else:
-                    self.trie.subscribe(topic, HOLDER, **_options(new[1], new[2], own.get(topic)))
-            except TopicError as error:
-                _log.error("the topic %r is not stored: %s", topic, error)
+
+def frozen(store: TopicStore[Any]) -> Any:
+    """A snapshot of a store, without what has expired. O(1), and O(topics) if the store has ``max_age``."""
+    if store.max_age is not None:
+        with contextlib.suppress(TypeError):  # a snapshot
+            store.expire()
+    return store.snapshot()
+
+
+def write_topics(trie: SubscriptionTrie, own: Mapping[str, float], changes: Iterable[tuple[Any, Any]]) -> None:
+    """Write changes of a store into a trie: entries before and after, None for none.
+
+    Args:
+        own: how long values last that have a time of their own.
+    """
+    for old, new in changes:
+        topic = (new or old)[0]
+        try:
+            if new is None:
+                trie.unsubscribe(topic, HOLDER)
+            else:
+                trie.subscribe(topic, HOLDER, **_options(new[1], new[2], own.get(topic)))
+        except TopicError as error:
+            _log.error("the topic %r is not stored: %s", topic, error)
 
 
 # Mirrors are found by their stores, which have no hash. A mirror goes with its store.
@@ -185,12 +196,15 @@ def mirrored(source: Any) -> Any:
     return mirror_of(source).refresh() if isinstance(source, TopicStore) else source
 
 
-def topics_of(trie: Any, limits: Limits | None = None, store: TopicStore[Any] | None = None) -> Any:
+def topics_of(
+    trie: Any, limits: Limits | None = None, store: TopicStore[Any] | None = None, *, is_mirror: bool = True
+) -> Any:
     """What a restored trie stands for: a topic store if it mirrors one, or else the trie itself. O(topics).
 
     Args:
         limits: those of a new store.
         store: the store that gets the topics; None: a new one.
+        is_mirror: whether the trie becomes the mirror of the store.
 
     Raises:
         ValueError: a row is not that of a topic.
@@ -202,7 +216,8 @@ def topics_of(trie: Any, limits: Limits | None = None, store: TopicStore[Any] | 
         store = TopicStore(dialect_of(trie.dialect), max_age=max_age, max_topics=max_topics)
     for held in trie.subscriptions():
         _put(store, held.filter, held.options)
-    _kept(store, Mirror(store, trie))._may_have_more = (store.max_age, store.max_topics) != (None, None)
+    if is_mirror:
+        _kept(store, Mirror(store, trie))._may_have_more = (store.max_age, store.max_topics) != (None, None)
     return store
 
 
@@ -221,7 +236,7 @@ def of_kind(kind: type[Any] | None, found: Any, place: str) -> Any:
     return found
 
 
-def _dialect_for(dialect: Dialect) -> Dialect:
+def dialect_for(dialect: Dialect) -> Dialect:
     """The dialect of a mirror."""
     shared = () if dialect.share_prefix is None else ((SHARED, (dialect.share_prefix,)),)
     options = (*dialect.options, *shared)

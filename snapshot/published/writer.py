@@ -44,7 +44,7 @@ from snapshot.published.retention import Keep, Retention
 from snapshot.published.sieve import Refused, SubscriptionKey
 from snapshot.published.store import Store
 from snapshot.texts import Key
-from snapshot.topics import mirrored
+from snapshot.topics import limits_of, mirrored
 from subtrie import SubscriptionTrie, TopicStore
 
 MOST_LOGGED: Final = 10
@@ -106,8 +106,8 @@ class Writer:
         """
         if self._attempt is not None or self._store.is_local:  # otherwise the commit itself tells, and spares requests
             self._resolve_attempt()
-        cut = cut_of(self._source)
-        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK))
+        cut = cut_of(mirrored(self._source))
+        cut = cut._replace(taken_at=max(cut.taken_at, self._previous.time + TICK), limits=limits_of(self._source))
         if self.published is not None:
             self.published = self._composer.rebased(self.published)
         last, number = self.published, self._previous.version + 1

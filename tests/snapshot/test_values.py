@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import snapshot
+from snapshot import topics
 from snapshot.published import open_directory
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
 from subtrie.tagged import tagged, untagged
@@ -227,6 +228,12 @@ def test_topic_stores_come_back_with_values_and_times(tmp_path: Path, dialect: D
     taken, publisher = snapshot.take_over(tmp_path / "published")
     assert (content(taken), taken.dialect) == (content(store), dialect)
     assert publisher.publish() == ways.publisher.version
+    alone = filled(dialect)
+    snapshot.write(alone, tmp_path / "alone.parquet")
+    loaded = snapshot.load(tmp_path / "alone.parquet", kind=TopicStore)
+    assert content(loaded) == content(alone)
+    assert snapshot.to_arrow(alone).num_rows == len(alone)
+    assert not {id(alone), id(loaded)} & topics._mirrors.keys(), "a second trie"
     empty: TopicStore[Any] = TopicStore(dialect)
     assert [type(copy) for copy in Ways(empty, tmp_path / "empty").copies()] == [TopicStore] * 3
 
