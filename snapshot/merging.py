@@ -7,12 +7,12 @@ rows of what is there afterwards. A merged table can be merged again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.option_maps import maps_of
-from snapshot.text_columns import expanded
+from snapshot.text_columns import expanded, text_in
 from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_postimage"
 
 KIND = "_change_type"
+
+MOST = 2**29
+"""How many bytes of text are put into one column, at most; a column holds 2 GiB, and a subscription may exceed this."""
 
 QUEUE = ("queue", f"{MARK}queue")
 """The options that name the queue group: its text, and its tagged text if it has one."""
@@ -50,8 +53,9 @@ def name_texts(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
     if queues:
         options = rows.column("options")
         parts += [pc.fill_null(pc.map_lookup(options, name, "first"), "") for name in QUEUE]
-    lengths = [pc.binary_length(part).cast(pa.string()) for part in parts]
-    return pc.binary_join_element_wise(*lengths, *parts, rows.column("subscriber"), ":")
+    texts = [*(pc.binary_length(part) for part in parts), *parts, rows.column("subscriber")]
+    large = pa.large_string()  # what stands in several columns may not fit into one of 2 GiB
+    return pc.binary_join_element_wise(*(each.cast(large) for each in texts), pa.scalar(":", large))
 
 
 def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
@@ -73,10 +77,23 @@ def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
 
 def net(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
     """The changes of feeds without what came between: a feed from the version before the first to the last."""
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     rows, ends = _ends_of(feeds, queues)
+    numbered = rows.append_column("row", [range(len(rows))])
+    return extra("pyarrow").concat_tables(_net(numbered, ends)).drop_columns("row")
+
+
+def _net(rows: pa.Table, ends: pa.Table) -> Iterator[pa.Table]:
+    """The net changes of subscriptions with these first and last rows. Halved until their texts fit into columns."""
+    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    first, last = ends.column("row_min"), ends.column("row_max")
+    rows = rows.filter(pc.is_in(rows.column("row"), value_set=pa.chunked_array([*first.chunks, *last.chunks])))
+    if len(ends) > 1 and sum(map(text_in, rows.to_batches())) > MOST:
+        half = len(ends) // 2
+        yield from _net(rows, ends.slice(0, half))
+        yield from _net(rows, ends.slice(half))
+        return
     rows = rows.combine_chunks()
-    first, last = rows.take(ends.column("row_min")), rows.take(ends.column("row_max"))
+    first, last = (rows.take(pc.index_in(each, value_set=rows.column("row"))) for each in (first, last))
     was, there = _is_of(first, DELETE, BEFORE), _is_of(last, INSERT, AFTER)
     old = last.set_column(last.schema.get_field_index("options"), "options", first.column("options"))
     differ = pc.and_(pc.and_(was, there), _differ(first.column("options"), last.column("options")))
@@ -86,7 +103,7 @@ def net(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
         (last, differ, AFTER),
         (last, pc.and_not(there, was), INSERT),
     ]
-    return pa.concat_tables([_changed(rows.filter(chosen), kind) for rows, chosen, kind in parts])
+    yield from (_changed(rows.filter(chosen), kind) for rows, chosen, kind in parts)
 
 
 def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, pa.Table]:

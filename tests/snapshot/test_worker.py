@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import snapshot
-from snapshot import held_sets, option_numbers, worker
+from snapshot import held_sets, merging, option_numbers, worker
 from snapshot.option_numbers import OptionMap, numbered, renumbered
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
 from tests.snapshot.support import trie_of
@@ -105,7 +105,9 @@ class TestPortions:
 
 class TestChanges:
     @pytest.mark.parametrize("dialect", [AMQP, MQTT, NATS], ids=lambda dialect: dialect.name)
-    def test_bring_a_set_up_to_date_and_leave_the_old_one_alone(self, dialect: Dialect) -> None:
+    def test_bring_a_set_up_to_date_and_leave_the_old_one_alone(
+        self, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
+    ) -> None:
         chance = random.Random(11)
         trie = SubscriptionTrie(dialect)
         held, versions, feeds = held_of(trie), [], []
@@ -126,6 +128,11 @@ class TestChanges:
             then.rows.check()
         assert len(held.parts) <= held_sets.MOST_PARTS
         self.check_history(versions, feeds, topics)
+        net = self.feed_of(trie.snapshot(), versions[0][1]).to_pylist()
+        for most in (merging.MOST, 0):  # bytes of text at a time: each subscription apart
+            monkeypatch.setattr(merging, "MOST", most)
+            found = sorted(map(repr, merging.net(feeds[1:], dialect.queue_groups).to_pylist()))
+            assert found == sorted(map(repr, net)), most
         trie.check()
 
     def check_history(self, versions: list[Any], feeds: list[pa.Table], topics: list[str]) -> None:
