@@ -77,16 +77,18 @@ def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
 
 def net(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
     """The changes of feeds without what came between: a feed from the version before the first to the last."""
+    pa = extra("pyarrow")
     rows, ends = _ends_of(feeds, queues)
-    numbered = rows.append_column("row", [range(len(rows))])
-    return extra("pyarrow").concat_tables(_net(numbered, ends)).drop_columns("row")
+    numbered = rows.append_column("row", pa.array(range(len(rows)), pa.int64()))
+    return pa.concat_tables(_net(numbered, ends)).drop_columns("row")
 
 
 def _net(rows: pa.Table, ends: pa.Table) -> Iterator[pa.Table]:
     """The net changes of subscriptions with these first and last rows. Halved until their texts fit into columns."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     first, last = ends.column("row_min"), ends.column("row_max")
-    rows = rows.filter(pc.is_in(rows.column("row"), value_set=pa.chunked_array([*first.chunks, *last.chunks])))
+    both = pa.chunked_array([*first.chunks, *last.chunks], pa.int64())
+    rows = rows.filter(pc.is_in(rows.column("row"), value_set=both))
     if len(ends) > 1 and sum(map(text_in, rows.to_batches())) > MOST:
         half = len(ends) // 2
         yield from _net(rows, ends.slice(0, half))

@@ -133,6 +133,7 @@ class TestChanges:
             monkeypatch.setattr(merging, "MOST", most)
             found = sorted(map(repr, merging.net(feeds[1:], dialect.queue_groups).to_pylist()))
             assert found == sorted(map(repr, net)), most
+            assert merging.net([FEED.empty_table()], dialect.queue_groups).num_rows == 0
         trie.check()
 
     def check_history(self, versions: list[Any], feeds: list[pa.Table], topics: list[str]) -> None:
