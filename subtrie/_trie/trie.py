@@ -302,7 +302,7 @@ exact=False)\n--\n
         """
         if merge != "all":
             check_merge(merge, by)
-        if key is None and sender is None and without == ():
+        if key is None and sender is None and type(without) is tuple and not without:
             found = matching.deliveries(self, topic, None)
         else:
             if isinstance(without, str):

@@ -91,8 +91,8 @@ cdef inline int _level(
     Traversal *t, Ends *ends, Borrowed level, Borrowed main, uint64_t positions, bint is_first
 ) noexcept
 cdef inline bint _is_pending(Traversal *t, Borrowed inode, Borrowed main) noexcept
-cdef int _whole(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
-cdef int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
+cdef inline int _whole(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
+cdef inline int _first_of_exact(Traversal *t, Ends *ends, Borrowed level, Borrowed main) noexcept
 cdef inline int _wildcards(Traversal *t, Ends *ends, Borrowed main, uint64_t positions) noexcept
 cdef inline Borrowed _wild(Borrowed cn, uint64_t bitmap, uint64_t group) noexcept
 cdef inline int _entombed_wildcard(Traversal *t, Ends *ends, Borrowed last, uint64_t positions) noexcept
