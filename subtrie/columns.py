@@ -109,7 +109,7 @@ class Rows:
 
     def taken(self) -> Columns:
         """Return the columns of the rows added since the last call."""
-        return self._rows.taken()  # type: ignore[no-any-return]
+        return self._rows.drained()  # type: ignore[no-any-return]
 
 
 def walk(trie: SubscriptionTrie[Any], texts: Texts, ask: bool = False) -> Rows:
@@ -171,9 +171,9 @@ def changed(newer: SubscriptionTrie[Any], older: SubscriptionTrie[Any]) -> Itera
     """
     trie: Any = newer
     for filter, group, before, after in trie._changed(older):
-        held = None if before is None else before.options or _NO_OPTIONS
+        options = None if before is None else before.options or _NO_OPTIONS
         holds = None if after is None else after.options or _NO_OPTIONS
-        yield Changed(filter, group, (before if after is None else after).key, held, holds)
+        yield Changed(filter, group, (before if after is None else after).key, options, holds)
 
 
 def row_numbers(rows: SubscriptionTrie[int], topics: list[str]) -> tuple[bytes, bytes]:

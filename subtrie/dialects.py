@@ -37,9 +37,9 @@ class _Pattern:
         self.words: list[str | None] = []
         """The words needed, in order; None stands for any word."""
         self.room: set[int] = set()
-        """Places between the needed words (0 is before the first) that have room for any number of further words."""
+        """Positions between the needed words (0 is before the first) that have room for any number of further words."""
         self.elastic: set[int] = set()
-        """Places inside or at an edge of a run without an upper limit."""
+        """Positions inside or at an edge of a run without an upper limit."""
 
     def starts_wild(self) -> bool:
         return 0 in self.room or (bool(self.words) and self.words[0] is None)
@@ -369,10 +369,10 @@ class Dialect:
         reached = {(0, 0)}
         pending = [(0, 0)]
         while pending:
-            for places in _after_a_common_word(first, second, *pending.pop()):
-                if places not in reached:
-                    reached.add(places)
-                    pending.append(places)
+            for both in _after_a_common_word(first, second, *pending.pop()):
+                if both not in reached:
+                    reached.add(both)
+                    pending.append(both)
         return (len(first.words), len(second.words)) in reached
 
     def subsumes(self, wide: Words | str, narrow: Words | str) -> bool:
@@ -394,13 +394,13 @@ class Dialect:
         # room in `narrow` stands for more words than `wide` needs anywhere. The former is covered only by wild words,
         # the latter only by a run without an upper limit. Within such a run it does not matter which words are the
         # needed ones, so one walk along `narrow` decides.
-        places = {0}
-        for place, word in enumerate([*covered.words, None]):
-            if place in covered.room:
-                places &= cover.elastic
-            if place < len(covered.words):
-                places = {after for before in places for after in _after_word(cover, before, word)}
-        return len(cover.words) in places
+        positions = {0}
+        for position, word in enumerate([*covered.words, None]):
+            if position in covered.room:
+                positions &= cover.elastic
+            if position < len(covered.words):
+                positions = {after for before in positions for after in _after_word(cover, before, word)}
+        return len(cover.words) in positions
 
     def _filter_words(self, filter: Words | str) -> Words:
         return self.split_filter(filter) if isinstance(filter, str) else filter
@@ -590,16 +590,16 @@ def _almost(name: str, known: tuple[str, ...]) -> str | None:
     return next(iter(get_close_matches(name.lower(), known, 1, 0.8)), None)
 
 
-def _after_word(pattern: _Pattern, place: int, word: str | None) -> Iterator[int]:
-    """Yield the places reached from ``place`` by reading ``word``; None is a word that no filter names."""
-    if place in pattern.room:
-        yield place
-    if place < len(pattern.words) and pattern.words[place] in (None, word):
-        yield place + 1
+def _after_word(pattern: _Pattern, position: int, word: str | None) -> Iterator[int]:
+    """Yield the positions reached from ``position`` by reading ``word``; None is a word that no filter names."""
+    if position in pattern.room:
+        yield position
+    if position < len(pattern.words) and pattern.words[position] in (None, word):
+        yield position + 1
 
 
 def _after_a_common_word(a: _Pattern, b: _Pattern, i: int, j: int) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of places reached from ``(i, j)`` by a word that fits both patterns."""
+    """Yield the pairs of positions reached from ``(i, j)`` by a word that fits both patterns."""
     in_a = a.words[i : i + 1]
     in_b = b.words[j : j + 1]
     if in_a and in_b and (in_a == in_b or None in (in_a[0], in_b[0])):

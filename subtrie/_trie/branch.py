@@ -19,7 +19,7 @@ is tombed, and the branch that leads to it loses its level, or is removed too: t
 A filter is inserted as one chain. A later filter that leaves the chain splits it: the first words then lead to a new
 level of two branches, and the chain's next level, if any, moves down unchanged, with the same I-node. Tombs undo this.
 If a level is left with one branch, below a branch without subscribers, it is tombed with that branch in it, and any
-thread that meets the tomb joins the two branches. The thread whose change left the level so ensures this (I6). If it
+thread that meets the tomb merges the two branches. The thread whose change left the level so ensures this (I6). If it
 finds a subscriber above, it checks again after its change whether that still holds.
 
 Invariant

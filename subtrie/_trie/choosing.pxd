@@ -38,9 +38,9 @@ cdef tuple _among_listed(list groups, Choice choice, bint spares)
 @cython.locals(able=Entry)
 cdef Entry _able(Entry entry, Choice choice, bint spares)
 @cython.locals(at=Py_ssize_t, group=Group, size=uint64_t)
-cdef tuple _member_at(list groups, uint64_t place)
+cdef tuple _member_at(list groups, uint64_t number)
 @cython.locals(array=Borrowed, at=Py_ssize_t, size=uint64_t)
-cdef Borrowed entry_at(Borrowed members, uint64_t place) noexcept
+cdef Borrowed entry_at(Borrowed members, uint64_t number) noexcept
 @cython.locals(at=Py_ssize_t, number=Py_ssize_t, group=Group, entry=Entry, able=Entry, best=Entry, score=double, greatest=double)
 cdef tuple _by_key(list groups, Choice choice, bint spares, bint weighted)
 cdef double _score(Entry entry, Choice choice, bint weighted) except? 0

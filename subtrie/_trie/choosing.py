@@ -136,28 +136,28 @@ def _able(entry: Entry, choice: Choice | None, spares: bool) -> Entry | None:
     return able
 
 
-def _member_at(groups: list[Group], place: int) -> tuple[int, Entry]:
+def _member_at(groups: list[Group], number: int) -> tuple[int, Entry]:
     for at in range(len(groups)):
         group: Group = groups[at]
         size = set_size(group.members)
-        if place < size:
-            return at, borrowed(entry_at(borrow(group.members), place))
-        place -= size
-    raise IndexError(place)
+        if number < size:
+            return at, borrowed(entry_at(borrow(group.members), number))
+        number -= size
+    raise IndexError(number)
 
 
-def entry_at(members: Any, place: int) -> Any:
-    """Return the entry at a place of a set, in the order of iteration over its nodes, both borrowed. O(log n)."""
+def entry_at(members: Any, number: int) -> Any:
+    """Return an entry of a set by its number in the order of iteration over its nodes, both borrowed. O(log n)."""
     while is_exactly(members, SetNode):
         array = set_array_of(members)
         at = 0
         size = size_in(item_of(array, at))
-        while place >= size:
-            place -= size
+        while number >= size:
+            number -= size
             at += 1
             size = size_in(item_of(array, at))
         members = item_of(array, at)
-    return item_of(members, place) if is_exactly(members, tuple) else members
+    return item_of(members, number) if is_exactly(members, tuple) else members
 
 
 # ---------------------------------------------------------------------------------------------------------- by a key

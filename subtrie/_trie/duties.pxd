@@ -15,6 +15,6 @@ cdef class Duties:
 
     cdef Duty first(self)
     cdef object put(self, Duty duty)
-    cdef bint take(self, Duty first) except -1
+    cdef bint drain(self, Duty first) except -1
     @cython.locals(following=Duty)
     cdef object do_all(self, object do)

@@ -4,7 +4,7 @@
 """What a change leaves to be done after its compare-and-set: a list to which a duty is added without any memory.
 
 A notice to give, or a filing to strike, follows a change that other threads can see already. So a `Duty` is made before
-the change. To put it on the list afterwards allocates nothing. Whoever takes the list has all that is on it.
+the change. To put it on the list afterwards allocates nothing. Whoever drains the list has all that is on it.
 
     first: None     there is none
            a Duty   the last one that was put there; its `rest` is the one before it
@@ -58,16 +58,16 @@ class Duties:
             if compare_and_set(self._first, first, duty):
                 return
 
-    def take(self, first: Duty | None) -> bool:
+    def drain(self, first: Duty | None) -> bool:
         """Empty the list if `first` is still its first; then this one and its `rest` are the caller's."""
-        # Success: no other thread has them. Failure: another one was put there, or another thread has taken them.
+        # Success: no other thread has them. Failure: another one was put there, or another thread has drained it.
         return compare_and_set(self._first, first, None)
 
     def do_all(self, do: Callable[[Duty], object]) -> None:
         """Call `do` with each duty. One for which that raises goes back to the list: its error is not that of the
         caller, whose own change has nothing to do with it, unless it is Ctrl-C."""
         duty = self.first()
-        if not self.take(duty):
+        if not self.drain(duty):
             return  # they are left to the next change
         interrupted: BaseException | None = None
         while duty is not None:

@@ -69,10 +69,10 @@ def leave_a_topic(dialect: Dialect, filters: list[Words], exclusions: Iterable[W
     pending = [(start, True)]
     effort = 0
     while pending:
-        places, first = pending.pop()
-        for word in _next_words(dialect, every, places, first):
+        positions, first = pending.pop()
+        for word in _next_words(dialect, every, positions, first):
             effort += len(every)
-            after = tuple(one.step(at, word, first) for one, at in zip(every, places, strict=True))
+            after = tuple(one.step(at, word, first) for one, at in zip(every, positions, strict=True))
             if not all(after[:wanted]):
                 continue
             if effort > EFFORT or _is_left(every, after, wanted):
@@ -84,7 +84,7 @@ def leave_a_topic(dialect: Dialect, filters: list[Words], exclusions: Iterable[W
 
 
 class _Followed:
-    """A filter that is followed along all topics. How far, is a set of places among its words, as bits."""
+    """A filter that is followed along all topics. How far, is a set of positions among its words, as bits."""
 
     def __init__(self, dialect: Dialect, words: Words) -> None:
         self.dialect = dialect
@@ -95,43 +95,43 @@ class _Followed:
     def start(self) -> int:
         return self._closed(1)
 
-    def step(self, places: int, word: str, first: bool) -> int:
-        """Return the places after one more word of the topic."""
+    def step(self, positions: int, word: str, first: bool) -> int:
+        """Return the positions after one more word of the topic."""
         if first and self.starts_wild and (word == _RESERVED or self.dialect.is_reserved((word,))):
             return 0
         after = 0
         for at, part in enumerate(self.words):
-            if places >> at & 1:
+            if positions >> at & 1:
                 if part == self.dialect.many_words:
                     after |= 1 << at | self.dialect.many_min << at + 1
                 elif part in (self.dialect.one_word, word):
                     after |= 1 << at + 1
         return self._closed(after)
 
-    def names(self, places: int) -> Iterator[str]:
-        """Yield the words that it names at these places."""
+    def names(self, positions: int) -> Iterator[str]:
+        """Yield the words that it names at these positions."""
         for at, part in enumerate(self.words):
-            if places >> at & 1 and not self.dialect.is_wild(part):
+            if positions >> at & 1 and not self.dialect.is_wild(part):
                 yield part
 
-    def _closed(self, places: int) -> int:
-        """Add the places after wildcards that stand for no words."""
+    def _closed(self, positions: int) -> int:
+        """Add the positions after wildcards that stand for no words."""
         if self.dialect.many_min == 0:
             for at, part in enumerate(self.words):
-                if part == self.dialect.many_words and places >> at & 1:
-                    places |= 1 << at + 1
-        return places
+                if part == self.dialect.many_words and positions >> at & 1:
+                    positions |= 1 << at + 1
+        return positions
 
 
-def _is_left(every: list[_Followed], places: tuple[int, ...], wanted: int) -> bool:
+def _is_left(every: list[_Followed], positions: tuple[int, ...], wanted: int) -> bool:
     """Return whether a topic that ends here is matched by the filters, and by no exclusion."""
-    ends = [bool(at & one.end) for one, at in zip(every, places, strict=True)]
+    ends = [bool(at & one.end) for one, at in zip(every, positions, strict=True)]
     return all(ends[:wanted]) and not any(ends[wanted:])
 
 
-def _next_words(dialect: Dialect, every: list[_Followed], places: tuple[int, ...], first: bool) -> Iterator[str]:
-    """Yield words that lead to different places, of all that a topic may have next."""
+def _next_words(dialect: Dialect, every: list[_Followed], positions: tuple[int, ...], first: bool) -> Iterator[str]:
+    """Yield words that lead to different positions, of all that a topic may have next."""
     yield _OTHER
     if first and dialect.reserved_prefix is not None:
         yield _RESERVED
-    yield from dict.fromkeys(word for one, at in zip(every, places, strict=True) for word in one.names(at))
+    yield from dict.fromkeys(word for one, at in zip(every, positions, strict=True) for word in one.names(at))

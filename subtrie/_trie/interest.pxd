@@ -11,7 +11,7 @@ cdef class Notices:
     cdef public object _listener
     cdef Duties _waiting
     cdef Slot _deliverer
-    cdef public object _taken
+    cdef public object _drained
     cdef public set _told
 
     cdef bint is_any_left(self) except -1
@@ -22,7 +22,7 @@ cdef class Notices:
     cdef bint _begin_to_deliver(self, Doer me) except -1
     cdef object _cease_to_deliver(self, Doer me)
     @cython.locals(duty=Duty)
-    cdef bint _take_list(self) except -1
+    cdef bint _drain_list(self) except -1
     @cython.locals(wanted=bint)
     cdef object _look(self, object is_wanted)
     cdef object _note_told(self, object watched, bint wanted)

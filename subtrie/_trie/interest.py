@@ -18,7 +18,7 @@ listener may wait for something that does not exist there.
 
     waiting:   the Watched that wait, as duties (duties.py)
     deliverer: None    nobody delivers
-               Doer    this thread does; only it uses the filters that were taken off the list, and those told
+               Doer    this thread does; only it uses the filters that were drained from the list, and those told
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Notices:
     _waiting: Duties
     _deliverer: Slot
     # Only the delivering thread changes these two:
-    _taken: deque[Watched | None]
+    _drained: deque[Watched | None]
     _told: set[Watched]  # what the listener knows as wanted
 
     def __init__(self, listener: Listener, of_groups: bool) -> None:
@@ -65,12 +65,12 @@ class Notices:
         self._waiting = Duties()
         self._deliverer = Slot.__new__(Slot)
         initialise(self._deliverer, None)
-        self._taken = deque()
+        self._drained = deque()
         self._told = set()
 
     def is_any_left(self) -> bool:
         """Return whether a notice may wait: on the list, or because a delivery was interrupted."""
-        return self._waiting.first() is not None or len(self._taken) > 0
+        return self._waiting.first() is not None or len(self._drained) > 0
 
     def put(self, notice: Duty) -> None:
         """Let the next delivery look at the filter that is this duty; None: every filter may have lost its last
@@ -93,7 +93,7 @@ class Notices:
             try:
                 if not self._begin_to_deliver(me):
                     break
-                while self._taken or self._take_list():
+                while self._drained or self._drain_list():
                     error = self._look(is_wanted)
                     raised = raised or error
             finally:
@@ -112,27 +112,27 @@ class Notices:
         # Success: the next thread delivers. Failure: we were not the deliverer.
         compare_and_set(self._deliverer, me, None)
 
-    def _take_list(self) -> bool:
-        """Take what is on the list, the oldest first, and return whether there was anything."""
+    def _drain_list(self) -> bool:
+        """Drain the list, the oldest first, and return whether there was anything."""
         # Progress: a round that does not return found that another thread has put a filter on the list.
         while (first := self._waiting.first()) is not None:
             duty: Any = first
             while duty is not None:
-                self._taken.appendleft(duty.what)
+                self._drained.appendleft(duty.what)
                 duty = duty.rest
-            # Success: the filters on the list are ours. Failure: the list is longer by now, and is taken again.
-            if self._waiting.take(first):
+            # Success: the filters on the list are ours. Failure: the list is longer by now, and is drained again.
+            if self._waiting.drain(first):
                 return True
-            self._taken.clear()
+            self._drained.clear()
         return False
 
     def _look(self, is_wanted: IsWanted) -> Exception | None:
-        """Look at the first filter that was taken, and return what the listener raises. If the look fails, or the
+        """Look at the first filter that was drained, and return what the listener raises. If the look fails, or the
         listener is interrupted, the filter stays there."""
         raised: Exception | None = None
-        watched = self._taken[0]
+        watched = self._drained[0]
         if watched is None:
-            self._taken.extend(self._told)
+            self._drained.extend(self._told)
         elif (wanted := is_wanted(watched)) != (watched in self._told):
             try:
                 self._note_told(watched, wanted)
@@ -145,7 +145,7 @@ class Notices:
                     self._note_told(watched, not wanted)
                     raise
                 raised = error
-        self._taken.popleft()
+        self._drained.popleft()
         return raised
 
     def _note_told(self, watched: Watched, wanted: bool) -> None:

@@ -154,7 +154,7 @@ def without_keyed(members: Any, found: Keyed) -> Any:
 
 
 def _index(several: tuple[Any, ...], found: Keyed) -> int:
-    """Return the place of `found`, by identity: users' code need not compare a second time."""
+    """Return the index of `found`, by identity: users' code need not compare a second time."""
     for pos, member in enumerate(several):
         if member is found:
             return pos

@@ -41,12 +41,12 @@ def words_followed(node: TextNode, words: tuple[str | None, ...], start: int, se
 
     The number is negative if the key has more words."""
     own = node.key.split(separator)
-    taken = 0
+    followed = 0
     for word, wanted in zip(own, words[start:], strict=False):
         if wanted is not None and word != wanted:
             break
-        taken += 1
-    return taken if taken == len(own) else -taken
+        followed += 1
+    return followed if followed == len(own) else -followed
 
 
 def words_followed_in(node: Any, words: tuple[str, ...], start: int, separator: str) -> int:

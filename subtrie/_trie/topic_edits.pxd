@@ -21,7 +21,7 @@ cdef class Put(Subscribe):
 
 
 @cython.no_gc
-cdef class Take(Unsubscribe):
+cdef class Remove(Unsubscribe):
     cdef object expected
     cdef object kept
 
@@ -31,7 +31,7 @@ cdef class Take(Unsubscribe):
 
 
 @cython.locals(edit=Put)
-cpdef object put_topic(Matchable store, tuple words, tuple hashes, tuple held, bint only_new)
-@cython.locals(edit=Take)
-cpdef object take_topic(Matchable store, tuple words, tuple hashes, object expected=*)
+cpdef object put_topic(Matchable store, tuple words, tuple hashes, tuple pair, bint only_new)
+@cython.locals(edit=Remove)
+cpdef object remove_topic(Matchable store, tuple words, tuple hashes, object expected=*)
 cdef int _make(FilterEdit edit, Matchable store, tuple words, tuple hashes, int more) except -1

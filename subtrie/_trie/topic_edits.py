@@ -54,7 +54,7 @@ class Put(Subscribe):
 
 @cython.no_gc
 @cython.cclass
-class Take(Unsubscribe):
+class Remove(Unsubscribe):
     """Remove the pair of a topic, if it is `expected` or that is None. Then `kept` is the removed one, or None."""
 
     __slots__ = ("expected", "kept")
@@ -82,24 +82,24 @@ class Take(Unsubscribe):
 
 
 def put_topic(
-    store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], held: tuple[str, Any, float], only_new: bool
+    store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], pair: tuple[str, Any, float], only_new: bool
 ) -> tuple[str, Any, float] | None:
-    """Store `held`, the pair of a topic and its value; return the pair that was there before. With `only_new`, a
+    """Store `pair`, that of a topic and its value; return the pair that was there before. With `only_new`, a
     present pair stays. Linearizes at the commit of one compare-and-set, or as `get` if nothing changes. Lock-free."""
     edit: Put = Put.__new__(Put)
-    untrack(held, held[0], held[1])  # otherwise every node of the store would be on the collector's list
-    edit.entry = new_entry(held, _HASH, None)
+    untrack(pair, pair[0], pair[1])  # otherwise every node of the store would be on the collector's list
+    edit.entry = new_entry(pair, _HASH, None)
     edit.only_new = only_new
     _make(edit, store, words, hashes, 1)
     return edit.kept  # type: ignore[no-any-return]
 
 
-def take_topic(
+def remove_topic(
     store: Matchable, words: tuple[str, ...], hashes: tuple[int, ...], expected: tuple[str, Any, float] | None = None
 ) -> tuple[str, Any, float] | None:
     """Remove the pair of a topic, if it is `expected` or that is None, and return it. Linearizes as `put_topic`.
     Lock-free."""
-    edit: Take = Take.__new__(Take)
+    edit: Remove = Remove.__new__(Remove)
     edit.expected = expected
     _make(edit, store, words, hashes, -1)
     return edit.kept  # type: ignore[no-any-return]

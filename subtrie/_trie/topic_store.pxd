@@ -14,7 +14,7 @@ from subtrie._trie.match.plan cimport Matchable, Plan, path_by
 from subtrie._trie.match.topic_rules cimport TopicRules, topic_in_place, topic_path
 from subtrie._trie.match.walk cimport Traversal
 from subtrie._trie.queries.topics_matching cimport topics_along
-from subtrie._trie.topic_edits cimport put_topic, take_topic
+from subtrie._trie.topic_edits cimport put_topic, remove_topic
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 cdef Root _UNMADE
@@ -39,7 +39,7 @@ cdef class TopicStore(Matchable):
     cdef tuple _entry(self, str topic, object value, object stored_at=*, object after=*, object expires=*)
     cdef object _not_before(self, object at, object running, object jitter)
     cdef object _put(self, tuple words, tuple hashes, object entry)
-    cdef object _take(self, tuple words, tuple hashes, object expected)
+    cdef object _remove(self, tuple words, tuple hashes, object expected)
     cdef object _clock(self)
     cdef object _count_more(self)
     cdef bint _is_counted(self) except -1

@@ -25,7 +25,7 @@ if not cython.compiled:
     from subtrie._trie.match.topic_rules import TopicRules, topic_in_place, topic_path
     from subtrie._trie.match.walk import Traversal, address
     from subtrie._trie.queries.topics_matching import topics_along
-    from subtrie._trie.topic_edits import put_topic, take_topic
+    from subtrie._trie.topic_edits import put_topic, remove_topic
     from subtrie._trie.words import MANY_WORDS, ONE_WORD
 else:
     from cython import address
@@ -202,7 +202,7 @@ class TopicStore(Matchable):
         while (found := put_topic(self, words, hashes, entry, True)) is not None:
             if self._is_there(found):
                 return found[1]
-            self._take(words, hashes, found)
+            self._remove(words, hashes, found)
         self._count_more()
         return default
 
@@ -220,7 +220,7 @@ class TopicStore(Matchable):
         """
         self._writable()
         words, hashes = self._path(topic)
-        found = self._take(words, hashes, None)
+        found = self._remove(words, hashes, None)
         if found is None or not self._is_there(found):
             if default is _ABSENT:
                 raise KeyError(topic)
@@ -290,9 +290,9 @@ class TopicStore(Matchable):
         1
         """
         self._writable()
-        held = [branch.value for branch, _ in walk(freeze_root(self._root))]
-        there = [each for each in held if self._is_there(each)]
-        gone = [each for each in held if not self._is_there(each)] if len(there) < len(held) else []
+        stored = [branch.value for branch, _ in walk(freeze_root(self._root))]
+        there = [each for each in stored if self._is_there(each)]
+        gone = [each for each in stored if not self._is_there(each)] if len(there) < len(stored) else []
         most: Any = self.max_topics
         room: Any = self._room
         if most is not None and (len(there) > most or room.load() < 0):
@@ -301,7 +301,7 @@ class TopicStore(Matchable):
         removed = 0
         for each in gone:
             words, hashes = self._path(each[0])
-            removed += self._take(words, hashes, each) is not None
+            removed += self._remove(words, hashes, each) is not None
         if most is None and room is not None:
             # Progress: a round that goes on found that another thread had counted, too.
             while (left := room.load()) < 0 and not room.compare_and_set(left, max(len(there), _FEWEST)):
@@ -364,7 +364,7 @@ class TopicStore(Matchable):
         The order is arbitrary. The content of the store is of one instant during the call, and so is that of the trie;
         but these are two instants, that of the trie first. So nobody misses a message of a publisher that stores it
         first and then delivers it: what is stored after the second instant is matched after the first. For a
-        subscription in a group the Delivery has the name of the `group`; each member has one, and no turn is taken
+        subscription in a group the Delivery has the name of the `group`; each member has one: nobody is drawn
         (MQTT sends stored messages to none of them). `merge` and `by` are as in `SubscriptionTrie.deliveries`.
 
         O(topics), each for the cost of `deliveries`; if the trie has at most 64 filters, O(topics that these match),
@@ -672,8 +672,8 @@ class TopicStore(Matchable):
         if put_topic(self, words, hashes, entry, False) is None:
             self._count_more()
 
-    def _take(self, words: tuple[str, ...], hashes: tuple[int, ...], expected: Any) -> Any:
-        found = take_topic(self, words, hashes, expected)
+    def _remove(self, words: tuple[str, ...], hashes: tuple[int, ...], expected: Any) -> Any:
+        found = remove_topic(self, words, hashes, expected)
         if found is not None and self._is_counted():
             self._add_room(1)
         return found

@@ -762,13 +762,13 @@ exact=False)\n--\n
             if t.size:
                 return branch is not None and self._is_among(branch, None, subscriber, hash)
         audience, _, group = self._audience_of(filter)
-        return is_member(audience, group, self._plan.joins, subscriber, hash)
+        return is_member(audience, group, self._plan.unites, subscriber, hash)
 
     def _is_among(self, branch: Branch, group: str | None, subscriber: Any, hash: int) -> bool:
         if branch.alone and self._home is None:
             own = branch.value.subscriber if type(branch.value) is Sole else branch.value
             return branch.alone == hash and (own is subscriber or bool(own == subscriber))
-        return is_member(subscribers_of(branch), group, self._plan.joins, subscriber, hash)
+        return is_member(subscribers_of(branch), group, self._plan.unites, subscriber, hash)
 
     def _with_content(self, root: Root, tally: Tally) -> SubscriptionTrie:
         cls = type(self)

@@ -30,8 +30,8 @@ MODULES: Final = ROOT / "build" / "explored" / "lib"
 WITHOUT_A_MUTANT: Final = {
     # If one of these is lost, less is remembered, and no answer shows it.
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, None, table)",
-    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)",
-    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.places, place, load_at(table.places, place), remembered)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.buckets, spare, load_at(table.buckets, spare), topic)",
+    "subtrie/_trie/match/answer_cache.py: compare_and_set_at(table.buckets, bucket, load_at(table.buckets, bucket), remembered)",
     "subtrie/_trie/match/answer_cache.py: compare_and_set_at(cache.stripes, stripe, table, None)",
     # A statistic.
     "subtrie/_trie/changeable.py: retries.compare_and_set(counted, counted + number)",

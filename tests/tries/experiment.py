@@ -219,7 +219,7 @@ class _Notices:
         told, wanted = self._at_start
         self._notices._told.clear()
         self._notices._told.update(told)
-        self._notices._taken.clear()
+        self._notices._drained.clear()
         self._listener.wanted, self._listener.broken = wanted, ""
 
     def trouble(self, filters: set[tuple[Any, ...]] | None) -> str:

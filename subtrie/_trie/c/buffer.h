@@ -59,7 +59,7 @@ static inline int buffer_push_pair(buffer *b, uint64_t one, uint64_t two)
     return buffer_push(b, one) && buffer_push(b, two);
 }
 
-/* Return the place for the next items, `more` at most; NULL if there is no memory. A caller that writes many items this
+/* Return where the next items go, `more` at most; NULL if there is no memory. A caller that writes many items this
  * way need not wait for the count, which is in memory, before each. */
 static inline uint64_t *buffer_room_for(buffer *b, Py_ssize_t more)
 {

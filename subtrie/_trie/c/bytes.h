@@ -29,7 +29,7 @@ static inline uint64_t few_bytes(const char *data, Py_ssize_t size)
     return c[0] | (uint64_t)c[size >> 1] << 8 * (size >> 1) | (uint64_t)c[size - 1] << 8 * (size - 1);
 }
 
-/* Whether two places hold the same bytes. Inline: for most texts, which are short, a call of memcmp takes longer. */
+/* Whether the bytes at two addresses are the same. Inline: for most texts, which are short, a call of memcmp takes longer. */
 static inline int same_bytes(const char *a, const char *b, Py_ssize_t size)
 {
     for (; size >= 8; size -= 8, a += 8, b += 8) {

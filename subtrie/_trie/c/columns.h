@@ -14,7 +14,7 @@ typedef struct {
     Py_ssize_t used, room;
 } growing;
 
-/* Return the place for `more` bytes; NULL with MemoryError if there is no memory. The caller adds to `used`. */
+/* Return where `more` bytes go; NULL with MemoryError if there is no memory. The caller adds to `used`. */
 static inline char *growing_room(growing *g, Py_ssize_t more)
 {
     if (g->data == NULL || g->room - g->used < more) {
@@ -146,7 +146,7 @@ static inline int is_integer_text(characters c)
 }
 
 /* Set the flag, and return whether it was set before: one thread at a time fills columns. */
-static inline int flag_taken(char *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQ_REL); }
-static inline void flag_given(char *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
+static inline int set_flag(char *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQ_REL); }
+static inline void clear_flag(char *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
 
 #endif /* SUBTRIE_COLUMNS_H */

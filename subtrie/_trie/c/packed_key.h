@@ -16,7 +16,7 @@
 #error "a text's first character must be in the lowest byte; on this machine it is not, so use the interpreted twin"
 #endif
 
-enum { IN_PLACE = 7 };
+enum { INLINE_BYTES = 7 };
 
 typedef struct {
     uint32_t size;              /* length << 2 | kind >> 1 */
@@ -53,7 +53,7 @@ static inline characters packed_characters(const packed_text *text)
 
 static inline int packed_keep(packed_text *text, characters c)
 {
-    if (c.kind == 1 && c.length <= IN_PLACE) {
+    if (c.kind == 1 && c.length <= INLINE_BYTES) {
         text->here[0] = (unsigned char)(c.length << 1 | 1);
         memcpy(text->here + 1, c.data, (size_t)c.length);
         return 0;
@@ -95,7 +95,7 @@ static inline PyObject *packed_string(const packed_text *text)
     return PyUnicode_FromKindAndData(c.kind, c.data, c.length);
 }
 
-/* Whether a text has `part` at the place `at`. */
+/* Whether a text has `part` at `at`. */
 static inline int characters_stand_at(const characters *text, Py_ssize_t at, const characters *part)
 {
     if (text->length - at < part->length) {
@@ -125,7 +125,7 @@ static inline Py_UCS4 character_at(const characters *text, Py_ssize_t at)
     return PyUnicode_READ(text->kind, text->data, at);
 }
 
-/* The place of the first `separator` in a text from `at` on, or the end. */
+/* Where the first `separator` in a text from `at` on is, or the end. */
 static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4 separator)
 {
     while (at < text->length && character_at(text, at) != separator) {
@@ -139,9 +139,9 @@ static inline Py_ssize_t word_end(const characters *text, Py_ssize_t at, Py_UCS4
 static inline Py_ssize_t packed_followed(const packed_text *text, PyObject *words, Py_ssize_t start, PyObject *separator)
 {
     characters c = packed_characters(text), s = characters_of(separator);
-    Py_ssize_t at = 0, taken = 0;
-    while (start + taken < PyTuple_GET_SIZE(words)) {
-        PyObject *word = PyTuple_GET_ITEM(words, start + taken);
+    Py_ssize_t at = 0, followed = 0;
+    while (start + followed < PyTuple_GET_SIZE(words)) {
+        PyObject *word = PyTuple_GET_ITEM(words, start + followed);
         if (word == Py_None) {
             at = word_end(&c, at, character_at(&s, 0));
         } else {
@@ -152,15 +152,15 @@ static inline Py_ssize_t packed_followed(const packed_text *text, PyObject *word
             at += w.length;
         }
         if (at == c.length) {
-            return taken + 1;
+            return followed + 1;
         }
         if (!characters_stand_at(&c, at, &s)) {
             break;
         }
         at += s.length;
-        taken++;
+        followed++;
     }
-    return -taken;
+    return -followed;
 }
 
 #endif /* SUBTRIE_PACKED_H */

@@ -7,7 +7,7 @@
  *   separator, wildcard for one word, wildcard for many, the least number of those     8 bits each
  *   the record of the topic                                                            32 bits
  *
- * The others are records, named by their places in the array:
+ * The others are records, numbered by where they are in the array:
  *
  *   above (32 bits)     the record of the words before these, or 0
  *   size (32 bits)      length << 2 | kind >> 1, as in packed_key.h
@@ -30,17 +30,17 @@ typedef struct {
     char data[];
 } trail_record;
 
-/* Add a record of characters from `start` on. Returns its place, or 0 if there is no memory. */
+/* Add a record of characters from `start` on. Returns its number, or 0 if there is no memory. */
 static inline Py_ssize_t trail_put(buffer *trail, uint64_t above, characters c, Py_ssize_t start)
 {
     size_t bytes = (size_t)((c.length - start) * c.kind);
     Py_ssize_t room = 1 + (Py_ssize_t)((bytes + 7) / 8), at = trail->count;
-    uint64_t *place = at + room <= UINT32_MAX ? buffer_room_for(trail, room) : NULL;
-    if (place == NULL) {
+    uint64_t *words = at + room <= UINT32_MAX ? buffer_room_for(trail, room) : NULL;
+    if (words == NULL) {
         return 0;
     }
-    trail_record *record = (trail_record *)place;
-    place[room - 1] = 0;    /* no old bytes of the stack get into a trail */
+    trail_record *record = (trail_record *)words;
+    words[room - 1] = 0;    /* no old bytes of the stack get into a trail */
     record->above = (uint32_t)above;
     record->size = (uint32_t)(c.length - start) << 2 | (uint32_t)c.kind >> 1;
     memcpy(record->data, c.data + start * c.kind, bytes);
@@ -64,17 +64,17 @@ static inline Py_ssize_t trail_put_text(buffer *trail, PyObject *text)
 static inline int trail_end(buffer *trail, PyObject *topic, Py_UCS4 separator, Py_UCS4 one, Py_UCS4 many, int many_min,
                             PyObject *share)
 {
-    Py_ssize_t place = trail_put_text(trail, topic);
+    Py_ssize_t number = trail_put_text(trail, topic);
     if (share != Py_None && trail_put_text(trail, share) == 0) {
         return 0;
     }
-    trail->items[0] = separator | one << 8 | many << 16 | (uint64_t)many_min << 24 | (uint64_t)place << 32;
-    return place != 0;
+    trail->items[0] = separator | one << 8 | many << 16 | (uint64_t)many_min << 24 | (uint64_t)number << 32;
+    return number != 0;
 }
 
 static inline int trail_kind(const trail_record *record) { return record->size & 3 ? (int)(record->size & 3) << 1 : 1; }
 
-/* The text of the filter that ends with the record at place `at` of a trail, which is a bytes object. */
+/* The text of the filter that ends with record number `at` of a trail, which is a bytes object. */
 static PyObject *trail_text(PyObject *trail, Py_ssize_t at)
 {
     enum { FEW = 512 };

@@ -141,7 +141,7 @@ static inline uint64_t zero_bytes(uint64_t x) { return ~(((x & LOW_BITS) + LOW_B
 
 static inline uint64_t repeated(unsigned char byte) { return 0x0101010101010101u * byte; }
 
-/* ASCII text, read eight bytes at a time from any place in it, and never outside of it. */
+/* ASCII text, read eight bytes at a time from anywhere in it, and never outside of it. */
 typedef struct {
     const char *data;
     Py_ssize_t length;

@@ -60,11 +60,11 @@ cdef enum:
     FIRST = 3
     FIRST_MAIN = 5
 
-cdef object MOST_PLACES
+cdef object MOST_BUCKETS
 
 
 cdef class Table:
-    cdef Row places
+    cdef Row buckets
     cdef int64_t hits
     cdef int64_t misses
 
@@ -83,8 +83,8 @@ cdef inline Borrowed stripes_of(Borrowed cache) noexcept:
     return <Borrowed>(<Cache>cache).stripes
 
 
-cdef inline Borrowed places_of(Borrowed table) noexcept:
-    return <Borrowed>(<Table>table).places
+cdef inline Borrowed buckets_of(Borrowed table) noexcept:
+    return <Borrowed>(<Table>table).buckets
 
 
 cdef inline void count_hit(Borrowed table) noexcept:
@@ -96,16 +96,16 @@ cdef inline void count_miss(Borrowed table) noexcept:
 
 
 cdef object recall(Borrowed cache, Borrowed topic, int stripe)
-cdef Borrowed _remembered_in(Borrowed places, Borrowed topic, Py_hash_t topic_hash) noexcept
+cdef Borrowed _remembered_in(Borrowed buckets, Borrowed topic, Py_hash_t topic_hash) noexcept
 cdef bint _still_hold(Borrowed remembered) noexcept
 @cython.locals(cache=Cache)
-cpdef Cache new_cache(places)
+cpdef Cache new_cache(buckets)
 @cython.locals(table=Table)
 cdef Table own_table(Cache cache, int stripe)
-cdef Py_ssize_t place_number(Table table, Py_hash_t topic_hash, int64_t i) noexcept
-cdef Py_ssize_t wanted_place(Table table, str topic) except? -2
-cdef Py_ssize_t _spare_place(Table table, Py_hash_t topic_hash) except -1
-cdef object remember(Table table, Py_ssize_t place, tuple remembered)
+cdef Py_ssize_t bucket_number(Table table, Py_hash_t topic_hash, int64_t i) noexcept
+cdef Py_ssize_t wanted_bucket(Table table, str topic) except? -2
+cdef Py_ssize_t _spare_bucket(Table table, Py_hash_t topic_hash) except -1
+cdef object remember(Table table, Py_ssize_t bucket, tuple remembered)
 cpdef object forget(Cache cache)
 @cython.locals(table=Table)
 cpdef tuple counts(Cache cache)

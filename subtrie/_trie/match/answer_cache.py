@@ -2,7 +2,7 @@
 """The match cache: it remembers an answer as long as nothing has changed that the answer was read from.
 
 A match is an answer of one instant because the I-nodes that it read still held the same main nodes when it read them
-again (matching.py). The same test makes a remembered answer exact: if all of them still hold what they held, then the
+again (matching.py). The same test makes a remembered answer right: if all of them still hold what they held, then the
 answer is what a match would find now. A displaced main node never comes back, and while it is remembered no other node
 can have its address. So nothing has to be invalidated: a writer does nothing for the cache and does not know of it. The
 linearization point of a recalled answer is the moment before the first of these reads.
@@ -13,18 +13,18 @@ main node on, so where another first I-node holds the main node that was read, n
     Cache   stripes: slots, each with a Table or None, for each kind of answer as many. A thread uses one stripe of each
             kind, so that threads do not write in the same places as long as there are no more of them than stripes; if
             there are, it is still correct.
-    Table   places: slots, each with
+    Table   buckets: slots, each with
               None
               a topic, seen once: most topics of a stream that never repeats go no further
               a tuple: topic, answer, and what the answer was read from, slots and what they held, alternately: the
               root's, the first I-node's, then other I-nodes'
-            A topic may be in any of WAYS places, picked by its hash.
+            A topic may be in any of WAYS buckets, picked by its hash.
 
 A remembered answer keeps its subscribers alive, and the nodes that it was read from with all that they hold, until
 another answer takes its place, or until the trie is cleared or dropped. This is why the cache is off by default. A
 snapshot renews the root, from which every answer was read, so after a snapshot all are read again.
 
-The counters are not slots. They decide no answer (that of misses picks the place to give up), and may miss a count if
+The counters are not slots. They decide no answer (that of misses picks the bucket to give up), and may miss a count if
 two threads share a stripe.
 """
 
@@ -42,7 +42,7 @@ if not cython.compiled:
     from ctrie._slot import borrow, borrowed, is_exactly, peek, pin, unpin
     from subtrie._trie.match.walk import item_of, size_of
 
-MOST_PLACES = 1 << 16
+MOST_BUCKETS = 1 << 16
 
 if not cython.compiled:  # in answer_cache.pxd, enums
     STRIPES = 16  # of each kind
@@ -64,8 +64,8 @@ if not cython.compiled:  # in answer_cache.pxd, enums
 class Table:
     """The answers that the threads of one stripe remember."""
 
-    __slots__ = ("hits", "misses", "places")
-    places: Row
+    __slots__ = ("buckets", "hits", "misses")
+    buckets: Row
     hits: int
     misses: int
 
@@ -78,12 +78,12 @@ class Cache:
     stripes: Row
 
 
-def new_cache(places: int) -> Cache:
-    """Make a cache of at least so many places for each thread."""
-    if not 0 < places <= MOST_PLACES:
-        raise ValueError(f"cache must be between 0 and {MOST_PLACES} topics a thread, not {places}")
+def new_cache(buckets: int) -> Cache:
+    """Make a cache of at least so many buckets for each thread."""
+    if not 0 < buckets <= MOST_BUCKETS:
+        raise ValueError(f"cache must be between 0 and {MOST_BUCKETS} topics a thread, not {buckets}")
     cache: Cache = Cache.__new__(Cache)
-    cache.size = max(WAYS, 1 << (places - 1).bit_length())
+    cache.size = max(WAYS, 1 << (buckets - 1).bit_length())
     cache.stripes = new_row(KINDS * STRIPES)
     return cache
 
@@ -94,7 +94,7 @@ def own_table(cache: Cache, stripe: int) -> Table:
     if present is not None:
         return present  # type: ignore[no-any-return]
     table: Table = Table.__new__(Table)
-    table.places = new_row(cache.size)
+    table.buckets = new_row(cache.size)
     table.hits = table.misses = 0
     # Success: the table is the stripe's. Failure: another thread of this stripe was first, or the cache was emptied
     # again; this table then serves its maker alone, for once.
@@ -102,9 +102,9 @@ def own_table(cache: Cache, stripe: int) -> Table:
     return table
 
 
-def place_number(table: Table, topic_hash: int, i: int) -> int:
-    """Return the number of the place to look in after `i` others: all ways of a hash, its own one first."""
-    first = topic_hash & table.places.size - WAYS
+def bucket_number(table: Table, topic_hash: int, i: int) -> int:
+    """Return the number of the bucket to look in after `i` others: all ways of a hash, its own one first."""
+    first = topic_hash & table.buckets.size - WAYS
     return first + ((topic_hash >> 32 ^ i) & WAYS - 1)
 
 
@@ -116,7 +116,7 @@ def recall(cache: Any, topic: Any, stripe: int) -> tuple[Any, ...] | None:
     pin()
     table = peek_at(stripes_of(cache), stripe)
     if table is not borrow(None):
-        found = _remembered_in(places_of(table), topic, topic_hash)
+        found = _remembered_in(buckets_of(table), topic, topic_hash)
         if found is not borrow(None) and _still_hold(found):
             answer = borrowed(item_of(found, ANSWER))
             count_hit(table)
@@ -126,11 +126,11 @@ def recall(cache: Any, topic: Any, stripe: int) -> tuple[Any, ...] | None:
     return answer
 
 
-def _remembered_in(places: Any, topic: Any, topic_hash: int) -> Any:
+def _remembered_in(buckets: Any, topic: Any, topic_hash: int) -> Any:
     """Return what is remembered of a topic, or None, borrowed."""
-    first = topic_hash & (row_size(places) - WAYS)
+    first = topic_hash & (row_size(buckets) - WAYS)
     for i in range(WAYS):
-        found = peek_at(places, first + ((topic_hash >> 32 ^ i) & (WAYS - 1)))
+        found = peek_at(buckets, first + ((topic_hash >> 32 ^ i) & (WAYS - 1)))
         if is_exactly(found, tuple) and is_same_text(item_of(found, TOPIC), topic):
             return found
     return borrow(None)
@@ -149,40 +149,40 @@ def _still_hold(remembered: Any) -> bool:
     return True
 
 
-def wanted_place(table: Table, topic: str) -> int:
-    """Return the number of the place for `topic`, which was not recalled, if its answer is worth remembering. Else note
-    that the topic was seen, and return -1."""
+def wanted_bucket(table: Table, topic: str) -> int:
+    """Return the number of the bucket for `topic`, which was not recalled, if its answer is worth remembering. Else
+    note that the topic was seen, and return -1."""
     topic_hash = hash(topic)
     for i in range(WAYS):
-        place = place_number(table, topic_hash, i)
-        present = load_at(table.places, place)
+        bucket = bucket_number(table, topic_hash, i)
+        present = load_at(table.buckets, bucket)
         if present == topic or (type(present) is tuple and present[TOPIC] == topic):
-            return place  # it was seen once, or its answer has changed
-    spare = _spare_place(table, topic_hash)
+            return bucket  # it was seen once, or its answer has changed
+    spare = _spare_bucket(table, topic_hash)
     # Success: the topic is noted. Failure: another thread of the stripe has just noted or remembered something there.
-    compare_and_set_at(table.places, spare, load_at(table.places, spare), topic)
+    compare_and_set_at(table.buckets, spare, load_at(table.buckets, spare), topic)
     return -1
 
 
-def _spare_place(table: Table, topic_hash: int) -> int:
-    """Return the place to note a topic in: an empty one, else one that has a note, else any. Which one of several is
+def _spare_bucket(table: Table, topic_hash: int) -> int:
+    """Return the bucket to note a topic in: an empty one, else one that has a note, else any. Which one of several is
     practically random. Otherwise topics that come in a fixed order could displace one another for ever."""
     for i in range(WAYS):
-        place = place_number(table, topic_hash, i)
-        if load_at(table.places, place) is None:
-            return place
+        bucket = bucket_number(table, topic_hash, i)
+        if load_at(table.buckets, bucket) is None:
+            return bucket
     drawn = table.misses * 40_503 >> 8
     for i in range(WAYS):
-        place = place_number(table, topic_hash, drawn + i)
-        if type(load_at(table.places, place)) is not tuple:
-            return place
-    return place_number(table, topic_hash, drawn)
+        bucket = bucket_number(table, topic_hash, drawn + i)
+        if type(load_at(table.buckets, bucket)) is not tuple:
+            return bucket
+    return bucket_number(table, topic_hash, drawn)
 
 
-def remember(table: Table, place: int, remembered: tuple[Any, ...]) -> None:
+def remember(table: Table, bucket: int, remembered: tuple[Any, ...]) -> None:
     """Remember an answer. When it was read, the slots that it was read from held what stands beside them."""
     # Success: the answer is remembered. Failure: another thread of the stripe has just remembered another one.
-    compare_and_set_at(table.places, place, load_at(table.places, place), remembered)
+    compare_and_set_at(table.buckets, bucket, load_at(table.buckets, bucket), remembered)
 
 
 def forget(cache: Cache) -> None:
@@ -228,5 +228,5 @@ if not cython.compiled:  # the compiled bodies are in answer_cache.pxd
         table.misses += 1
 
     stripes_of = attrgetter("stripes")
-    places_of = attrgetter("places")
+    buckets_of = attrgetter("buckets")
     row_size = attrgetter("size")

@@ -15,7 +15,7 @@ from subtrie._trie.subscribers cimport Entry, Excepting, living
 cdef class Audience:
     cdef bint weak
     cdef Choice choice
-    cdef dict joined
+    cdef dict united
     cdef list entries
     cdef Matchable trie
     cdef object topic
@@ -24,7 +24,7 @@ cdef class Audience:
     cdef int add(self, Entry entry, object group, object trail, Py_ssize_t at) except -1
     cdef int receive(self, Borrowed value, object trail, Py_ssize_t at) except -1
     @cython.locals(number=Py_ssize_t, entry=Entry)
-    cdef int receive_joined(self) except -1
+    cdef int receive_united(self) except -1
     cpdef bint excludes(self, Entry entry) except -1
     cdef Query _asked(self)
     @cython.locals(group=Group)
@@ -32,7 +32,7 @@ cdef class Audience:
     @cython.locals(alive=Entry)
     cdef int _add_plain(self, Borrowed subscribers, object trail, Py_ssize_t at) except -1
     cdef int _add_groups(self, Borrowed groups, object trail, Py_ssize_t at) except -1
-    cdef int _join(self, Group group, tuple one) except -1
+    cdef int _unite(self, Group group, tuple one) except -1
     @cython.locals(entry=Entry)
     cdef int _add_chosen(self, Borrowed borrowed_group, object trail, Py_ssize_t at) except -1
 

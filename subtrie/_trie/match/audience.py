@@ -37,9 +37,9 @@ class Audience:
         "_query",
         "choice",
         "entries",
-        "joined",
         "topic",
         "trie",
+        "united",
         "weak",
     )
     trie: Matchable
@@ -47,17 +47,17 @@ class Audience:
     _query: Query | None  # made when exclusions are met
     weak: bool
     choice: Choice | None
-    joined: dict[str, Any] | None  # by name, the groups met, each with its filter: one, or a list of several
+    united: dict[str, Any] | None  # by name, the groups met, each with its filter: one, or a list of several
     entries: list[Entry]  # of the receivers found
 
     def add(self, entry: Entry, group: str | None, trail: Any, at: int) -> int:
-        """Somebody gets the message, by the filter at a place of a trail (trail.py), as the member of a group or in
+        """Somebody gets the message, by the filter of a record of a trail (trail.py), as the member of a group or in
         none."""
         self.entries.append(entry)
         return 0
 
     def receive(self, value: Any, trail: Any, at: int) -> int:
-        """Add the receivers by a filter with these subscribers, which are borrowed, but for those of joined groups."""
+        """Add the receivers by a filter with these subscribers, which are borrowed, but for those of united groups."""
         if not is_exactly(value, Shared):
             return self._add_plain(value, trail, at)
         if plain_in(value) is not borrow(None):
@@ -66,10 +66,10 @@ class Audience:
             self._add_groups(groups_in(value), trail, at)
         return 0
 
-    def receive_joined(self) -> int:
+    def receive_united(self) -> int:
         """Add the receivers in the groups of several filters, after the last filter."""
-        if self.joined is not None:
-            for name, same in self.joined.items():
+        if self.united is not None:
+            for name, same in self.united.items():
                 if type(same) is tuple:
                     self._add_chosen(borrow(same[0]), same[1], same[2])
                     continue
@@ -115,18 +115,18 @@ class Audience:
         if array is not borrow(None):
             for i in range(size_of(array)):
                 self._add_groups(item_of(array, i), trail, at)
-        elif self.joined is None:
+        elif self.united is None:
             self._add_chosen(groups, trail, at)
         else:
-            self._join(borrowed(groups), (borrowed(groups), trail, at))
+            self._unite(borrowed(groups), (borrowed(groups), trail, at))
         return 0
 
-    def _join(self, group: Group, one: tuple[Group, Any, int]) -> int:
-        same = self.joined.get(group.key)  # type: ignore[union-attr]
+    def _unite(self, group: Group, one: tuple[Group, Any, int]) -> int:
+        same = self.united.get(group.key)  # type: ignore[union-attr]
         if type(same) is list:
             same.append(one)
         else:
-            self.joined[group.key] = one if same is None else [same, one]  # type: ignore[index]
+            self.united[group.key] = one if same is None else [same, one]  # type: ignore[index]
         return 0
 
     def _add_chosen(self, borrowed_group: Any, trail: Any, at: int) -> int:
@@ -155,7 +155,7 @@ def begin_audience(audience: Audience, trie: Matchable, topic: Any, filters: int
     audience._query = None
     audience.weak = trie._home is not None
     audience.choice = choice
-    audience.joined = {} if filters > 1 and trie._plan.joins else None
+    audience.united = {} if filters > 1 and trie._plan.unites else None
     audience.entries = []
     return 0
 
@@ -170,7 +170,7 @@ def put_receivers(q: Question, trie: Matchable, topic: Any) -> int:
     for i in range(0, count, 2):
         if is_shared_at(q, i):
             audience.receive(taken_shared(q, i), None, 0)
-    audience.receive_joined()
+    audience.receive_united()
     for entry in audience.entries:
         put_taken(q, key_in(borrow(entry)), hash_in(borrow(entry)))
     drop_shared(q, count)

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint64_t
 from ctrie._machine cimport check_signals
 from subtrie._trie.match.buffer cimport buffer, buffer_free, buffer_push, buffer_start
 from subtrie._trie.match.answer_cache cimport DELIVERIES, SUBSCRIBERS
-from subtrie._trie.match.interleaved cimport end_group, take_next
+from subtrie._trie.match.interleaved cimport end_group, traverse_next
 from subtrie._trie.match.matching cimport ask, deliveries, match, subscribers_of, told_of
 from subtrie._trie.match.plan cimport Matchable
 from subtrie._trie.match.reading cimport TRIAL, WORTH, WORTH_IN_ONE_BLOCK

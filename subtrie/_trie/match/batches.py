@@ -17,7 +17,7 @@ if not cython.compiled:
     from ctrie._machine import check_signals
     from subtrie._trie.match.answer_cache import DELIVERIES, SUBSCRIBERS
     from subtrie._trie.match.deliveries import Told
-    from subtrie._trie.match.interleaved import end_group, take_next
+    from subtrie._trie.match.interleaved import end_group, traverse_next
     from subtrie._trie.match.matching import ask, deliveries, match, subscribers_of, told_of
     from subtrie._trie.match.plan import Matchable
     from subtrie._trie.match.reading import TRIAL, WORTH, WORTH_IN_ONE_BLOCK
@@ -87,18 +87,18 @@ def _come_again(block: list[Any], count: int) -> bool:
 
 def _answer_block(b: Batch, trie: Matchable, block: list[Any], wants: int, answers: list[tuple[Any, ...]]) -> None:
     for at in range(0, len(block), GROUP):
-        taken = take_next(b, trie, block, at, wants)
+        traversed = traverse_next(b, trie, block, at, wants)
         try:
             for i in range(min(GROUP, len(block) - at)):
                 topic = block[at + i]
-                if not taken or topic_at(b.group, i).size == 0:
+                if not traversed or topic_at(b.group, i).size == 0:
                     answers.append(_one_answer(trie, topic, wants))
                 elif wants == SUBSCRIBERS:
                     answers.append(subscribers_of(question_at(b.group, i), trie, topic))
                 else:
                     answers.append(told_of(question_at(b.group, i), trie, topic, topic, None, None))
         finally:
-            if taken:
+            if traversed:
                 end_group(b)
 
 
@@ -160,14 +160,14 @@ def match_numbers(trie: Matchable, topics: list[Any]) -> tuple[bytes, bytes]:
 
 def _number_block(b: Batch, trie: Matchable, block: list[Any], offsets: Buffer, numbers: Buffer) -> int:
     for at in range(0, len(block), GROUP):
-        taken = take_next(b, trie, block, at, SUBSCRIBERS)
+        traversed = traverse_next(b, trie, block, at, SUBSCRIBERS)
         try:
             for i in range(min(GROUP, len(block) - at)):
-                if not taken or not _push_taken(numbers, question_at(b.group, i)):
+                if not traversed or not _push_taken(numbers, question_at(b.group, i)):
                     _push_all(numbers, match(trie, block[at + i]))
                 _push(offsets, numbers.count)
         finally:
-            if taken:
+            if traversed:
                 end_group(b)
     return 0
 

@@ -71,12 +71,12 @@ cdef tuple deliveries_to(tuple found, Matchable trie, object topic, object subsc
 cdef object _value(Told one)
 cdef Told _given(bint delivers, Entry entry, object group, Told by)
 cpdef object check_merge(object merge, object by)
-@cython.locals(one=Told, places=dict)
+@cython.locals(one=Told, indexes=dict)
 cpdef tuple merged(tuple found, str merge, str by)
 @cython.locals(one=Told)
 cdef bint _are_distinct(tuple found) except -1
 @cython.locals(at=Py_ssize_t, other=Told, same_hash=list)
-cdef Py_ssize_t _place(list kept, Told one, dict places) except -2
+cdef Py_ssize_t _index_of(list kept, Told one, dict indexes) except -2
 @cython.locals(entry=Entry)
 cdef uint64_t _hash(Told one) except? 0
 cdef bint _are_one(Told one, Told other) except -1

@@ -143,7 +143,7 @@ class Delivery(Told):
     """Delivery(filter, subscriber, options={}, group=None, words=())\n--\n
     That `subscriber` gets a message by its subscription to `filter`, which has `options`, a read-only mapping.
 
-    `group` is the name of the group whose turn the subscriber takes, None if it is subscribed for itself. `words` is
+    `group` is the name of the group for which the subscriber was drawn, None if it is subscribed for itself. `words` is
     what the wildcards of the filter stood for in the topic. Two deliveries are equal if filter, subscriber, options and
     group are; `words` belongs to the message.
 
@@ -356,9 +356,9 @@ def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
     if merge == ALL or len(found) < 2 or _are_distinct(found):
         return found
     kept: list[Told] = []
-    places: dict[int, list[int]] | None = {} if len(found) > FEW else None
+    indexes: dict[int, list[int]] | None = {} if len(found) > FEW else None
     for one in found:
-        at = -1 if one._group is not None else _place(kept, one, places)
+        at = -1 if one._group is not None else _index_of(kept, one, indexes)
         if at < 0:
             kept.append(one)
         elif merge == BEST and _is_better(one, kept[at], by):
@@ -369,27 +369,27 @@ def merged(found: tuple[Told, ...], merge: str, by: str) -> tuple[Told, ...]:
 def _are_distinct(found: tuple[Told, ...]) -> bool:
     """Return whether the hashes outside groups all differ in their last six bits: the cheapest proof that no subscriber
     occurs twice."""
-    taken = 0
+    met = 0
     for one in found:
         if one._group is None:
             flag = flag_at(_hash(one), 0)
-            if taken & flag:
+            if met & flag:
                 return False
-            taken |= flag
+            met |= flag
     return True
 
 
-def _place(kept: list[Told], one: Told, places: dict[int, list[int]] | None) -> int:
-    """Return the place of the subscriber among those kept outside groups. If it is not there, note it, and return
+def _index_of(kept: list[Told], one: Told, indexes: dict[int, list[int]] | None) -> int:
+    """Return the index of the subscriber among those kept outside groups. If it is not there, note it, and return
     -1."""
     hash = _hash(one)
-    if places is None:
+    if indexes is None:
         for at in range(len(kept)):
             other = kept[at]
             if other._group is None and _hash(other) == hash and _are_one(other, one):
                 return at
         return -1
-    same_hash = places.setdefault(hash, [])
+    same_hash = indexes.setdefault(hash, [])
     for at in same_hash:
         if _are_one(kept[at], one):
             return at

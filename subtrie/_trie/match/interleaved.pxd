@@ -24,10 +24,10 @@ from subtrie._trie.match.walk cimport (
 from subtrie._trie.words cimport MANY_WORDS, ONE_WORD
 
 
-cdef bint take_next(Batch *b, Matchable trie, list block, Py_ssize_t at, int wants) noexcept
+cdef bint traverse_next(Batch *b, Matchable trie, list block, Py_ssize_t at, int wants) noexcept
 cdef inline void _start(Question *q, Trails *trails, Matchable trie, int wants) noexcept
 cdef void end_group(Batch *b) noexcept
-cdef inline void take_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
+cdef inline void traverse_group(Borrowed root, Member *group, Py_ssize_t count, Steps *steps) noexcept
 cdef inline void _go_through(Borrowed first, Borrowed main, Member *group, Py_ssize_t count, Steps *steps) noexcept
 cdef inline void _look_at(Steps *steps, int kind) noexcept
 cdef inline void _at_main(Traversal *t, const Step *s, Steps *steps) noexcept
@@ -40,7 +40,7 @@ cdef inline void _seek(
 cdef inline void _at_inner(Traversal *t, const Step *s, Steps *steps) noexcept
 cdef inline void _at_child(Traversal *t, Step *s, Steps *steps) noexcept
 cdef inline void _reach(Traversal *t, const Step *s, Steps *steps) noexcept
-cdef inline void _take_mains(Steps *steps) noexcept
+cdef inline void _go_to_mains(Steps *steps) noexcept
 cdef inline void _to_main(Traversal *t, Step *s) noexcept
-cdef inline void _fetch_place(Step *s, Borrowed cn, int place) noexcept
-cdef inline void _take_children(Steps *steps) noexcept
+cdef inline void _fetch_child(Step *s, Borrowed cn, int child) noexcept
+cdef inline void _go_to_children(Steps *steps) noexcept

@@ -95,7 +95,7 @@ else:
     from cython import address
 
 
-def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, wants: int) -> bool:
+def traverse_next(b: Batch, trie: Matchable, block: list[Any], at: int, wants: int) -> bool:
     """Traverse the next GROUP topics of a block side by side, and take references to what was found. Then those topics
     whose traversal (`topic_at`) has a size have their answers, and the group must be ended. False if they are to be
     asked one by one."""
@@ -115,7 +115,7 @@ def take_next(b: Batch, trie: Matchable, block: list[Any], at: int, wants: int) 
     for i in range(count):
         split_in_place(topic_at(b.group, i), plan_of(trie), text_at(block, at + i))
         _start(question_at(b.group, i), trails_at(b.group, i), trie, wants)
-    take_group(root_of(trie), b.group, count, b.steps)
+    traverse_group(root_of(trie), b.group, count, b.steps)
     return True
 
 
@@ -138,7 +138,7 @@ def end_group(b: Batch) -> None:
     leave()
 
 
-def take_group(root: Any, group: Group, count: int, steps: Steps) -> None:
+def traverse_group(root: Any, group: Group, count: int, steps: Steps) -> None:
     """Traverse what is below a borrowed root, for the topics of a group, and take references to the subscribers found.
     A topic of size 0 is left out; one that is left to the ordinary match has size 0 afterwards.
 
@@ -175,11 +175,11 @@ def _go_through(first: Any, main: Any, group: Group, count: int, steps: Steps) -
             _to_wildcards(t, steps, main, 1)
         _to_literals(t, steps, main, 1)
     while queued(steps, AT_CHILD) > 0:
-        _take_children(steps)
+        _go_to_children(steps)
         _look_at(steps, AT_CHILD)
         _look_at(steps, AT_TEXT)
         _look_at(steps, AT_INNER)
-        _take_mains(steps)
+        _go_to_mains(steps)
         _look_at(steps, AT_MAIN)
 
 
@@ -259,7 +259,7 @@ def _seek(t: Traversal, steps: Steps, cn: Any, hash: int, word: int, positions: 
     s.hash = hash
     s.word = word
     s.positions = positions
-    _fetch_place(s, cn, popcount(bitmap & (flag - 1)))
+    _fetch_child(s, cn, popcount(bitmap & (flag - 1)))
     keep(s, steps, AT_CHILD, bitmap & flag != 0)
 
 
@@ -270,7 +270,7 @@ def _at_inner(t: Traversal, s: Step, steps: Steps) -> None:
     bitmap = bitmap_of(s.node)
     flag = flag_at(s.hash, 0)
     further = moved(s, steps, AT_CHILD)
-    _fetch_place(further, s.node, popcount(bitmap & (flag - 1)))
+    _fetch_child(further, s.node, popcount(bitmap & (flag - 1)))
     keep(further, steps, AT_CHILD, bitmap & flag != 0)
 
 
@@ -322,7 +322,7 @@ def _reach(t: Traversal, s: Step, steps: Steps) -> None:
 # --------------------------------------------------------------------------------------------------- what is fetched
 
 
-def _take_mains(steps: Steps) -> None:
+def _go_to_mains(steps: Steps) -> None:
     """Go on from the first I-nodes of levels to their main nodes."""
     for i in range(queued(steps, AT_MAIN)):
         s = step_at(steps, AT_MAIN, i)
@@ -338,15 +338,15 @@ def _to_main(t: Traversal, s: Step) -> None:
     fetch_main(main)
 
 
-def _fetch_place(s: Step, cn: Any, place: int) -> None:
+def _fetch_child(s: Step, cn: Any, child: int) -> None:
     s.node = cn
-    s.place = place
-    prefetch_child(cn, place)
+    s.child = child
+    prefetch_child(cn, child)
 
 
-def _take_children(steps: Steps) -> None:
+def _go_to_children(steps: Steps) -> None:
     """Go on from C-nodes to their children."""
     for i in range(queued(steps, AT_CHILD)):
         s = step_at(steps, AT_CHILD, i)
-        s.node = child_at(s.node, s.place)
+        s.node = child_at(s.node, s.child)
         fetch_branch(s.node)

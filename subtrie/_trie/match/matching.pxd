@@ -15,7 +15,7 @@ from subtrie._trie.branch cimport Chain, next_of, sole_hash_of
 from subtrie._trie.choosing cimport Choice
 from subtrie._trie.groups cimport Shared, may_be_excluded_from
 from subtrie._trie.match.answer_cache cimport (
-    DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_place,
+    DELIVERIES, MOST_SEEN, SUBSCRIBERS, Table, own_stripe, own_table, recall, remember, wanted_bucket,
 )
 from subtrie._trie.match.audience cimport put_receivers
 from subtrie._trie.match.buffer cimport buffer, buffer_room_for
@@ -30,7 +30,7 @@ from subtrie._trie.match.scratch cimport (
     ALL, ANY, ENTRIES, OWN, Question, add_record, answer_made, begin, begin_records, begin_trails,
     end_pairs, end_trails, fetch_ahead, forget, handed_over, hash_at, is_shared_at, keep_living, new_answer,
     note_subscriber, push_node, put_entry, put_in_answer, put_subscriber, release, remembered, room_for_pairs,
-    subscriber_at, take_references, take_seen, taken_from, taken_shared, trail_of,
+    subscriber_at, take_references, take_seen, pop_node, taken_shared, trail_of,
 )
 from subtrie._trie.match.walk cimport (
     ABOVE, Ends, NOTED, OTHERS_MAY_WRITE, Trails, Traversal, after_many, after_one, as_node, begins_branch, bit,
@@ -46,7 +46,7 @@ cdef extern from *:
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
 
 cdef enum:
-    FEWEST_PLACES = 64
+    FEWEST_BUCKETS = 64
 
 cdef enum:              # how a traversal goes on or ends; see matching.py
     THROUGH
@@ -74,8 +74,8 @@ cdef object ask(Question *q, Matchable trie, object topic, Choice choice)
 cdef object _find(Question *q, Matchable trie, object topic, Table table, Choice choice)
 cdef Query prepare(Traversal *t, Matchable trie, object topic)
 @cython.locals(trails=Trails)
-cdef inline object _read_in_place(
-    Question *q, Matchable trie, object topic, Query query, Table table, Py_ssize_t place, Choice choice
+cdef inline object _find_prepared(
+    Question *q, Matchable trie, object topic, Query query, Table table, Py_ssize_t bucket, Choice choice
 )
 cdef inline bint _notes_trails(Question *q) noexcept
 cdef list _read_slowly(Question *q, Matchable trie, Query query)
@@ -113,16 +113,16 @@ cdef bint _note_entries_found(Question *q) noexcept
 cdef bint _note_shared(Question *q, Borrowed shared) noexcept
 cdef inline bint _note_all(Question *q, Borrowed several, bint entries) noexcept
 cdef bint _note_trails(Traversal *t) noexcept
-@cython.locals(place=Py_ssize_t, marked=bint)
+@cython.locals(number=Py_ssize_t, marked=bint)
 cdef inline Py_ssize_t _record(Trails *trails, Borrowed branch, uint64_t level) noexcept
 
 # ------------------------------------------------------------------------------------------------------- the answers
 
 cdef tuple subscribers_of(Question *q, Matchable trie, object topic)
 cdef tuple told_of(Question *q, Matchable trie, object topic, str plain, list paths, Choice choice)
-@cython.locals(end=Py_ssize_t, place=Py_ssize_t)
+@cython.locals(end=Py_ssize_t, record=Py_ssize_t)
 cdef tuple _told(Question *q, object trail)
-@cython.locals(end=Py_ssize_t, place=Py_ssize_t, entry=Entry)
+@cython.locals(end=Py_ssize_t, record=Py_ssize_t, entry=Entry)
 cdef tuple _delivered(Question *q, Matchable trie, object topic, object trail, Choice choice)
 
 
@@ -140,13 +140,13 @@ cdef inline void drop_at(buffer *subscribers, Py_ssize_t i) noexcept:
     Py_DECREF_PTR(dropped)      # which may run code: the buffer is in order again
 
 
-cdef inline uint64_t *no_places(buffer *stack, Py_ssize_t size) noexcept nogil:
-    cdef uint64_t *places
+cdef inline uint64_t *empty_buckets(buffer *stack, Py_ssize_t size) noexcept nogil:
+    cdef uint64_t *buckets
     stack.count = 0
-    places = buffer_room_for(stack, size)
-    if places != NULL:
-        memset(places, 0, size * sizeof(uint64_t))
-    return places
+    buckets = buffer_room_for(stack, size)
+    if buckets != NULL:
+        memset(buckets, 0, size * sizeof(uint64_t))
+    return buckets
 
 
 cdef int drop_repeated(buffer *subscribers, buffer *stack) except -1

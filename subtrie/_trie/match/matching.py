@@ -8,7 +8,7 @@ words are put where a traversal wants them (plan.py), the trie is read, and what
 path so far may have consumed, as bits of an integer. `*` shifts the set by one; `#` fills it up from its lowest bit on;
 a word keeps the positions at which the topic has it. Each level has one parent branch, so it is entered once, with all
 its positions: the work is at most (levels reached) x (words), however many `#` the filters have. No backtracking. Of a
-chain, the words are taken one after the other, as if each were a level of its own. In the first level of a trie with
+chain, the words are followed one after the other, as if each were a level of its own. In the first level of a trie with
 `exact=True` (exact_layout.py) the topic is looked for as a whole, its words only behind wildcards and the mark.
 
 **One instant.** A traversal notes every (I-node, main node) that it reads, the root's I-node first. When it is through,
@@ -62,7 +62,7 @@ if not cython.compiled:
         own_table,
         recall,
         remember,
-        wanted_place,
+        wanted_bucket,
     )
     from subtrie._trie.match.audience import put_receivers
     from subtrie._trie.match.deliveries import Told, deliveries_to, new_recipients, new_told, shown_entries
@@ -97,6 +97,7 @@ if not cython.compiled:
         keep_living,
         new_answer,
         note_subscriber,
+        pop_node,
         push_node,
         put_entry,
         put_in_answer,
@@ -107,7 +108,6 @@ if not cython.compiled:
         subscriber_at,
         take_references,
         take_seen,
-        taken_from,
         taken_shared,
         trail_of,
     )
@@ -159,7 +159,7 @@ else:
 
 RETRIES = 4  # traversals, before a snapshot is read
 if not cython.compiled:
-    FEWEST_PLACES = 64  # of a hash table
+    FEWEST_BUCKETS = 64  # of a hash table
     # in matching.pxd, an enum: how a traversal goes on or ends
     THROUGH = 0
     PENDING = 1
@@ -233,12 +233,12 @@ def ask(q: Question, trie: Matchable, topic: Any, choice: Choice | None) -> Any:
 def _find(q: Question, trie: Matchable, topic: Any, table: Any, choice: Choice | None) -> Any:
     """Find the answer: in a trie with exact=True first without the topic's words."""
     if table is None and trie._plan.exact and prepare_whole(address(q.walk), plan_of(trie), borrow(topic)):
-        answer = _read_in_place(q, trie, topic, None, None, -1, choice)
+        answer = _find_prepared(q, trie, topic, None, None, -1, choice)
         if answer is not None:
             return answer
     query = prepare(address(q.walk), trie, topic)
     remembers = table is not None and q.walk.size > 0
-    return _read_in_place(q, trie, topic, query, table, wanted_place(table, topic) if remembers else -1, choice)
+    return _find_prepared(q, trie, topic, query, table, wanted_bucket(table, topic) if remembers else -1, choice)
 
 
 def prepare(t: Traversal, trie: Matchable, topic: Any) -> Any:
@@ -251,10 +251,10 @@ def prepare(t: Traversal, trie: Matchable, topic: Any) -> Any:
     return query
 
 
-def _read_in_place(
-    q: Question, trie: Matchable, topic: Any, query: Any, table: Any, place: int, choice: Choice | None
+def _find_prepared(
+    q: Question, trie: Matchable, topic: Any, query: Any, table: Any, bucket: int, choice: Choice | None
 ) -> Any:
-    """Find the answer of what was prepared, to be remembered at `place` of `table` unless that is -1. None: the words
+    """Find the answer of what was prepared, to be remembered in `bucket` of `table` unless that is -1. None: the words
     are needed. `query`: None if the topic's words were read in place; without words in `q`, reading.py answers it."""
     if not cython.compiled:
         trails = Trails()
@@ -265,7 +265,7 @@ def _read_in_place(
     else:
         q.weak = trie._home is not None
     try:
-        q.keep_seen = place >= 0
+        q.keep_seen = bucket >= 0
         paths = None
         if query is not None and q.walk.size == 0:
             paths = _read_slowly(q, trie, query)
@@ -280,7 +280,7 @@ def _read_in_place(
             answer = told_of(q, trie, topic, plain, paths, choice)
         q.by_lot = q.shared
         if q.seen_taken and not q.shared:
-            remember(table, place, remembered(q, borrow(topic), borrow(answer), root_of(trie)))
+            remember(table, bucket, remembered(q, borrow(topic), borrow(answer), root_of(trie)))
         return answer
     finally:
         if q.walk.trails:
@@ -299,9 +299,9 @@ def _read_slowly(q: Question, trie: Matchable, query: Any) -> list[Any]:
     found = read_matches(trie, query, q.wants == ANY)
     t = address(q.walk)
     rewind(t)
-    for place in range(len(found)):
-        branch = borrow(found[place][0])
-        if not push_branch(t, branch) or (t.trails and not buffer_push(address(t.trails.levels), place)):
+    for i in range(len(found)):
+        branch = borrow(found[i][0])
+        if not push_branch(t, branch) or (t.trails and not buffer_push(address(t.trails.levels), i)):
             raise MemoryError
         if q.wants == ANY:
             q.shared = may_be_excluded_from(value_of(branch))
@@ -645,11 +645,11 @@ def _note_all(q: Question, several: Any, entries: bool) -> bool:
         end_pairs(address(q.subscribers), pairs)
         if q.stack.count == 0:
             return True
-        several = taken_from(address(q.stack))
+        several = pop_node(address(q.stack))
 
 
 def _note_trails(t: Traversal) -> bool:
-    """Write records of the branches found and of those above them, these first. In `levels`, the place of its record
+    """Write records of the branches found and of those above them, these first. In `levels`, the number of its record
     then stands for each branch."""
     trails: Any = t.trails
     above = trails.above.items
@@ -664,27 +664,27 @@ def _note_trails(t: Traversal) -> bool:
     i = 0
     while i < trails.above.count:
         if above[i + 2]:
-            place = _record(trails, as_node(above[i]), above[i + 1])
-            if place < 0:
+            number = _record(trails, as_node(above[i]), above[i + 1])
+            if number < 0:
                 return False
-            above[i + 2] = place
+            above[i + 2] = number
         i += ABOVE
     for i in range(t.found.count):
-        place = _record(trails, as_node(t.found.items[i]), levels[i])
-        if place < 0:
+        number = _record(trails, as_node(t.found.items[i]), levels[i])
+        if number < 0:
             return False
-        levels[i] = place
+        levels[i] = number
     return True
 
 
 def _record(trails: Trails, branch: Any, level: int) -> int:
-    """Write the record of a branch of a level. Return its place, 0 if it adds nothing at all, -1: no memory."""
-    place = trails.above.items[(level - 1) * ABOVE + 2] if level else 0
+    """Write the record of a branch of a level. Return its number, 0 if it adds nothing at all, -1: no memory."""
+    number = trails.above.items[(level - 1) * ABOVE + 2] if level else 0
     marked = hash_of(branch) == MARKED
     if marked and not is_exactly(branch, Chain):
-        return place
-    place = add_record(trails, place, branch, marked)
-    return place if place else -1
+        return number
+    number = add_record(trails, number, branch, marked)
+    return number if number else -1
 
 
 # ------------------------------------------------------------------------------------------------------- the answers
@@ -721,11 +721,11 @@ def _told(q: Question, trail: Any) -> tuple[Told, ...]:
     found = new_answer(q.subscribers.count // 2)
     at = 0
     for i in range(q.walk.found.count):
-        place = trails.levels.items[i]
+        record = trails.levels.items[i]
         end = q.walk.found.items[i]
         while at < end:
             fetch_ahead(q, at)
-            one = new_told(q.wants != ENTRIES, subscriber_at(q, at), hash_at(q, at), None, trail, place)
+            one = new_told(q.wants != ENTRIES, subscriber_at(q, at), hash_at(q, at), None, trail, record)
             put_in_answer(found, at // 2, one)
             at += 2
     return answer_made(found)  # type: ignore[no-any-return]
@@ -737,19 +737,19 @@ def _delivered(q: Question, trie: Matchable, topic: Any, trail: Any, choice: Cho
     recipients = new_recipients(trie, topic, q.walk.found.count, choice)
     at = 0
     for i in range(q.walk.found.count):
-        place = trails.levels.items[i]
+        record = trails.levels.items[i]
         end = q.walk.found.items[i]
         while at < end:
             hash = hash_at(q, at)
             if is_shared_at(q, at):
-                recipients.receive(taken_shared(q, at), trail, place)
+                recipients.receive(taken_shared(q, at), trail, record)
             elif trie._home is not None:
                 entry = entry_alone(subscriber_at(q, at), hash) if hash else subscriber_at(q, at)
-                recipients.receive(borrow(entry), trail, place)
+                recipients.receive(borrow(entry), trail, record)
             else:
-                recipients.answer.append(new_told(True, subscriber_at(q, at), hash, None, trail, place))
+                recipients.answer.append(new_told(True, subscriber_at(q, at), hash, None, trail, record))
             at += 2
-    recipients.receive_joined()
+    recipients.receive_united()
     return answer_made(tuple(recipients.answer))  # type: ignore[no-any-return]
 
 
@@ -761,27 +761,27 @@ def _delivered(q: Question, trie: Matchable, topic: Any, trail: Any, choice: Cho
 
 def drop_repeated(subscribers: Buffer, stack: Buffer) -> int:
     """Keep one of equal subscribers. Users' code runs only to compare two objects with equal hashes. The stack, which
-    nothing needs any more, has room for a hash table of their places. It is at most a quarter full, since a
+    nothing needs any more, has room for a hash table of them. It is at most a quarter full, since a
     mispredicted branch costs more than the room."""
     if _have_distinct_hashes(subscribers):
         return 0
-    size = FEWEST_PLACES
+    size = FEWEST_BUCKETS
     while size < 2 * subscribers.count:
         size *= 2
-    places = no_places(stack, size)
-    if not places:
+    buckets = empty_buckets(stack, size)
+    if not buckets:
         raise MemoryError
     items = subscribers.items
     i = 0
     while i < subscribers.count:
         hash = items[i + 1]
         at = hash & (size - 1)
-        while places[at] and not (items[places[at]] == hash and is_one(items[places[at] - 1], items[i])):
+        while buckets[at] and not (items[buckets[at]] == hash and is_one(items[buckets[at] - 1], items[i])):
             at = (at + 1) & (size - 1)
-        if places[at]:
+        if buckets[at]:
             drop_at(subscribers, i)
         else:
-            places[at] = i + 1
+            buckets[at] = i + 1
             i += 2
     return 0
 
@@ -789,12 +789,12 @@ def drop_repeated(subscribers: Buffer, stack: Buffer) -> int:
 def _have_distinct_hashes(subscribers: Buffer) -> bool:
     """Return whether all hashes differ in their last six bits: the cheapest proof for a few subscribers."""
     items = subscribers.items
-    taken = 0
+    met = 0
     for i in range(1, subscribers.count, 2):
         flag = flag_at(items[i], 0)
-        if taken & flag:
+        if met & flag:
             return False
-        taken |= flag
+        met |= flag
     return True
 
 
@@ -805,10 +805,10 @@ if not cython.compiled:  # the compiled bodies are in matching.pxd
         return one is other or bool(one == other)
 
     def drop_at(subscribers: Buffer, i: int) -> None:
-        """Drop the reference at a place, and put the last one there."""
+        """Drop a reference, and put the last one there."""
         subscribers.items[i : i + 2] = subscribers.items[-2:]
         del subscribers.items[-2:]
 
-    def no_places(stack: Buffer, size: int) -> list[int]:
-        """Return room for places, 0 in each; or nothing, if there is no memory."""
+    def empty_buckets(stack: Buffer, size: int) -> list[int]:
+        """Return so many buckets, 0 in each; or nothing, if there is no memory."""
         return [0] * size

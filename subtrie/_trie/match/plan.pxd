@@ -29,7 +29,7 @@ cdef class Plan:
     cdef bint wildcards_in_words
     cdef readonly str share
     cdef bint shares        # the methods of `Dialect` write the filter of a group
-    cdef bint joins         # groups of one name are one group
+    cdef bint unites         # groups of one name are one group
     cdef Py_ssize_t most_in_filter
 
 

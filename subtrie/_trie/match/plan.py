@@ -39,7 +39,7 @@ __all__ = [
 class Plan:
     """What matching needs of a dialect, and whether the trie is one with `exact=True` (exact_layout.py)."""
 
-    __slots__ = ("dialect", "exact", "in_place", "joins", "separator", "share", "splits")
+    __slots__ = ("dialect", "exact", "in_place", "separator", "share", "splits", "unites")
 
     def __init__(self, dialect: Dialect, exact: bool) -> None:
         characters = [dialect.separator, dialect.one_word, dialect.many_words or dialect.one_word]
@@ -47,7 +47,7 @@ class Plan:
         self.exact = exact
         self.separator = dialect.separator
         self.share = dialect.share_prefix
-        self.joins = dialect.queue_groups
+        self.unites = dialect.queue_groups
         self.in_place = all(len(c) == 1 and c.isascii() for c in characters)  # matching.py serves for it
         self.splits = self.in_place and all(
             getattr(type(dialect), name) is getattr(Dialect, name) for name in ("split_filter", "split_topic")

@@ -91,7 +91,7 @@ cdef class Plan:
         self.wildcards_in_words = dialect.wildcards_in_words
         self.share = dialect.share_prefix
         self.shares = all(getattr(type(dialect), name) is getattr(Dialect, name) for name in ("join", "share"))
-        self.joins = dialect.queue_groups
+        self.unites = dialect.queue_groups
         self.many_min = dialect.many_min
         self.max_bytes = dialect.max_bytes
         self.most = min(MOST_WORDS, dialect.max_words)

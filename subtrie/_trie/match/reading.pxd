@@ -26,7 +26,7 @@ cdef class Query:
     cdef bint reserved
     cdef str whole
     cdef uint64_t whole_hash
-    cdef dict places
+    cdef dict positions
 
 
 cdef class Reading:
@@ -49,7 +49,7 @@ cdef bint _is_matched(Query query, tuple words, str one_word, str many_words) ex
 cdef object _after_words(Query query, tuple words, object positions)
 cdef object _after_one(Query query, object positions)
 cdef object _after_many(Query query, object positions)
-cpdef dict places_of_words(tuple words)
+cpdef dict positions_of_words(tuple words)
 @cython.locals(query=Query)
 cdef Query new_query(tuple words, tuple hashes, object dialect, str whole, uint64_t whole_hash)
 @cython.locals(reading=Reading)

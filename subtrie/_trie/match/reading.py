@@ -49,9 +49,9 @@ _BIT: Any = 1  # the bit of position 0; an object in the compiled twin too, for 
 class Query:
     """A topic to match: its words and their hashes (of no words: the hash of the empty one)."""
 
-    __slots__ = ("dialect", "hashes", "many_min", "places", "reserved", "whole", "whole_hash", "words")
+    __slots__ = ("dialect", "hashes", "many_min", "positions", "reserved", "whole", "whole_hash", "words")
     words: tuple[str, ...]
-    places: dict[str, Any] | None  # of each word, its places as bits; made when they are first asked for
+    positions: dict[str, Any] | None  # of each word, its positions as bits; made when they are first asked for
     hashes: tuple[int, ...]
     dialect: Dialect
     many_min: int  # the least number of words that the many-words wildcard stands for
@@ -68,7 +68,7 @@ def new_query(
     query.hashes = hashes
     query.dialect = dialect
     query.many_min = dialect.many_min
-    query.places = None
+    query.positions = None
     query.reserved = dialect.is_reserved(words)
     query.whole = whole
     query.whole_hash = whole_hash
@@ -107,8 +107,8 @@ def _after_words(query: Query, words: tuple[str, ...], positions: Any) -> Any:
     """Return the positions after some words of a filter."""
     dialect = query.dialect
     one_word, many_words = dialect.one_word, dialect.many_words
-    if query.places is None:
-        query.places = places_of_words(query.words)
+    if query.positions is None:
+        query.positions = positions_of_words(query.words)
     for word in words:
         PyErr_CheckSignals()
         if not positions:
@@ -118,7 +118,7 @@ def _after_words(query: Query, words: tuple[str, ...], positions: Any) -> Any:
         elif word == many_words:
             positions = _after_many(query, positions)
         else:
-            positions = (positions & query.places.get(word, 0)) << 1
+            positions = (positions & query.positions.get(word, 0)) << 1
     return positions
 
 
@@ -134,14 +134,14 @@ def _after_many(query: Query, positions: Any) -> Any:
     return (_BIT << size + 1) - (_BIT << fewest) if fewest <= size else 0
 
 
-def places_of_words(words: tuple[str, ...]) -> dict[str, Any]:
-    """Return at which places each word stands, as bits."""
-    places: dict[str, Any] = {}
+def positions_of_words(words: tuple[str, ...]) -> dict[str, Any]:
+    """Return at which positions each word stands, as bits."""
+    positions: dict[str, Any] = {}
     bit = _BIT
     for word in words:
-        places[word] = places.get(word, 0) | bit
+        positions[word] = positions.get(word, 0) | bit
         bit <<= 1
-    return places
+    return positions
 
 
 class Reading:
@@ -206,12 +206,12 @@ class Reading:
         left = positions & (_BIT << len(query.words)) - 1
         if left & left - 1 == 0:  # one position at most
             return {query.words[left.bit_length() - 1]: left << 1} if left else {}
-        if query.places is None:
-            query.places = places_of_words(query.words)
+        if query.positions is None:
+            query.positions = positions_of_words(query.words)
         after: dict[str, Any] = {}
-        for word, places in query.places.items():
-            if left & places:
-                after[word] = (left & places) << 1
+        for word, own in query.positions.items():
+            if left & own:
+                after[word] = (left & own) << 1
         return after
 
 

@@ -49,7 +49,7 @@ cdef inline void forget(buffer *noted) noexcept:
     noted.count = 0
 
 
-cdef inline PyObject *taken_from(buffer *stack) noexcept:
+cdef inline PyObject *pop_node(buffer *stack) noexcept:
     stack.count -= 1
     return <PyObject *>stack.items[stack.count]
 
@@ -166,5 +166,5 @@ cdef tuple remembered(Question *q, PyObject *topic, PyObject *answer, PyObject *
 cdef int keep_living(buffer *subscribers) except -1
 cdef void drop_shared(Question *q, Py_ssize_t count) noexcept
 cdef bint begin_records(Traversal *t) noexcept
-cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept
+cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t above, PyObject *branch, bint marked) noexcept
 cdef object trail_of(Traversal *t, Matchable trie, str topic, bint shared)

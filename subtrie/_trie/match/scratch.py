@@ -80,8 +80,8 @@ def forget(noted: Buffer) -> None:
     noted.items.clear()
 
 
-def taken_from(stack: Buffer) -> Any:
-    """Take the last node off a stack."""
+def pop_node(stack: Buffer) -> Any:
+    """Remove the last node from a stack, and return it."""
     return stack.items.pop()
 
 
@@ -122,11 +122,11 @@ def take_seen(q: Question) -> None:
 
 
 def fetch_ahead(q: Question, at: int) -> None:
-    """Fetch what was noted some places after this one. For the compiled twin."""
+    """Fetch what was noted some items after this one. For the compiled twin."""
 
 
 def subscriber_at(q: Question, at: int) -> Any:
-    """Return what was noted at a place."""
+    """Return what was noted there."""
     return q.subscribers.items[at]
 
 
@@ -136,12 +136,12 @@ def hash_at(q: Question, at: int) -> int:
 
 
 def is_shared_at(q: Question, at: int) -> bool:
-    """Return whether a Shared was noted at a place."""
+    """Return whether a Shared was noted there."""
     return isinstance(q.subscribers.items[at], Shared)
 
 
 def taken_shared(q: Question, at: int) -> Any:
-    """Return the Shared at a place, borrowed from there."""
+    """Return the Shared that was noted there, borrowed."""
     return q.subscribers.items[at]
 
 
@@ -200,9 +200,9 @@ def begin_records(t: Traversal) -> bool:
     return True
 
 
-def add_record(trails: Trails, place: int, branch: Any, marked: bool) -> int:
-    """Add the record of a branch, `marked` or not, below another record. Return its place; 0: there is no memory."""
-    trails.records.items.append(extended(trails.records.items[place], branch))
+def add_record(trails: Trails, above: int, branch: Any, marked: bool) -> int:
+    """Add the record of a branch, `marked` or not, below another record. Return its number; 0: there is no memory."""
+    trails.records.items.append(extended(trails.records.items[above], branch))
     return trails.records.count - 1
 
 
@@ -230,7 +230,7 @@ def new_answer(size: int) -> Any:
 
 
 def put_in_answer(answer: Any, i: int, item: Any) -> None:
-    """Fill a place of an answer that no caller has yet."""
+    """Put an item into an answer that no caller has yet."""
     answer[i] = item
 
 

@@ -128,17 +128,17 @@ cdef tuple handed_over(Question *q):
 
 cdef tuple remembered(Question *q, PyObject *topic, PyObject *answer, PyObject *root):
     """Return what answer_cache.py remembers of an answer, out of the references taken."""
-    cdef Py_ssize_t at = 0, place = FIRST + 1
-    kept = PyTuple_New(place + q.walk.seen.count // NOTED * 2)
+    cdef Py_ssize_t at = 0, put = FIRST + 1
+    kept = PyTuple_New(put + q.walk.seen.count // NOTED * 2)
     put_in_answer(kept, TOPIC, <object>topic)
     put_in_answer(kept, ANSWER, <object>answer)
     put_in_answer(kept, ROOT, <object>root)
     put_in_answer(kept, FIRST, <object><PyObject *>q.walk.seen.items[0])
     while at < q.walk.seen.count:
-        PyTuple_SET_ITEM_PTR(kept, place, <PyObject *>q.walk.seen.items[at])
-        PyTuple_SET_ITEM_PTR(kept, place + 1, <PyObject *>q.walk.seen.items[at + 1])
+        PyTuple_SET_ITEM_PTR(kept, put, <PyObject *>q.walk.seen.items[at])
+        PyTuple_SET_ITEM_PTR(kept, put + 1, <PyObject *>q.walk.seen.items[at + 1])
         at += NOTED
-        place += 2
+        put += 2
     q.seen_taken = False        # the references are the tuple's now
     return <tuple>kept
 
@@ -241,8 +241,8 @@ cdef bint begin_records(Traversal *t) noexcept:
     return buffer_push(&t.trails.records, t.separator)
 
 
-cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t place, PyObject *branch, bint marked) noexcept:
-    return trail_add(&trails.records, place, text_of(branch), 1 if marked else 0)    # not the mark's separator
+cdef Py_ssize_t add_record(Trails *trails, Py_ssize_t above, PyObject *branch, bint marked) noexcept:
+    return trail_add(&trails.records, above, text_of(branch), 1 if marked else 0)    # not the mark's separator
 
 
 cdef object trail_of(Traversal *t, Matchable trie, str topic, bint shared):

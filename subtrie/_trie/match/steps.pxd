@@ -43,7 +43,7 @@ cdef struct Step:
     uint64_t positions
     int level
     short word
-    short place
+    short child
 
 cdef struct Steps:
     Py_ssize_t counts[KINDS]

@@ -18,7 +18,7 @@ ROOM = 512  # steps that are under way at most
 WILD = -1  # the number of the word, where a wildcard is looked for
 
 # What a step's node is when it is looked at. Each kind has a queue.
-AT_CHILD = 0  # a branch, or an I-node; until it is fetched, the C-node that has it in its place
+AT_CHILD = 0  # a branch, or an I-node; until it is fetched, the C-node that it is a child of
 AT_TEXT = 1  # a branch whose text stands apart
 AT_INNER = 2  # the main node of an I-node inside a level
 AT_MAIN = 3  # the main node of a level's first I-node; until it is fetched, that I-node
@@ -40,9 +40,9 @@ Group = list[Member]
 class Step:
     """Where one topic is, on one of its ways."""
 
-    __slots__ = ("hash", "level", "node", "place", "positions", "topic", "word")
+    __slots__ = ("child", "hash", "level", "node", "positions", "topic", "word")
     node: Any  # fetched, but not looked at yet
-    place: int
+    child: int
     topic: Traversal
     word: int  # the number of the word that is looked for
     hash: int  # its hash: what C-nodes have not told apart yet
@@ -107,7 +107,7 @@ def queued(steps: Steps, kind: int) -> int:
 
 
 def step_at(steps: Steps, kind: int, i: int) -> Step:
-    """Return a step by its place in a queue."""
+    """Return a step by its number in a queue."""
     return steps.queues[kind][i]
 
 

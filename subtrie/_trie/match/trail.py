@@ -2,7 +2,7 @@
 are made from it on request.
 
 This is the interpreted text: the trail of a whole answer is the dialect, a list of paths (reading.py), of which each
-has its place, and the topic. In the compiled twin that is so for what reading.py has found. Any other trail is
+has its number, and the topic. In the compiled twin that is so for what reading.py has found. Any other trail is
 characters (`trail.h`), and, where there are groups whose filters a dialect writes by methods of its own, the dialect
 and these.
 """
@@ -15,7 +15,7 @@ from subtrie._trie.match.reading import words_of
 
 
 def text_of(trail: Any, at: int) -> str:
-    """Return the text of the filter at a place of a trail."""
+    """Return the text of the filter of a record of a trail."""
     dialect, paths, _ = trail
     return dialect.separator.join(words_of(paths[at]))  # type: ignore[no-any-return]
 

@@ -35,7 +35,7 @@ cdef enum:
 
 cdef struct Trails:         # how a traversal came to what it found (trail.h), for questions that want the filters
     buffer above            # of each level but the first, in the order in which they are gone through: the branch that
-                            # leads to it, the number of that branch's level, and a place for ABOVE
+                            # leads to it, the number of that branch's level, and a number (matching.py)
     buffer levels           # of each branch found, the number of its level
     buffer records          # the trails, when all is found
 

@@ -16,7 +16,7 @@ MOST_WORDS = 63
 NOTED = (
     3  # what `seen` holds for an I-node: itself, its main node, and the positions of a level that begins there, or 0
 )
-ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the place of its record
+ABOVE = 3  # what `above` holds for a level: the branch that leads to it, that branch's level, the number of its record
 PACKED = 7  # characters stand in the branch itself, where one is packed
 OTHERS_MAY_WRITE = True  # while a traversal reads; not so where a lock that it holds keeps them from it
 

@@ -2,15 +2,15 @@
 
 Several answers may be possible if wildcards for many words stand before others: `#.b.#` matches `a.b.c.b`, and the
 first `#` stands for `a`, or for `a.b.c`. Then each one, from the first on, stands for as few words as it can. So no
-answer is tried and given up: the filter is followed from its end, to learn from which places of the topic the rest of
-it leads to the topic's end, and then once from its beginning.
+answer is tried and given up: the filter is followed from its end, to learn from which positions of the topic the rest
+of it leads to the topic's end, and then once from its beginning.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from subtrie._trie.match.reading import places_of_words
+from subtrie._trie.match.reading import positions_of_words
 
 
 def stood_for(
@@ -22,8 +22,8 @@ def stood_for(
     if one_word not in parts and many_words not in parts:
         return ()
     words = tuple(topic.split(separator)) if topic else ()
-    places = places_of_words(words)
-    # The places of the topic, as bits, from which the filter's words after this one lead to the topic's end.
+    positions = positions_of_words(words)
+    # The positions of the topic, as bits, from which the filter's words after this one lead to the topic's end.
     after = [1 << len(words)]
     for part in reversed(parts[1:]):
         if part == one_word:
@@ -31,7 +31,7 @@ def stood_for(
         elif part == many_words:
             after.append((1 << max(after[-1].bit_length() - many_min, 0)) - 1)
         else:
-            after.append(after[-1] >> 1 & places.get(part, 0))
+            after.append(after[-1] >> 1 & positions.get(part, 0))
     found: list[Any] = []
     at = 0
     for part in parts:

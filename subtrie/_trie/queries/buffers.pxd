@@ -3,8 +3,8 @@ cimport cython
 
 from subtrie._trie.branch cimport Branch
 from subtrie._trie.queries.growing cimport (
-    add, add_bit, add_branch, add_int, add_number, add_part, add_text, bit_column, cut, flag_given, flag_taken, free_bytes,
-    free_texts, growing, is_empty, reads_as_integer, take_int, taken as bytes_taken, taken_bits, text_column,
+    add, add_bit, add_branch, add_int, add_number, add_part, add_text, bit_column, cut, clear_flag, set_flag, free_bytes,
+    free_texts, growing, is_empty, reads_as_integer, pop_int, drained as bytes_drained, drained_bits, text_column,
 )
 from subtrie._trie.words cimport MARKED
 from libc.stdint cimport INT32_MAX, int32_t
@@ -40,7 +40,7 @@ cdef class GrowingRows:
     cdef readonly GrowingOptions options
     cdef bytes _separator
     cdef bytes _share
-    cdef growing _places
+    cdef growing _lengths
     cdef int32_t _here
     cdef growing _spelled
     cdef text_column _filters
@@ -62,6 +62,6 @@ cdef class GrowingRows:
 
 cdef inline int _begin_texts(text_column *column) except -1
 cdef inline int _end_text(text_column *column) except -1
-cdef bytes _offsets_taken(growing *offsets)
-cdef object _texts_taken(text_column *column)
+cdef bytes _offsets_drained(growing *offsets)
+cdef object _texts_drained(text_column *column)
 cdef GrowingRows new_rows(object dialect, object texts, bint ask)

@@ -2,8 +2,8 @@
 
 """Columns being filled, in Arrow's layout: what a row of a set of subscriptions becomes.
 
-A place is where a walk stands: the end of the words that have been spelled, or -1 before the first one. It is kept for
-every node that the walk has yet to visit, last in, first out, so that all of them share one text.
+`_here` is how long the words are that a walk has spelled, or -1 before the first one. Such a length is kept for every
+node that the walk has yet to visit, last in, first out, so that all of them share one text.
 
 What grows is in growing.py; in the compiled twin no Python object is made of a row.
 """
@@ -27,17 +27,17 @@ if not cython.compiled:
         add_number,
         add_part,
         add_text,
+        clear_flag,
         cut,
-        flag_given,
-        flag_taken,
+        drained_bits,
         free_bytes,
         free_texts,
         is_empty,
+        pop_int,
         reads_as_integer,
-        take_int,
-        taken_bits,
+        set_flag,
     )
-    from subtrie._trie.queries.growing import taken as bytes_taken
+    from subtrie._trie.queries.growing import drained as bytes_drained
     from subtrie._trie.words import MARKED
 else:
     from cython import address
@@ -95,14 +95,14 @@ def _end_text(column: GrowingTexts) -> None:
     add_int(address(column.offsets), column.text.used)
 
 
-def _offsets_taken(offsets: Growing) -> bytes:
-    ends = bytes_taken(offsets)
+def _offsets_drained(offsets: Growing) -> bytes:
+    ends = bytes_drained(offsets)
     add_int(offsets, 0)
     return ends
 
 
-def _texts_taken(column: GrowingTexts) -> TextColumn:
-    return TextColumn(_offsets_taken(address(column.offsets)), bytes_taken(address(column.text)))
+def _texts_drained(column: GrowingTexts) -> TextColumn:
+    return TextColumn(_offsets_drained(address(column.offsets)), bytes_drained(address(column.text)))
 
 
 # ------------------------------------------------------------------------------------------------------------- options
@@ -174,11 +174,11 @@ class GrowingOptions:
         """Return how many bytes the texts have."""
         return self._names.text.used + self._values.text.used
 
-    def taken(self) -> MapColumn:
-        """Return what has been added, and begin again."""
-        offsets = _offsets_taken(address(self._offsets))
-        validity, nulls = taken_bits(address(self._validity))
-        names, values = _texts_taken(address(self._names)), _texts_taken(address(self._values))
+    def drained(self) -> MapColumn:
+        """Hand over what has been added, and begin again."""
+        offsets = _offsets_drained(address(self._offsets))
+        validity, nulls = drained_bits(address(self._validity))
+        names, values = _texts_drained(address(self._names)), _texts_drained(address(self._values))
         return MapColumn(offsets, names, values, validity, nulls)
 
 
@@ -192,7 +192,7 @@ class GrowingRows:
     def __init__(self, dialect: Dialect, texts: Any, ask: bool) -> None:
         if not cython.compiled:
             self._busy, self.kinds, self.rows = [False], 0, 0
-            self._places, self._spelled = Growing(), Growing()
+            self._lengths, self._spelled = Growing(), Growing()
             self._filters, self._subscribers, self._groups = (GrowingTexts() for _ in range(3))
             self._grouped = Bits()
         self._texts = texts
@@ -206,7 +206,7 @@ class GrowingRows:
         _begin_texts(address(self._groups))
 
     def __dealloc__(self) -> None:
-        free_bytes(address(self._places))
+        free_bytes(address(self._lengths))
         free_bytes(address(self._spelled))
         free_bytes(address(self._grouped.bits))
         free_texts(address(self._filters))
@@ -215,7 +215,7 @@ class GrowingRows:
 
     def begin(self) -> int:
         """Say that rows are to be added. RuntimeError if that has been said before, and not that it is done."""
-        if flag_taken(address(self._busy)):
+        if set_flag(address(self._busy)):
             raise RuntimeError(
                 "these columns are being filled by another thread, or an error has left them half filled"
             )
@@ -223,17 +223,17 @@ class GrowingRows:
 
     def done(self) -> int:
         """Say that no more are to be added for now, and all is well."""
-        flag_given(address(self._busy))
+        clear_flag(address(self._busy))
         return 0
 
     def push(self) -> int:
-        """Keep the place where the walk stands."""
-        add_int(address(self._places), self._here)
+        """Keep the length of what is spelled here."""
+        add_int(address(self._lengths), self._here)
         return 0
 
     def pop(self) -> int:
-        """Go back to the place that was kept last."""
-        self._here = take_int(address(self._places))
+        """Go back to the length that was kept last."""
+        self._here = pop_int(address(self._lengths))
         cut(address(self._spelled), max(self._here, 0))
         return 0
 
@@ -289,16 +289,16 @@ class GrowingRows:
         """Return how many bytes the texts have that may be long."""
         return self._filters.text.used + self._subscribers.text.used + self.options.text()
 
-    def taken(self) -> Columns:
-        """Return the columns of the rows added, and begin again."""
+    def drained(self) -> Columns:
+        """Hand over the columns of the rows added, and begin again."""
         self.begin()
-        validity, ungrouped = taken_bits(address(self._grouped))
+        validity, ungrouped = drained_bits(address(self._grouped))
         columns = Columns(
             self.rows,
-            _texts_taken(address(self._filters)),
-            _texts_taken(address(self._subscribers)),
-            self.options.taken(),
-            _texts_taken(address(self._groups)),
+            _texts_drained(address(self._filters)),
+            _texts_drained(address(self._subscribers)),
+            self.options.drained(),
+            _texts_drained(address(self._groups)),
             validity,
             ungrouped,
         )

@@ -3,7 +3,7 @@
 """Fills columns with all subscriptions of one instant, row by row.
 
 The walk is that of `walk` in listing.py, but it can stop anywhere. Its stack holds the I-nodes, branches and sets of
-subscribers that it has yet to visit, each with the place (buffers.py) of the words that lead to it. So a batch can end
+subscribers that it has yet to visit, each with the length (buffers.py) of the words that lead to it. So a batch can end
 after any row, even in the middle of a filter with a million subscribers.
 
 Nodes are scattered in memory, and the walk would wait for each of them, for more than half of its time. So it visits a
@@ -138,8 +138,8 @@ class SetColumns:
 def _prefetch_branches(main: Any) -> None:
     """Prefetch the children of a borrowed main node if it is a C-node."""
     if is_exactly(main, CNode):
-        for place in range(popcount(bitmap_of(main))):
-            prefetch_branch(child_at(main, place))
+        for i in range(popcount(bitmap_of(main))):
+            prefetch_branch(child_at(main, i))
 
 
 def set_columns(root: Root, dialect: Dialect, texts: Any, ask: bool) -> SetColumns:

@@ -18,8 +18,8 @@ cdef extern from "columns.h":
     int growing_add_bit(growing *g, Py_ssize_t at, bint bit) except -1
     bint is_integer_text(characters c)
     characters characters_of(object string)
-    bint flag_taken(char *flag)
-    void flag_given(char *flag)
+    bint set_flag(char *flag)
+    void clear_flag(char *flag)
 
 cdef struct text_column:
     growing offsets
@@ -55,7 +55,7 @@ cdef inline void cut(growing *g, Py_ssize_t used) noexcept:
     g.used = used
 
 
-cdef inline int32_t take_int(growing *g) noexcept:
+cdef inline int32_t pop_int(growing *g) noexcept:
     g.used -= sizeof(int32_t)
     return (<int32_t *>(g.data + g.used))[0]
 
@@ -69,6 +69,6 @@ cdef inline int add_bit(bit_column *column, bint bit) except -1:
 
 cdef int add_number(growing *g, object number) except -1
 cdef bint add_branch(growing *g, Branch branch, bint marked) except -1
-cdef bytes taken(growing *g)
-cdef tuple taken_bits(bit_column *column)
+cdef bytes drained(growing *g)
+cdef tuple drained_bits(bit_column *column)
 cdef void free_texts(text_column *column) noexcept

@@ -103,36 +103,36 @@ def cut(g: Growing, used: int) -> None:
     del g.data[used:]
 
 
-def take_int(g: Growing) -> int:
+def pop_int(g: Growing) -> int:
     """Take back the integer of 32 bits that was added last."""
     number: int = array("i", bytes(g.data[-4:]))[0]
     del g.data[-4:]
     return number
 
 
-def taken(g: Growing) -> bytes:
+def drained(g: Growing) -> bytes:
     """Return what has been added, and begin again."""
     data, g.data = g.data, bytearray()
     return bytes(data)
 
 
-def taken_bits(column: Bits) -> tuple[bytes | None, int]:
+def drained_bits(column: Bits) -> tuple[bytes | None, int]:
     """The same, of bits, and how many are clear; None: none is."""
     bits, column.bits = column.bits, []
     if all(bits):
         return None, 0
-    packed = sum(1 << place for place, bit in enumerate(bits) if bit)
+    packed = sum(1 << i for i, bit in enumerate(bits) if bit)
     return packed.to_bytes((len(bits) + 7) // 8, "little"), bits.count(False)
 
 
-def flag_taken(flag: Any) -> bool:
+def set_flag(flag: Any) -> bool:
     """Set a flag of one item, and tell whether it was set before: columns are filled by one thread at a time."""
     before: bool = flag[0]
     flag[0] = True
     return before
 
 
-def flag_given(flag: Any) -> None:
+def clear_flag(flag: Any) -> None:
     """Clear a flag."""
     flag[0] = False
 

@@ -37,16 +37,16 @@ cdef bint add_branch(growing *g, Branch branch, bint marked) except -1:
     return add_characters(g, text) == 0
 
 
-cdef bytes taken(growing *g):
+cdef bytes drained(growing *g):
     kept = PyBytes_FromStringAndSize(g.data, g.used)
     g.used = 0
     return kept
 
 
-cdef tuple taken_bits(bit_column *column):
+cdef tuple drained_bits(bit_column *column):
     cdef Py_ssize_t clear = column.clear
     column.count = column.clear = 0
-    bits = taken(&column.bits)
+    bits = drained(&column.bits)
     return (None, 0) if clear == 0 else (bits, clear)
 
 

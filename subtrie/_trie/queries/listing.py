@@ -320,8 +320,8 @@ def _compare_some(
 def _is_of_both_sides(left: list[Any]) -> bool:
     """Tell whether each of two levels has a branch that the other lacks."""
     removed = added = False
-    for place, (one, other) in enumerate(left):
-        if place % EVERY == 0:
+    for at, (one, other) in enumerate(left):
+        if at % EVERY == 0:
             check_signals()
         removed, added = removed or other is None, added or one is None
         if removed and added:
@@ -334,8 +334,8 @@ def _of_one_side(
 ) -> list[tuple[Any, Any, Any]]:
     """Return the differences that some branches are which only one of the levels has."""
     steps: list[tuple[Any, Any, Any]] = []
-    for place in range(start, end):
-        one, other = left[place]
+    for at in range(start, end):
+        one, other = left[at]
         branch: Branch = other if one is None else one
         here = extended(path, branch)
         if branch.next is not None:

@@ -39,15 +39,15 @@ cdef class Given:
     cdef object _add(self, str word, uint64_t hash)
     cdef object _add_name(self, str word, uint64_t hash)
     @cython.locals(name=str)
-    cdef int _place_of(self, str word) except -2
+    cdef int _number_of(self, str word) except -2
     cdef bint is_wild(self, str word) except -1
     cdef bint _reserves(self, str word) except -1
     cdef uint64_t _closed(self, uint64_t positions) noexcept
     cdef bint ends(self) noexcept
-    cdef bint takes_any_word(self) noexcept
-    cdef object take(self, str word, bint wild_before)
-    cdef void _take_one(self) noexcept
-    cdef void _take_many(self) noexcept
+    cdef bint fits_any_word(self) noexcept
+    cdef object go_on(self, str word, bint wild_before)
+    cdef void _go_on_by_one(self) noexcept
+    cdef void _go_on_by_many(self) noexcept
     cdef uint64_t _any_word(self) noexcept
     cdef uint64_t _stepped(self, uint64_t positions, uint64_t fitting) noexcept
 
@@ -81,7 +81,7 @@ cdef class Overlaps:
     @cython.locals(text=str, no_words=bint, below=INode)
     cdef object _goes_on(self, Branch branch)
     @cython.locals(words=list, word=str)
-    cdef bint _take_words(self, Branch branch, str text) except -1
+    cdef bint _go_on_by_words(self, Branch branch, str text) except -1
     @cython.locals(cn=CNode)
     cdef object _candidates(self, INode level, bint has_texts)
     cdef object _find(self, list found, INode level, str word, uint64_t hash)

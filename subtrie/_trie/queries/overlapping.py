@@ -48,7 +48,7 @@ class Given:
         "after", "bits", "fresh", "hashes", "is_wide", "many", "many_min", "many_words", "names", "one", "one_word",
         "prefix", "reserved", "separator", "size", "starts_wild", "whole", "whole_hash", "zero_words",
     )  # fmt: skip
-    names: list[str]  # the words that are no wildcards, each once; `hashes` and `bits` have their hashes and places
+    names: list[str]  # the words that are no wildcards, each once; `hashes` and `bits` have their hashes and positions
     is_wide: bool  # it has more words than there are bits, and cannot be used
     # Sets of positions, as bits of an integer:
     fresh: int  # those without a word so far
@@ -92,21 +92,21 @@ class Given:
         self.size += 1
 
     def _add_name(self, word: str, hash: int) -> None:
-        place = self._place_of(word)
-        if place < 0:
-            place = len(self.names)
+        number = self._number_of(word)
+        if number < 0:
+            number = len(self.names)
             self.names.append(word)
-            self.hashes[place] = hash
-            self.bits[place] = 0
-        self.bits[place] |= flag_at(self.size, 0)
+            self.hashes[number] = hash
+            self.bits[number] = 0
+        self.bits[number] |= flag_at(self.size, 0)
         if self._reserves(word):
             self.reserved |= flag_at(self.size, 0)
 
-    def _place_of(self, word: str) -> int:
-        for place in range(len(self.names)):
-            name: str = self.names[place]
+    def _number_of(self, word: str) -> int:
+        for number in range(len(self.names)):
+            name: str = self.names[number]
             if word == name:
-                return place
+                return number
         return -1
 
     def is_wild(self, word: str) -> bool:
@@ -124,33 +124,33 @@ class Given:
         end = flag_at(self.size, 0)
         return bool(self.after & end or (self.zero_words and self.fresh & end))
 
-    def takes_any_word(self) -> bool:
+    def fits_any_word(self) -> bool:
         return bool((self.fresh | self.after) & (self.one | self.many))
 
-    def take(self, word: str, wild_before: bool) -> None:
+    def go_on(self, word: str, wild_before: bool) -> None:
         """Go on by a word of the stored filter. `wild_before`: it began with a wildcard."""
         if word == self.one_word:
-            self._take_one()
+            self._go_on_by_one()
         elif word == self.many_words:
-            self._take_many()
+            self._go_on_by_many()
         else:
-            place = self._place_of(word)
-            fitting = self.one if place < 0 else self.one | self.bits[place]
+            number = self._number_of(word)
+            fitting = self.one if number < 0 else self.one | self.bits[number]
             after = self._stepped(self.after, fitting)
             if not (self._reserves(word) and (wild_before or self.starts_wild)):
                 after |= self._stepped(self.fresh, fitting)
             self.fresh = 0
             self.after = after
 
-    def _take_one(self) -> None:
+    def _go_on_by_one(self) -> None:
         """Go on by a one-word wildcard in the stored filter."""
         self.after = self._any_word()
         self.fresh = 0
 
-    def _take_many(self) -> None:
+    def _go_on_by_many(self) -> None:
         """Go on by a many-words wildcard in the stored filter, to all positions from the first one on."""
         if self.many_min:
-            self._take_one()
+            self._go_on_by_one()
         after = self.after | self._any_word()
         everything = flag_at(self.size + 1, 0) - 1
         self.after = everything & (~(after & (~after + 1)) + 1)
@@ -236,7 +236,7 @@ class Overlaps:
             given.fresh = step.fresh
             given.after = step.after
             has_texts = self.exact and step.path is None
-            if step.is_part or given.takes_any_word() or (has_texts and given.whole is None):
+            if step.is_part or given.fits_any_word() or (has_texts and given.whole is None):
                 self.nodes = branches(self.root, step.inode)
             else:
                 self.nodes = self._candidates(step.inode, has_texts)
@@ -256,7 +256,7 @@ class Overlaps:
         text = branch.key
         no_words = here.path is None and given.zero_words and text == ""  # it is stored as one empty word
         ends = no_words and given.ends()
-        starts_wild = self._take_words(branch, text)
+        starts_wild = self._go_on_by_words(branch, text)
         ends = is_wanted(branch) and (ends if no_words else given.ends())
         below = branch.next if given.fresh | given.after else None
         if below is None and not ends:
@@ -266,17 +266,17 @@ class Overlaps:
             self.put(below, False, path, given.fresh, given.after, starts_wild)
         return path if ends else None
 
-    def _take_words(self, branch: Branch, text: str) -> bool:
+    def _go_on_by_words(self, branch: Branch, text: str) -> bool:
         """Go on by the words of a branch; return whether the stored filter began with a wildcard."""
         given = self.given
         wild_before = self.here.wild_before
         if branch.hash != MARKED and not isinstance(branch, Chain) and not self.exact:
-            given.take(text, wild_before)
+            given.go_on(text, wild_before)
             return wild_before or given.is_wild(text)
         words = text.split(given.separator)
         for i in range(1 if branch.hash == MARKED else 0, len(words)):
             word = words[i]
-            given.take(word, wild_before)
+            given.go_on(word, wild_before)
             wild_before = wild_before or given.is_wild(word)
         return wild_before
 

@@ -14,9 +14,9 @@ from subtrie._trie.words cimport word
 
 cdef extern from *:
     """
-    #define child_place(cn, place) (&CTRIE_CHILD(cn, place))
+    #define child_address(cn, i) (&CTRIE_CHILD(cn, i))
     """
-    const void *child_place(PyObject *cn, Py_ssize_t place) nogil
+    const void *child_address(PyObject *cn, Py_ssize_t i) nogil
     void Py_INCREF_PTR "Py_INCREF" (PyObject *o)
     void Py_DECREF_PTR "Py_DECREF" (PyObject *o)
     void PyList_SET_ITEM_PTR "PyList_SET_ITEM" (object array, Py_ssize_t i, PyObject *stolen)
@@ -38,7 +38,7 @@ cdef struct Walk:
     buffer waiting          # node, depth
     PyObject *nodes[GROUP]
     PyObject *mains[GROUP]
-    Py_ssize_t places[GROUP]
+    Py_ssize_t numbers[GROUP]
     Py_ssize_t count
     Py_ssize_t depth
     PyObject *apart[GROUP]
@@ -91,7 +91,7 @@ cdef inline Py_ssize_t last_depth(Walk *w) noexcept nogil:
     return <Py_ssize_t>w.waiting.items[w.waiting.count - 1]
 
 
-cdef inline Borrowed take_last(Walk *w) noexcept nogil:
+cdef inline Borrowed pop_last(Walk *w) noexcept nogil:
     w.waiting.count -= 2
     return <PyObject *>w.waiting.items[w.waiting.count]
 
@@ -132,9 +132,9 @@ cdef inline void end(Walk *w) noexcept:
 cdef inline void prefetch_children(Borrowed cn) noexcept nogil:
     cdef Py_ssize_t i = 0, count = popcount(bitmap_of(cn))
     while i < count:
-        prefetch(child_place(cn, i))
+        prefetch(child_address(cn, i))
         i += 8              # one cache line
-    prefetch(child_place(cn, count - 1))
+    prefetch(child_address(cn, count - 1))
 
 
 cdef inline Py_ssize_t followed_in(Walk *w, Borrowed branch, Py_ssize_t depth) noexcept nogil:

@@ -33,7 +33,7 @@ class Walk:
         # The group: nodes of one depth that are visited now.
         self.nodes: list[Any] = [None] * GROUP
         self.mains: list[Any] = [None] * GROUP  # the main nodes of the I-nodes among them
-        self.places = [0] * GROUP  # the places in these of the children to visit next
+        self.numbers = [0] * GROUP  # the numbers in these of the children to visit next
         self.count = 0
         self.depth = 0
         self.apart: list[Any] = [None] * GROUP  # branches whose texts are being fetched
@@ -77,7 +77,7 @@ def last_depth(w: Walk) -> int:
     return w.waiting.items[-1]  # type: ignore[no-any-return]
 
 
-def take_last(w: Walk) -> Any:
+def pop_last(w: Walk) -> Any:
     """Remove and return that node."""
     w.waiting.items.pop()
     return w.waiting.items.pop()
@@ -104,7 +104,7 @@ def end(w: Walk) -> None:
 
 
 def prefetch_children(cn: Any) -> None:
-    """Prefetch the places of a C-node's children."""
+    """Prefetch where a C-node has its children."""
 
 
 def followed_in(w: Walk, branch: Any, depth: int) -> int:

@@ -10,13 +10,13 @@ from subtrie._trie.branch cimport Chain, next_of
 from subtrie._trie.match.walk cimport begins_branch, fetch_text_apart, item_of, size_of
 from subtrie._trie.queries.store_walk cimport (
     GROUP, Walk, aim_at, begin, end, followed_in, is_no_text, is_reserved, last_depth, list_of_found,
-    note_pair, prefetch_children, set_aims, take_last, take_references, wait,
+    note_pair, prefetch_children, set_aims, pop_last, take_references, wait,
 )
 from cpython.exc cimport PyErr_CheckSignals
 
 
 cdef bint _go_through(Walk *w, Root root) except -1
-cdef void _take_group(Walk *w) noexcept
+cdef void _gather_group(Walk *w) noexcept
 cdef int _read_mains(Walk *w, Root root) except -1
 cdef bint _visit_own(Walk *w, Root root) except -1
 cdef bint _visit_all(Walk *w, Root root) except -1

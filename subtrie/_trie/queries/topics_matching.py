@@ -45,9 +45,9 @@ if not cython.compiled:
         last_depth,
         list_of_found,
         note_pair,
+        pop_last,
         prefetch_children,
         set_aims,
-        take_last,
         take_references,
         wait,
     )
@@ -59,7 +59,7 @@ def _go_through(w: Walk, root: Root) -> bool:
     """Visit the waiting nodes, and all that they lead to. Return False if there is no memory."""
     while w.waiting.count > 0:
         PyErr_CheckSignals()
-        _take_group(w)
+        _gather_group(w)
         take_references(w)  # to the answers of the last group
         if not (_visit_all(w, root) if aim_at(w, w.depth).any else _visit_own(w, root)):
             return False
@@ -71,12 +71,12 @@ def _go_through(w: Walk, root: Root) -> bool:
     return True
 
 
-def _take_group(w: Walk) -> None:
+def _gather_group(w: Walk) -> None:
     """Make a group of the last waiting nodes, which have the same depth, and prefetch them."""
     w.depth = last_depth(w)
     w.count = 0
     while w.count < GROUP and w.waiting.count > 0 and last_depth(w) == w.depth:
-        w.nodes[w.count] = take_last(w)
+        w.nodes[w.count] = pop_last(w)
         prefetch_node(w.nodes[w.count])
         w.count += 1
 
@@ -115,13 +115,13 @@ def _visit_own(w: Walk, root: Root) -> bool:
                 flag = flag_at(aim.word.hash, lev)
                 if bitmap_of(main) & flag:
                     w.mains[count] = main
-                    w.places[count] = popcount(bitmap_of(main) & (flag - 1))
-                    prefetch_child(main, w.places[count])
+                    w.numbers[count] = popcount(bitmap_of(main) & (flag - 1))
+                    prefetch_child(main, w.numbers[count])
                     count += 1
             elif not _visit_others(w, main):
                 return False
         for i in range(count):
-            w.nodes[i] = child_at(w.mains[i], w.places[i])
+            w.nodes[i] = child_at(w.mains[i], w.numbers[i])
             prefetch_node(w.nodes[i])
         w.count = 0
         for i in range(count):
