@@ -71,8 +71,8 @@ cpdef tuple deliveries_of(Matchable trie, topic, subscriber, uint64_t hash)
 @cython.locals(question=Question)
 cdef inline object _asked(Matchable trie, object topic, int wants, Choice choice)
 cdef object ask(Question *q, Matchable trie, object topic, Choice choice)
-cdef object _find(Question *q, Matchable trie, object topic, Table table, Choice choice)
-cdef Query prepare(Traversal *t, Matchable trie, object topic)
+cdef inline object _find(Question *q, Matchable trie, object topic, Table table, Choice choice)
+cdef inline Query prepare(Traversal *t, Matchable trie, object topic)
 @cython.locals(trails=Trails)
 cdef inline object _find_prepared(
     Question *q, Matchable trie, object topic, Query query, Table table, Py_ssize_t bucket, Choice choice
@@ -82,9 +82,9 @@ cdef list _read_slowly(Question *q, Matchable trie, Query query)
 
 # -------------------------------------------------------------------------------------------------------- one instant
 
-cdef int _read(Question *q, Borrowed root) except -1
+cdef inline int _read(Question *q, Borrowed root) except -1
 cdef int read_at_last(Question *q, Borrowed root) except -1
-cdef int read_pinned(Traversal *t, Borrowed root) except -1
+cdef inline int read_pinned(Traversal *t, Borrowed root) except -1
 cdef bint still_holds(Traversal *t, Borrowed root, Borrowed first) noexcept
 cdef int traverse(Traversal *t, Borrowed first, Borrowed main) noexcept
 cdef inline int _level(
