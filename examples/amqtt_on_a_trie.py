@@ -90,23 +90,22 @@ class TrieBroker(amqtt.broker.Broker):  # type: ignore[misc]  # amqtt has no typ
 
     async def _run_broadcast(self, running_tasks: deque[asyncio.Task[Any]]) -> None:
         message = await self._broadcast_queue.get()
+        topic = message["topic"]
         try:
-            deliveries = self.routes.deliveries(message["topic"])
+            deliveries = self.routes.deliveries(topic)
         except TopicError as error:  # the topic of a will, which amqtt does not check
             self.logger.warning(f"a message is dropped: {error}")
             return
         for delivery in deliveries:
             session, handler = self._sessions.get(delivery.subscriber, (None, None))
             if session is None or not await self._topic_filtering(
-                session, message["topic"], Action.RECEIVE
+                session, topic, Action.RECEIVE
             ):
                 continue
             qos = message.get("qos", delivery.options["qos"])
             if session.transitions.state == "connected":
-                sending = handler.mqtt_publish(
-                    message["topic"], message["data"], qos, retain=False
-                )
-                running_tasks.append(asyncio.ensure_future(sending))
+                sent = handler.mqtt_publish(topic, message["data"], qos, retain=False)
+                running_tasks.append(asyncio.ensure_future(sent))
             elif qos and not session.clean_session and not session.is_anonymous:
                 await self._retain_broadcast_message(message, qos, session)
 
@@ -136,6 +135,7 @@ async def serve(port: int) -> None:
     plugins = {anybody: {"allow_anonymous": True}}
     broker = TrieBroker({"listeners": listeners, "plugins": plugins})
     await broker.start()
+    print(f"listening on 127.0.0.1:{port}", flush=True)
     try:
         await asyncio.Event().wait()
     finally:

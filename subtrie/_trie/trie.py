@@ -317,7 +317,7 @@ exact=False)\n--\n
         self, topics: Iterable[str], *, merge: str = "all", by: str = "qos"
     ) -> list[tuple[Delivery, ...]]:
         """Return `deliveries` of each topic. Each answer is of one instant during the call, but not all of the same
-        one.
+        one. It takes no `key`, `sender` or `without`: call `deliveries` for these.
 
         >>> t = SubscriptionTrie()
         >>> t.subscribe("a.#", 1)

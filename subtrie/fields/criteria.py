@@ -394,7 +394,8 @@ def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
 
 class Within(Criterion):
     """Within(name, low=None, high=None, low_open=False, high_open=False)\n--\n
-    The field has a value from `low` to `high`; None leaves that side open.
+    The field has a value from `low` to `high`; None leaves that side open. Without any bound it holds for each value
+    that is there, as `Present` does.
 
     `Within(name, low=None, high=None, low_open=False, high_open=False)`: a bound is itself within, unless it is open. A
     value that does not compare with the bounds is not within them; numbers compare with numbers only, and texts with
