@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from snapshot._extras import extra
 from snapshot.texts import SubscriberKeys, option_texts
-from snapshot.topics import Limits, dialect_for, frozen, limits_of, write_topics
+from snapshot.topics import Limits, dialect_for, frozen, limits_of, mirrored, write_topics
 from subtrie import Dialect, Subscription, SubscriptionTrie, TopicStore
 from subtrie.columns import Changed, Columns, MapColumn, Rows, TextColumn, changed, walk
 
@@ -130,7 +130,7 @@ def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, Subs
         TypeError: one of them is not a subscription trie.
         ValueError: they have different dialects.
     """
-    base, cut = cut_of(older).trie, cut_of(newer)
+    base, cut = cut_of(mirrored(older)).trie, cut_of(mirrored(newer))
     if cut.trie.dialect != base.dialect:
         raise ValueError(
             f"snapshots of different dialects have no difference: {cut.trie.dialect.name}, {base.dialect.name}"

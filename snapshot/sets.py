@@ -111,6 +111,8 @@ def source_of(
         )
     if at is not None:
         raise ValueError("at= is for published directories; of a trie, give the snapshot")
+    if storage:
+        raise ValueError("storage= is for published directories, not for a trie")
     return _TrieSet(source.snapshot(), key)
 
 

@@ -188,7 +188,9 @@ def _read(record: Store, name: str, where: str) -> Mark:
             f"{record.locate(name)}"
         ) from gone
     if version.directory != mark.directory:
-        raise ValueError(f"{record.locate(name)} is of another published directory than {where}; give each its own")
+        raise ValueError(
+            f"{record.locate(name)} is of another published directory than {directory.store.place}; give each its own"
+        )
     if mark.digest:
         directory.require(mark)
     return version.marked()

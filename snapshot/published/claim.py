@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from snapshot.published.directory import Directory
-from snapshot.published.errors import FencedError
+from snapshot.published.errors import DamagedError, FencedError
 from snapshot.published.manifest import (
     CHANGES,
     FOLDERS,
@@ -137,6 +137,12 @@ def _newest(directory: Directory, store: Store, dialect: Dialect) -> Version | N
             )
         return None
     _require_dialect(store, newest, dialect)
+    earlier = directory.get(max((number for number in directory.numbers() if number < newest.version), default=-1))
+    if earlier is not None and earlier.directory != newest.directory:
+        raise DamagedError(
+            f"{store.locate(manifest_name(newest.version))} is of another published directory than the versions before "
+            "it: if no publisher wrote it here, move it away; otherwise restore the directory from a copy"
+        )
     return newest
 
 

@@ -28,6 +28,7 @@ from snapshot.published.manifest import (
     Version,
     digest_of,
     from_json,
+    highest_number,
     manifest_name,
     manifest_number,
     record_name,
@@ -62,14 +63,14 @@ class Directory:
         found = gone = None
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
-        while found is None and (numbers := self.numbers()):
-            found = self.get(numbers[-1])
-            if found is None and numbers[-1] == gone:
+        while found is None and (number := highest_number(self.store.names(VERSIONS))) is not None:
+            found = self.get(number)
+            if found is None and number == gone:
                 raise DamagedError(
                     f"{self._manifest(gone)} is listed, but there is no such file. If it is a link, move it away; if "
                     "an object store lists it, try again later"
                 )
-            gone = numbers[-1]
+            gone = number
         # A listing may lag. Progress: each round reaches a later manifest.
         while found is not None and (following := self.get(found.version + 1)) is not None:
             self.require_order(found, following)

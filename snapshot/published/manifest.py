@@ -15,6 +15,7 @@ import os
 import re
 import socket
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, Final, Literal, NamedTuple, get_origin, get_type_hints
@@ -374,6 +375,11 @@ def manifest_number(file: str) -> int | None:
     """The version that a file in the folder of versions is the manifest of; None for other files."""
     found = _MANIFEST.fullmatch(file)
     return int(found[1]) if found else None
+
+
+def highest_number(files: Iterable[str]) -> int | None:
+    """The highest version that one of these files is the manifest of; None if there is none."""
+    return manifest_number(max(filter(_MANIFEST.fullmatch, files), default=""))
 
 
 def record_name(version: int) -> str:

@@ -77,8 +77,9 @@ def restore(
     A `Publisher` that is given the trie refuses to publish it if there is a newer version by then. To continue a
     directory, use `take_over`, for which this cannot happen.
 
-    O(n + versions since the last full instant). Memory for the trie and a batch of rows. Lock-free: it blocks no
-    publisher. The version is chosen at the start. If it is removed meanwhile, a newer one is taken if ``at`` allows it.
+    O(n + versions since the last full instant), and a listing of the manifests that are kept. Memory for the trie and a
+    batch of rows. Lock-free: it blocks no publisher. The version is chosen at the start. If it is removed meanwhile, a
+    newer one is taken if ``at`` allows it.
     """
     directory = open_directory(where, storage)
     directory.require(known)

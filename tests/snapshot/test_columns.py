@@ -21,7 +21,7 @@ import snapshot
 from ctrie import Ctrie
 from snapshot import columns
 from snapshot.texts import SubscriberKeys
-from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie
+from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
 from subtrie import columns as plain
 from subtrie.fields import Equals, FieldMatcher, Prefix, Within, from_pattern
 from tests.scripts import run_script
@@ -310,6 +310,10 @@ def test_changes_have_the_options_of_both_sides(monkeypatch: pytest.MonkeyPatch)
     trie.subscribe("c", "s")
     trie.unsubscribe("d", "s")
     trie.subscribe("d", "s")
+    store: Any = TopicStore(MQTT, {"a": 1})  # as `to_arrow` takes one
+    earlier = store.snapshot()
+    store["b"] = 2
+    assert rows_of(snapshot.diff_to_arrow(store, earlier), "filter", "change") == [{"filter": "b", "change": "added"}]
     names = ("filter", "group", "options", "old_options", "new_options", "change")
     rows = [tuple(row.values()) for row in rows_of(snapshot.diff_to_arrow(trie, before), *names)]
     assert sorted(rows) == [

@@ -267,6 +267,7 @@ class TestMessages:
             ("topic string", {"groups": 1}, TypeError, "groups must be the name of a column or a Column, not int"),
             ("topic string", {"topic": 3}, TypeError, "topic must be the name of a column or a Column, not int"),
             ("topic string", {"at": 3}, ValueError, "at= is for published directories"),
+            ("topic string", {"storage": {"region": "x"}}, ValueError, "storage= is for published directories"),
             ("topic string", {"source": {}}, TypeError, r"the source must be a SubscriptionTrie, a .* not dict"),
             ("topic string", {"source": "/nowhere"}, FileNotFoundError, "nothing was published there"),
             ("topic string", {"source": trie_of(("a", 7), ("a", "7"))}, ValueError, "both have the key '7'"),

@@ -208,6 +208,19 @@ NAMED: dict[str, tuple[str, Callable[[Path], object], str]] = {
 }
 
 
+def test_a_claim_of_another_directory_is_followed_by_none(tmp_path: Path) -> None:
+    trie, publisher = published(tmp_path / "one")
+    for _ in range(9 + (publisher.version or 0)):
+        snapshot.take_over(tmp_path / "other")[1].close()
+    stray = sorted((tmp_path / "other" / "_versions").glob("0*"))[-1]
+    shutil.copy(stray, tmp_path / "one" / "_versions")
+    for take in TAKERS:
+        with pytest.raises(snapshot.DamagedError, match=f"{stray.name} is of another published directory"):
+            take(tmp_path / "one")
+    (tmp_path / "one" / "_versions" / stray.name).unlink()
+    assert content(snapshot.restore(tmp_path / "one")) == content(trie)
+
+
 @pytest.mark.parametrize("what", NAMED)
 @pytest.mark.parametrize("is_claimed", [False, True])
 def test_what_is_wrong_is_said(tmp_path: Path, what: str, is_claimed: bool) -> None:
