@@ -76,7 +76,7 @@ def alike(one: Any, other: Any) -> bool:
         kind in _ATOMS or (kind in (tuple, frozenset) and _PLAIN.issuperset(map(type, (*one, *other))))
     ):
         return True
-    return bool(typed_key(one) == typed_key(other))
+    return bool(_typed(one) == _typed(other))
 
 
 def _kind(value: Any) -> type:
@@ -99,15 +99,20 @@ def are_mixed(values: Iterable[Hashable]) -> bool:
     return not _PLAIN.issuperset(map(type, values)) and len(set(map(typed_key, values))) > len(set(values))
 
 
+def typed_key(value: Hashable) -> Hashable:
+    """A key that tells a value also from equal ones of other types."""
+    return _typed(value), value
+
+
 class _Typed(tuple[Any, ...]):
-    """The key of a hashable value whose types count."""
+    """The types of a value, which count, with what has no parts."""
 
     __slots__ = ()
 
 
-def typed_key(value: Any) -> Hashable:
-    """A key that tells a value also from equal ones of other types. A list is a tuple, and a mapping the set of its
-    pairs.
+def _typed(value: Any) -> Hashable:
+    """What equal values have in common if they are of the same types, as far as types count. A list is a tuple, an
+    array of bytes is bytes, and a mapping is the set of its pairs.
     """
     kind = type(value)
     if kind is str or kind is bytes or value is None:
@@ -115,8 +120,10 @@ def typed_key(value: Any) -> Hashable:
     if kind in _ATOMS:
         return _Typed((kind, value))
     if isinstance(value, (tuple, list)):
-        return _Typed((tuple, *map(typed_key, value)))
+        return _Typed((tuple, *map(_typed, value)))
     if isinstance(value, (set, frozenset, Mapping)):
-        return _Typed((frozenset, frozenset(map(typed_key, value.items() if isinstance(value, Mapping) else value))))
-    is_number = isinstance(value, Number) or kind.__name__ == "bool_"  # that of numpy is none
+        return _Typed((frozenset, frozenset(map(_typed, value.items() if isinstance(value, Mapping) else value))))
+    if isinstance(value, bytearray):
+        return bytes(value)
+    is_number = isinstance(value, Number) or kind.__name__ in ("bool", "bool_")  # those of numpy are none
     return _Typed((_kind(value), value)) if is_number else value

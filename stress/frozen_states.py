@@ -87,7 +87,7 @@ def is_hashable(value: Any) -> bool:
 
 
 def _key(value: Any, ordered: bool, typed: bool) -> Hashable:
-    if is_hashable(value) and not (is_dataclass(value) and typed):
+    if is_hashable(value) and not (typed and (isinstance(value, (tuple, frozenset)) or is_dataclass(value))):
         return typed_key(value) if typed else value
     if isinstance(value, (list, tuple, deque)):
         found: Any = tuple(value)
@@ -98,9 +98,10 @@ def _key(value: Any, ordered: bool, typed: bool) -> Hashable:
         if typed or not is_hashable(pairs):
             pairs = tuple([(_key(key, ordered, typed), _key(item, ordered, typed)) for key, item in pairs])
         found = pairs if ordered or isinstance(value, OrderedDict) else frozenset(pairs)
-    elif isinstance(value, (set, bytearray)):
-        found = frozenset(value) if isinstance(value, set) else bytes(value)
-        found = typed_key(found) if typed else found
+    elif isinstance(value, (set, frozenset)):
+        found = frozenset([_key(item, ordered, typed) for item in value])
+    elif isinstance(value, bytearray):
+        found = bytes(value)
     elif is_dataclass(value):
         found = tuple([_key(getattr(value, each.name), ordered, typed) for each in fields(value)])
     else:

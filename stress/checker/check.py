@@ -151,6 +151,7 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
     """Whether a small history is linearizable: without components, without a budget. For an explorer, which judges many
     tiny histories.
     """
+    refuse_other_things(operations)
 
     def judge(its: Spec) -> bool:
         begins = [its.initial] if starts is None else [frozen_state(its, each, "a start state") for each in starts]

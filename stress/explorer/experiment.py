@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from stress.alike import typed_key
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
 from stress.explorer.access_limit import AccessLimit, Endless
@@ -122,7 +123,7 @@ class Experiment:
         except Exception as error:  # noqa: BLE001 - a snapshot of a broken trie may raise anything
             trouble = f"what was answered cannot be read: {type(error).__name__}: {error}"
             return self._finding(execution, "structure", trouble, ())
-        key = (execution.precedence(), answers, look.key)
+        key = (execution.precedence(), typed_key(answers), look.key)
         verdict = self._verdicts.get(key)
         if verdict is None:
             verdict = self._verdicts[key] = self._verdict(execution, answers, look)
@@ -134,7 +135,7 @@ class Experiment:
             return False
         answers = execution.answers = self._answers(execution)
         operations = self._operations(execution, answers, UNSEEN_LOOK)
-        key = (execution.precedence(), answers, "all wait")
+        key = (execution.precedence(), typed_key(answers), "all wait")
         verdict = self._verdicts.get(key)
         if verdict is None:
             verdict = self._verdicts[key] = ("" if wait_as_they_should(operations, self.spec) else "deadlock", "")

@@ -15,6 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, cast
 
+from stress.alike import typed_key
 from stress.explorer.access_limit import AccessLimit
 from stress.explorer.alone import Alone
 from stress.explorer.clock import OneThread
@@ -292,7 +293,7 @@ class ObjectExperiment(Experiment):
         with _Naming(self.machine.seam, OneThread(self.machine.seam), self._subject.plain):
             calls = tuple([(op, args, self._call(op, args)) for op, args in self.scenario.at_end])
             broken = self._broken()
-        return Look((calls, broken), calls, broken)
+        return Look((typed_key(calls), broken), calls, broken)
 
     def _call(self, op: str, args: tuple[Any, ...]) -> Any:
         try:

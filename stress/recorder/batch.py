@@ -217,6 +217,7 @@ class Batch:
             waits = stuck.waits or not is_inside or wait_as_they_should(known, spec)
             if not waits:
                 return self.trouble("hang", known, str(stuck), stuck.stacks)
+        enter("checking the object")
         try:
             after = () if waits else alone(subject, as_calls(self.workload.at_end), spec, settings.patience)
         except Stuck as stuck:
@@ -281,7 +282,7 @@ class Batch:
     def left_in(self, log: ProgressLog) -> History:
         """The calls that a process which died in this batch was making."""
         spec: Spec = self.workload.spec
-        operations = () if log.phase == "making the object" else log.running(self.plans())
+        operations = log.running(self.plans()) if log.phase == "calling it" else ()
         header = {"clock": self.settings.clock, "threads": self.settings.threads, "seed": self.seed}
         return self.named(History(operations, {"spec": name_of(spec), **spec.options(), **header}))
 

@@ -227,11 +227,7 @@ class _Campaign:
         """The finding that a process died."""
         batch = Batch(self._workloads, settings, log.batch, settings.rounds)
         history = batch.left_in(log)
-        calls = (
-            f": {pending_calls(history)}".replace(" never returned", "")
-            if log.phase == "calling it" and history.operations
-            else ""
-        )
+        calls = f": {pending_calls(history)}".replace(" never returned", "") if history.operations else ""
         trouble = f"a process was {end_of_process(died.exitcode)} while it was {log.phase}{calls}"
         return batch.trouble("death", history, trouble, died.stacks)
 

@@ -14,6 +14,7 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from stress.answers import space_of
@@ -141,8 +142,8 @@ def _print_of(value: Any, depth: int = 2) -> Any:
     held: Any = value if isinstance(value, _CONTAINERS) else None if isinstance(value, _WHOLES) else space_of(value)
     if not depth or held is None or is_ours(_file_of(module_of(type(value)))):
         return id(value)
-    # From 3.13 on, a dictionary of attributes does not always tell the collector what is in it.
-    parts = gc.get_referents(held) if held is value else list(held.values())
+    is_dict = isinstance(held, dict)
+    parts = list(chain.from_iterable(list(dict.items(held)))) if is_dict else gc.get_referents(held)
     return id(value), len(parts), [_print_of(each, depth - 1 if held is value else 0) for each in parts[:_MOST_ITEMS]]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar, Final
 
+from stress.alike import fits
 from stress.by_key import OfElements
 from stress.history import UNSEEN, Operation, Raised
 from stress.spec import EVERYTHING, Element, Excerpt, Footprint, Spec, State
@@ -175,17 +176,17 @@ class _QueueInOrder(_InOrder, Queue):
 
     def __init__(self, order: Sequence[Hashable], present: int) -> None:
         self.initial: tuple[Hashable, ...] = (present, 0)
-        self._place = {value: place for place, value in enumerate(order)}
+        self._order, self._place = order, {value: place for place, value in enumerate(order)}
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         put, got = state
         if op in self._put:
             return ((put + 1, got),) if self._place.get(args[0]) == put and result in (None, UNSEEN) else ()
         if op in self.read_only:
-            return (state,) if result in (UNSEEN, put - got) else ()
+            return (state,) if fits(result, put - got) else ()
         if put == got:
             return (state,) if result is UNSEEN or _is_nothing(result) else ()
-        return ((put, got + 1),) if result is UNSEEN or self._place.get(result) == got else ()
+        return ((put, got + 1),) if fits(result, self._order[got]) else ()
 
 
 class _StackInOrder(_InOrder, Stack):
@@ -202,7 +203,8 @@ class _StackInOrder(_InOrder, Stack):
         if op in self._put:
             return (state + 1,) if self._changes[state] == (args[0], True) and result in (None, UNSEEN) else ()
         if op in self.read_only:
-            return (state,) if result in (UNSEEN, self._sizes[state]) else ()
+            return (state,) if fits(result, self._sizes[state]) else ()
         if not self._sizes[state]:
             return (state,) if result is UNSEEN or _is_nothing(result) else ()
-        return (state + 1,) if self._changes[state] == (result, False) else ()
+        change = self._changes[state]
+        return (state + 1,) if change is not None and not change[1] and fits(result, change[0]) else ()

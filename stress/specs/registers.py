@@ -65,7 +65,7 @@ class _RegisterInOrder(Register):
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         here = self._order[state]
         if op == "read":
-            return (state,) if result is UNSEEN or result == here else ()
+            return (state,) if fits(result, here) else ()
         if op == "write":
             return (state + 1,) if self._place.get(args[0]) == state + 1 and result in (None, UNSEEN) else ()
         return (state,) if result is False and here != args[0] else ()

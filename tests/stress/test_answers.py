@@ -20,6 +20,7 @@ import pytest
 import stress
 from stress import Counter, History, Map, MultiRegister, Operation, Raised, Register, Verdict, check, freeze, unique
 from stress.alike import alike, are_mixed, fits
+from stress.by_key import FrozenMap
 from stress.formats import jsonl
 from stress.history import show, steady
 from stress.reports import html, text
@@ -101,11 +102,15 @@ def test_numbers_of_other_libraries_are_of_the_kind_that_they_say() -> None:
     class Int(int):
         """Like those of numpy, or of an IntEnum."""
 
+    like_numpys: Any = type("bool", (), {"__eq__": lambda self, other: other == 1, "__hash__": lambda self: 1})
     assert fits(Int(3), 3)
+    assert fits(True, like_numpys())
     assert alike((Int(3), {"a": [1]}), (3, {"a": (1,)}))
     assert not alike({"a": 1}, {"a": True})
+    assert alike({"a": bytearray(b"x")}, {"a": b"x"})
     assert not are_mixed([1, 2, 1.5, "a", (1,), (2,)])
     assert are_mixed([1, 2, (1,), (True,)])
+    assert are_mixed([1, True, FrozenMap(), frozenset()])
 
 
 # ----------------------------------------------------------------------------------------------------------- exceptions

@@ -176,6 +176,13 @@ class Account:
     log: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Told:
+    """A part that is hashable."""
+
+    value: int
+
+
 class TestFrozen:
     @pytest.mark.parametrize(
         "state",
@@ -198,6 +205,11 @@ class TestFrozen:
     def test_types_are_told_apart(self) -> None:
         states = [1, [2]], (1, [2]), deque([1, [2]]), Pair(1, [2])
         assert len({Frozen(each, ordered=False) for each in states}) == len(states)
+
+    @pytest.mark.parametrize("within", [lambda it: it, lambda it: (it,), lambda it: frozenset({it}), lambda it: {it}])
+    def test_types_of_what_is_in_a_part_are_told_apart_where_they_count(self, within: Any) -> None:
+        one, other = (Frozen(within(Told(value)), ordered=False, typed=True) for value in (1, True))
+        assert one != other
 
     def test_what_cannot_be_copied_is_named(self) -> None:
         cycle: list[Any] = []

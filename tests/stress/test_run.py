@@ -26,6 +26,7 @@ from stress import Budget, Counter, Map, Outcome, Queue, Raised, Spec, SpecError
 from stress.processes import Tally
 from stress.recorder.batch import Batch, Settings
 from stress.recorder.campaign import run_workloads
+from stress.recorder.progress_log import ProgressLog
 from stress.recorder.workload import Workload
 from stress.sequential import Sequential
 from stress.spec import WAITS
@@ -412,13 +413,20 @@ def test_in_one_batch_of_four_each_round_has_an_object_of_its_own() -> None:
     workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=1)
     assert [number for number in range(8) if Batch(workloads, settings, number).is_divided] == [2, 6]
     made: list[LockedCounter] = []
+    log = ProgressLog(2)
+
+    class Ending(LockedCounter):
+        def value(self) -> int:
+            assert not batch.left_in(log).operations, "of a process that dies here, a call that none made is told"
+            return super().value()
 
     def make(workload: Workload) -> LockedCounter:
-        made.append(LockedCounter())
+        made.append(Ending())
         return made[-1]
 
-    batch = Batch(workloads, settings, 2, make=make)
-    assert batch.run(lambda name, amount: None, None, None) is None
+    ending = Workload(Ending, Counter(), [("increment",)], at_end=[("value",)])
+    batch = Batch([ending], settings, 2, make=make)
+    assert batch.run(lambda name, amount: None, None, log) is None
     assert len(made) == batch.rounds_made == len(batch.seen) == 32
     assert sum(each.op == "increment" for history in batch.seen for each in history) == sum(each.n for each in made)
 

@@ -296,6 +296,14 @@ class TestWhatOutlivesAnObject:
             before.look()
         assert before.changed == set()
 
+    def test_another_key_is_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        table = {"a": True}
+        monkeypatch.setattr(sys.modules[__name__], "TABLE", table, raising=False)
+        before = Outliving(Locked)
+        table["b"] = table.pop("a")
+        before.look()
+        assert before.changed == {f"{__name__}.TABLE"}
+
 
 def unlazy() -> None:
     global SETTING
