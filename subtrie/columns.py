@@ -144,8 +144,7 @@ def loaded(
     """
     trie: Any = _SubscriptionTrie(dialect, exact=exact)
     trie._load(filters, subscribers, options)
-    made: SubscriptionTrie[Any] = trie
-    return made
+    return trie  # type: ignore[no-any-return]
 
 
 class Changed(NamedTuple):

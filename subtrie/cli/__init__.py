@@ -15,8 +15,9 @@ from subtrie import AMQP, MQTT, NATS, SubscriptionTrie, TopicError, __version__
 from subtrie.cli.lines import (
     STANDARD_INPUT,
     BadLines,
-    match_json_lines,
-    match_lines,
+    answers,
+    as_columns,
+    as_json,
     open_lines,
     remark,
     standard_output,
@@ -128,8 +129,7 @@ def _match(options: argparse.Namespace) -> int:
         with progress_bars() as add_bar:
             bar = add_bar("subscriptions read", None)
             subscribe_lines(trie, subscriptions, bar, for_columns=not options.json)
-        answers = match_json_lines if options.json else match_lines
-        for matches in answers(trie, topics, topic_lines(topics)):
+        for matches in answers(topics, topic_lines(topics), as_json if options.json else as_columns, trie):
             out.write(matches.encode(errors="backslashreplace"))  # of lone surrogates, as JSON escapes them
             if options.topics == STANDARD_INPUT:
                 out.flush()

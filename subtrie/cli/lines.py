@@ -161,30 +161,36 @@ def topic_lines(lines: LineFile) -> Iterator[tuple[int, str]]:
             yield number, topic
 
 
-def match_lines(trie: SubscriptionTrie, lines: LineFile, topics: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """The matches of some `topic_lines` as text, topic by topic: sorted ``topic<TAB>subscriber`` lines.
+def answers(
+    lines: LineFile,
+    topics: Iterable[tuple[int, str]],
+    answer: Callable[[SubscriptionTrie, str], str],
+    trie: SubscriptionTrie,
+) -> Iterator[str]:
+    """The answers to some `topic_lines`, topic by topic: `as_columns` or `as_json`."""
+    for number, topic in topics:
+        try:
+            yield answer(trie, topic)
+        except TopicError as error:
+            lines.refuse(number, error)
+
+
+def as_columns(trie: SubscriptionTrie, topic: str) -> str:
+    """The matches of a topic as text: sorted ``topic<TAB>subscriber`` lines.
 
     Subscribers that are not strings, and so do not come from a file, are left out.
     """
-    for number, topic in topics:
-        try:
-            found = trie.match(topic)
-        except TopicError as error:
-            lines.refuse(number, error)
-            continue
-        yield "".join(
-            [f"{topic}\t{subscriber}\n" for subscriber in sorted(each for each in found if isinstance(each, str))]
-        )
+    return "".join(
+        [
+            f"{topic}\t{subscriber}\n"
+            for subscriber in sorted(each for each in trie.match(topic) if isinstance(each, str))
+        ]
+    )
 
 
-def match_json_lines(trie: SubscriptionTrie, lines: LineFile, topics: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """The matches of some `topic_lines`, topic by topic: one JSON object for each subscription that a topic reaches,
-    with topic, filter, subscriber and options."""
-    for number, topic in topics:
-        try:
-            found = [one.as_dict() for one in trie.entries(topic)]
-        except TopicError as error:
-            lines.refuse(number, error)
-            continue
-        found.sort(key=lambda one: (str(one["subscriber"]), one["filter"]))
-        yield "".join([json.dumps({"topic": topic, **one}, ensure_ascii=False, default=str) + "\n" for one in found])
+def as_json(trie: SubscriptionTrie, topic: str) -> str:
+    """One JSON object, on a line, for each subscription that a topic reaches: topic, filter, subscriber and options."""
+    found = sorted(
+        (one.as_dict() for one in trie.entries(topic)), key=lambda one: (str(one["subscriber"]), one["filter"])
+    )
+    return "".join([json.dumps({"topic": topic, **one}, ensure_ascii=False, default=str) + "\n" for one in found])

@@ -4,8 +4,6 @@ cimport cython
 from subtrie.fields.comparing cimport as_value, has_hash
 from subtrie.fields.names cimport leads_on
 
-cdef frozenset _PLAIN
-
 
 cdef class Place:
     cdef readonly object of
