@@ -87,24 +87,46 @@ class Client(Generic[Message]):
         if self not in self._hub.clients:
             raise ConnectionError("the client has left")
         hub, but = self._hub, options.get("but", ())
-        of_group = hub.routes.dialect.queue_groups and options.get("queue") is not None
-        kept = (TopicStore(hub.routes.dialect) if of_group or hub.retained is None else hub.retained).snapshot()
+        if hub.retained is None or (hub.routes.dialect.queue_groups and options.get("queue") is not None):
+            return hub.routes.subscribe(filter, self, slow=slow, **options)
+        kept = hub.retained.snapshot()
         for _, value in kept.matching(filter, but=but):
             measured(hub._size, value)  # raises now, before anything has changed
         is_new = hub.routes.subscribe(filter, self, slow=slow, **options)
-        self.mailbox._take_all(self._retained(kept.matching(filter, but=but), filter, hub.position), slow)
+        self.mailbox._take_all(
+            self._retained(
+                kept.matching(filter, but=but),
+                filter,
+                slow == "newest",
+                hub.position,
+                {*self.mailbox._by_key, *self.mailbox._publishers},
+            ),
+            slow,
+        )
         return is_new
 
-    def _retained(self, found: Iterable[tuple[str, Message]], filter: str, position: int) -> Iterator[Waiting[Message]]:
-        """What is retained and comes by a filter, without topics of which a message waits that is at least as new."""
-        for topic, value in found:
-            for one in self._hub.routes.deliveries_of(topic, self):
-                if (
-                    (one.filter, one.group) == (filter, None)
-                    and (topic, None, None) not in self.mailbox._by_key
-                    and (topic, None, None) not in self.mailbox._publishers
-                ):
-                    yield Waiting(value, measured(self._hub._size, value), None, one, position)
+    def _retained(
+        self,
+        found: Iterable[tuple[str, Message]],
+        filter: str,
+        by_newest: bool,
+        position: int,
+        newer: Collection[Any],
+    ) -> Iterator[Waiting[Message]]:
+        """What is retained and comes by a filter, without topics whose keys are in `newer`: of these a message waited
+        at `subscribe` that is at least as new. If one cannot be made, the client leaves: it would miss the rest."""
+        try:
+            for topic, value in found:
+                key = topic, None, None
+                for one in self._hub.routes.deliveries_of(topic, self):
+                    if (one.filter, one.group) == (filter, None) and key not in newer:
+                        yield Waiting(
+                            value, measured(self._hub._size, value), key if by_newest else None, one, position
+                        )
+        except Exception as error:
+            self._break_off(error)
+            self._hub._leave(self)
+            raise
 
     def resume(
         self,
@@ -148,13 +170,13 @@ class Client(Generic[Message]):
     def _give(self, topic: str, before: Waiting[Message], filters: Collection[str]) -> bool:
         """Give a message of before, by the subscription to one of `filters` that promises most; return whether there is
         one. It waits for room as that of a publisher does; nobody waits for it."""
-        found = self._hub.routes.deliveries_of(topic, self)
-        own = [one for one in found if one.group is None and one.filter in filters]
+        own = [
+            one for one in self._hub.routes.deliveries_of(topic, self) if one.group is None and one.filter in filters
+        ]
         if own:
             best = max(own, key=lambda one: PROMISES[one.options["slow"]])
             one = replace(before, key=_key(topic, best), delivery=best)
-            if not self.mailbox._offer(one):
-                self.mailbox._queue(one, best.options["slow"])
+            self.mailbox._take_all(iter([one]), best.options["slow"])
         return bool(own)
 
     def unsubscribe(self, filter: str, *, queue: str | None = None) -> bool:

@@ -52,7 +52,7 @@ class Counters:
             `get` has returned.
         dropped: Messages that the reader does not get: not taken, or taken and then replaced, or still waiting when the
             mailbox was closed. Also those whose `send` raised or was cancelled, of which a part may have arrived. Of
-            the retained values that wait for room together, one.
+            the retained values that wait for room together, one; by "newest", each waits by itself.
         closed_as_slow: Mailboxes that were closed because their reader was slow.
     """
 
@@ -207,11 +207,14 @@ class Mailbox(Generic[Message]):
         return not self._publishers and self._take(one)
 
     def _take_all(self, several: Iterator[Waiting[Message]], slow: Slow) -> None:
-        """Take messages without keys. If there is no room, the rest waits in the place of one publisher, and each is
-        made only when there is room for the one before: they may be many. Nobody waits for them."""
-        first = next((one for one in several if not self._offer(one)), None)
-        if first is not None:
-            self._queue(first, slow, several)
+        """Take messages, for which nobody waits. If there is no room, those without keys wait in the place of one
+        publisher, and each is made only when there is room for the one before: they may be many. One with a key waits
+        in a place of its own, which a newer one can take."""
+        for one in several:
+            if not self._offer(one):
+                self._queue(one, slow, several if one.key is None else ())
+                if one.key is None:
+                    return
 
     def _queue(self, one: Waiting[Message], slow: Slow, rest: Iterable[Waiting[Message]] = ()) -> asyncio.Future[bool]:
         """Let a message wait for room, after others that do; the future says whether it was taken at last. It takes
@@ -299,11 +302,12 @@ class Mailbox(Generic[Message]):
                 raise SlowReader("the mailbox is closed")
             self._arrived.clear()
             await self._arrived.wait()
-        one = self._waiting.popleft()
+        one = self._waiting[0]
         self._by_key.pop(one.key, None)
         self.bytes -= one.size
-        self.is_stalled = self.is_stalled and len(self) > 0
+        self.is_stalled = self.is_stalled and len(self) > 1
         self._earn(self.patience * (one.size / self.room))
+        self._waiting.popleft()  # now: if what is taken next cannot be made, it is dropped with the others
         return one
 
     def _take(self, one: Waiting[Message]) -> bool:

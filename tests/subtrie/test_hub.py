@@ -57,10 +57,14 @@ class TestSlowReaders:
         hub = new_hub(room=1, patience=10)
         serving = [asyncio.create_task(stays(hub, Connection(reads=False).send, "t")) for _ in range(20)]
         await turns()
+        fast, seen = Connection(), list[int]()
+        serving.append(asyncio.create_task(stays(hub, fast.send, "t", slow="wait")))
+        await turns()
+        asyncio.get_running_loop().call_later(5, lambda: seen.append(len(fast.got)))
         for n in range(20):
             await hub.publish("t", b"%d" % n)
-        assert now() == 10
-        assert await ended(*serving) == [SlowReader] * 20
+        assert (now(), seen) == (10, [3]), "others have what a publisher waits with"
+        assert await ended(*serving) == [SlowReader] * 20 + [asyncio.CancelledError]
 
 
 class TestOrder:
@@ -308,26 +312,61 @@ class TestRetained:
             await hub.drain()
         assert connection.got == [b"2", b"3"]
 
-    @pytest.mark.parametrize("room", [1_000, 100])
+    @pytest.mark.parametrize("seed", range(40))
     @run_turned
-    async def test_an_old_value_never_comes_after_a_newer_one(self, room: int) -> None:
-        """A client that has the topic by another filter already, with messages that wait in its mailbox or for room,
-        subscribes once more."""
-        hub = new_hub(retained=TopicStore(MQTT), room=room, patience=NEVER)
-        connection = Connection(reads=False)
-        async with hub.connect(connection.send) as client:
-            client.subscribe("x", slow="newest")
-            client.subscribe("a/+", slow="newest")
-            await hub.publish("x", b"x")
-            await turns()
-            await hub.publish("x", b"y")
-            live = [asyncio.create_task(hub.publish("a/1", one, retain=one == b"1")) for one in (b"1", b"2")]
-            await turns()
-            client.subscribe("a/#", slow="newest")
-            connection.reads.set()
+    async def test_an_old_value_never_comes_after_a_newer_one(self, seed: int) -> None:
+        """A client that has topics by another filter, with messages that wait in its mailbox or for room, subscribes
+        again. If all is by "newest", one message of each topic waits."""
+        chance, others = Random(seed), get_args(Slow)[seed % 4]
+        hub = new_hub(retained=TopicStore(MQTT), room=chance.choice([100, 200, 1_000]), patience=NEVER)
+        reads, got = asyncio.Semaphore(0), list[bytes]()
+        last = {b"%d" % topic: b"" for topic in range(4)}
+
+        async def send(message: bytes) -> None:
+            await reads.acquire()
+            got.append(message)
+
+        async with asyncio.TaskGroup() as publishing, hub.connect(send) as client:
+            for n in range(60):
+                if chance.random() < 0.3:
+                    filter = chance.choice(["a/+", "a/#", "#", "a/1", "a/2"])
+                    client.subscribe(filter, slow=others if "#" in filter else "newest")
+                elif chance.random() < 0.3:
+                    reads.release()
+                else:
+                    topic = chance.choice(list(last))
+                    last[topic] = b"%s at %02d" % (topic, n)
+                    publishing.create_task(hub.publish(f"a/{topic.decode()}", last[topic]))
+                await turns(3)
+            client.subscribe("#", slow=others)
+            before = len(got)
+            for _ in range(500):
+                reads.release()
             await hub.drain()
-            await asyncio.gather(*live)
-        assert connection.got == [b"x", b"y", b"2"]
+        assert others != "newest" or len(got) - before <= 1 + len(last), seed
+        for topic, newest in last.items():
+            mine = [message for message in got if message[:1] == topic]
+            assert (mine, mine[-1:]) == (sorted(mine), [newest] if newest else []), seed
+
+    @pytest.mark.parametrize("way", ["cancels", "reads"])
+    @run_turned
+    async def test_one_that_cannot_be_made_ends_the_block_and_all_count(self, way: str) -> None:
+        sizes = [1, 1, 1, 1, 300, 1, 1]  # from the end: of x, of what is retained, and of the first of it once more
+        store: TopicStore[bytes] = TopicStore(MQTT)
+        store["r/0"] = store["r/1"] = store["r/2"] = b"r"
+        hub = new_hub(retained=store, room=200, size=lambda _: sizes.pop())
+        connection = Connection(reads=False)
+        with pytest.raises(IndexError):
+            async with hub.connect(connection.send) as client:
+                client.subscribe("x", slow="wait")
+                large = [asyncio.create_task(hub.publish("x", b"x")) for _ in range(3)][-1]
+                await turns()
+                client.subscribe("r/#", slow="wait")
+                large.cancel() if way == "cancels" else connection.reads.set()
+                await asyncio.sleep(NEVER)
+        counters = hub.counters
+        expected = (3, 0, 5) if way == "cancels" else (4, 2, 3)  # of the retained ones that wait, one counts
+        assert (counters.taken, counters.sent, counters.dropped) == expected
 
     @pytest.mark.parametrize("reads", [True, False])
     @pytest.mark.parametrize("slow", ["close", "wait", "newest"])
@@ -350,7 +389,7 @@ class TestRetained:
         made: list[int] = []
         serving = asyncio.create_task(serve())
         await turns(1)
-        assert made == [4], "the others are made when there is room for them"
+        assert made == [100 if slow == "newest" else 4], "the others are made when there is room for them"
         live = asyncio.create_task(hub.publish("a/x", b"live"))
         if reads:
             await connection.has(101)
