@@ -6,7 +6,7 @@ import pickle
 import threading
 from collections import Counter as Counts
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from random import Random
 from typing import Any, ClassVar
 
@@ -176,11 +176,7 @@ class Account:
     log: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Told:
-    """A part that is hashable."""
-
-    value: int
+Told = make_dataclass("Told", ["value"], frozen=True)
 
 
 class TestFrozen:

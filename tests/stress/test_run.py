@@ -410,8 +410,7 @@ def test_a_batch_of_fewer_rounds_is_the_beginning_of_a_whole_one() -> None:
 
 def test_in_one_batch_of_four_each_round_has_an_object_of_its_own() -> None:
     """What only the first calls can get wrong has one chance for each object."""
-    workloads, settings = [Workload(LockedCounter, Counter(), COUNTING)], Settings(seed=1)
-    assert [number for number in range(8) if Batch(workloads, settings, number).is_divided] == [2, 6]
+    settings = Settings(seed=1)
     made: list[LockedCounter] = []
     log = ProgressLog(2)
 
@@ -424,8 +423,9 @@ def test_in_one_batch_of_four_each_round_has_an_object_of_its_own() -> None:
         made.append(Ending())
         return made[-1]
 
-    ending = Workload(Ending, Counter(), [("increment",)], at_end=[("value",)])
-    batch = Batch([ending], settings, 2, make=make)
+    workloads = [Workload(Ending, Counter(), [("increment",)], at_end=[("value",)])]
+    assert [number for number in range(8) if Batch(workloads, settings, number).is_divided] == [2, 6]
+    batch = Batch(workloads, settings, 2, make=make)
     assert batch.run(lambda name, amount: None, None, log) is None
     assert len(made) == batch.rounds_made == len(batch.seen) == 32
     assert sum(each.op == "increment" for history in batch.seen for each in history) == sum(each.n for each in made)

@@ -161,7 +161,7 @@ CHECKER: Final = (
     _of_checker(
         "a stack of a known order has any length",
         "specs.buffers",
-        "return (state,) if result in (UNSEEN, self._sizes[state]) else ()",
+        "return (state,) if fits(result, self._sizes[state]) else ()",
         "return (state,)",
     ),
     _of_checker(
