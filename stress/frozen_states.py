@@ -87,7 +87,10 @@ def is_hashable(value: Any) -> bool:
 
 
 def _key(value: Any, ordered: bool, typed: bool) -> Hashable:
-    if is_hashable(value) and not (typed and (isinstance(value, (tuple, frozenset)) or is_dataclass(value))):
+    is_whole = (
+        not typed or isinstance(value, type) or not (isinstance(value, (tuple, frozenset)) or is_dataclass(value))
+    )
+    if is_whole and is_hashable(value):
         return typed_key(value) if typed else value
     if isinstance(value, (list, tuple, deque)):
         found: Any = tuple(value)

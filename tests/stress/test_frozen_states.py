@@ -202,7 +202,9 @@ class TestFrozen:
         states = [1, [2]], (1, [2]), deque([1, [2]]), Pair(1, [2])
         assert len({Frozen(each, ordered=False) for each in states}) == len(states)
 
-    @pytest.mark.parametrize("within", [lambda it: it, lambda it: (it,), lambda it: frozenset({it}), lambda it: {it}])
+    @pytest.mark.parametrize(
+        "within", [lambda it: it, lambda it: (Told, it), lambda it: frozenset({it}), lambda it: {it}]
+    )
     def test_types_of_what_is_in_a_part_are_told_apart_where_they_count(self, within: Any) -> None:
         one, other = (Frozen(within(Told(value)), ordered=False, typed=True) for value in (1, True))
         assert one != other
