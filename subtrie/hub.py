@@ -147,18 +147,24 @@ class Client(Generic[Message]):
         Raises:
             LookupError: The log does not reach back to it, or it is of another hub. Subscribe anew.
             ValueError: The client has subscriptions or messages already, or there is no such policy.
-            TypeError: `filters` is one text.
+            TypeError: `position` is no integer, or `filters` is one text.
             TopicError, ConnectionError: As for `subscribe`.
         """
-        if isinstance(filters, str):
-            raise TypeError(f"resume() takes several filters, in a list, not {filters!r}")
+        if isinstance(filters, str) or not isinstance(position, int):
+            raise TypeError(
+                "resume() takes a position, which is a whole number, and several filters in a list, "
+                f"not {position!r} and a {type(filters).__name__}"
+            )
         given: Mapping[str, Any] = filters if isinstance(filters, Mapping) else {each: {} for each in filters}
         hub, wanted = self._hub, {filter: {"slow": slow, **options, **own} for filter, own in given.items()}
         for each in wanted.values():
             check_policy(each["slow"])
         first = hub._log[0][1].position if hub._log else hub.position + 1
-        if not isinstance(position, int) or not first - 1 <= position <= hub.position:  # type: ignore[redundant-expr]
-            raise LookupError(f"the log has {first} to {hub.position}, and {position!r} is not before: subscribe anew")
+        if not first - 1 <= position <= hub.position:
+            raise LookupError(
+                f"the log {f'has {first} to {hub.position}' if hub._log else 'is empty, or there is none: Hub(log=)'}"
+                f", and {position} is not before: subscribe anew"
+            )
         if self not in hub.clients:
             raise ConnectionError("the client has left")
         if hub.routes.filters(self) or len(self.mailbox):

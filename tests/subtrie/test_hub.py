@@ -488,13 +488,20 @@ class TestComingBack:
         for number in range(5):
             await hub.publish("a", b"%d" % number)
         first = hub.position - 2
-        connection = Connection()
-        async with hub.connect(connection.send) as client:
-            with pytest.raises(TypeError, match="several filters, in a list, not 'a/#'"):
+        connection, log = Connection(), f"the log has {first} to {hub.position}"
+        async with hub.connect(connection.send) as client, new_hub().connect(connection.send) as without:
+            with pytest.raises(TypeError, match=f"several filters in a list, not {first} and a str"):
                 client.resume(first, "a/#")
-            for wrong in (others[0], first - 2, hub.position + 1, first + 0.5, str(first), None):
-                with pytest.raises(LookupError, match=f"the log has {first} to {hub.position}, and {wrong!r} is not"):
-                    client.resume(wrong, ["a"])  # type: ignore[arg-type]
+            for who, error, wrong, why in (
+                *((client, LookupError, one, log) for one in (others[0], first - 2, hub.position + 1)),
+                *(
+                    (client, TypeError, one, f"a whole number, .* not {one!r}")
+                    for one in (first + 0.5, str(first), None)
+                ),
+                (without, LookupError, -1, "empty, or there is none"),
+            ):
+                with pytest.raises(error, match=why):
+                    who.resume(wrong, ["a"])  # type: ignore[arg-type]
             with pytest.raises(TopicError):
                 client.resume(first, ["a", "#/a"])
             with pytest.raises(ValueError, match="slow must be one of"):
