@@ -249,7 +249,7 @@ class _Copy:
             return of_none == [True] * 3 and past[-4].name != "PUSH_NULL"
         if call.arg:
             return False
-        is_decorator = last.name == "MAKE_FUNCTION" and self._code.co_consts[past[-2].arg].co_name != "<lambda>"
+        is_decorator = last.name == "MAKE_FUNCTION" and self._code.co_consts[past[-2].arg].co_name[0] != "<"
         asserts = [each.name for each in past if each.name in ("LOAD_ASSERTION_ERROR", "RAISE_VARARGS")]
         raises = self._instructions[self._instructions.index(call) + 1].name == "RAISE_VARARGS"
         if is_decorator or last.name in ("GET_ITER", "GET_AITER") or id(last) in self._decorators:

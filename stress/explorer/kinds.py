@@ -431,7 +431,7 @@ def attempt(owner: Any, name: str, given: tuple[Any, ...]) -> Callable[[], bool]
 def _would_change(owner: Any, of: Any, name: str, given: tuple[Any, ...]) -> bool:
     """Tried on a copy, in which any item of the program's own could equal what is given."""
     items = items_of(owner)
-    if not given or (of in (list, deque) and name != "remove"):
+    if not given or name == "popitem" or (of in (list, deque) and name != "remove"):
         return bool(items)
     if any(type(each) not in ATOMS for each in items):
         return True

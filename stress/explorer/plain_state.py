@@ -659,7 +659,8 @@ class PlainState(sharing.Sharing):
         keys = self._keys_of_items(owner, changes)
         if given:
             compares = name in COMPARING
-            keys += self._keys_of((owner, *given) if compares else given, DEEP if compares else SHALLOW)
+            reach = DEEP if compares or name == "update" else SHALLOW  # pairs may be lists
+            keys += self._keys_of((owner, *given) if compares else given, reach)
             keys = list(dict.fromkeys(keys))
         succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
         return self._step_of_c(keys, changes, succeeds)
@@ -686,7 +687,7 @@ class PlainState(sharing.Sharing):
         if effect == "next":
             self.take_next(site, kind_of(type(first)), first)
         elif effect == "first":
-            keys = self._keys_of((first,), SHALLOW, True) + self._keys_of(given[1:], SHALLOW)
+            keys = self._keys_of((first,), SHALLOW, True) + self._keys_of(given[1:], DEEP)
             self._step_of_c(list(dict.fromkeys(keys)), True)
         else:
             changes = effect == "change"

@@ -202,10 +202,11 @@ class Sharing(StandIns):
                 waiting += gc.get_referents(each)
             elif kind in (Kind.ITERATOR, Kind.GENERATOR):
                 if kind is Kind.ITERATOR:
+                    if not reach and of not in _ONLY_GIVE:
+                        return self._keys_of(given, DEEP, changes)
                     behind = gc.get_referents(each)
                     waiting += [part for one in behind if is_a(one, (tuple, frozenset)) for part in items_in(one)]
                     waiting += behind  # also what `map` and `zip` hold in tuples
-                    reach = max(reach, DEEP * (of not in _ONLY_GIVE))
                 where = self._whose(each)
                 if where is not None:  # whoever reads all of it, takes its items
                     keys[where, "next"] = None
