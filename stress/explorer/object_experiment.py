@@ -36,6 +36,7 @@ from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
+from stress.explorer.watch import TimeIsUp
 from stress.history import ANSWERS, Operation, freeze
 from stress.progress_line import Tell
 from stress.spec import Spec
@@ -149,7 +150,7 @@ def _quiet_ends() -> Iterator[None]:
     before = sys.unraisablehook
 
     def tell(told: Any) -> None:
-        if not issubclass(told.exc_type, NewCode):
+        if not issubclass(told.exc_type, (NewCode, TimeIsUp)):
             before(told)
 
     sys.unraisablehook = tell

@@ -19,6 +19,7 @@ import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
+from stress.explorer.watch import TimeIsUp
 
 pytestmark = pytest.mark.once  # the explorer's own rules, which are the same everywhere
 
@@ -204,6 +205,17 @@ def test_a_call_that_goes_in_circles_does_not_outlive_the_duration() -> None:
     outcome = explore(Endless, stress.Counter(), TWICE, duration=0.5)
     assert outcome.verdict is Verdict.UNKNOWN
     assert time.monotonic() - began < 30
+
+
+class EndsLate(Counter):
+    """Time is up while an object ends, where an exception goes no further."""
+
+    def __del__(self) -> None:
+        raise TimeIsUp
+
+
+def test_time_may_be_up_where_an_object_ends() -> None:
+    assert explore(EndsLate, stress.Counter(), TWICE, duration=9).verdict is not Verdict.ILLEGAL
 
 
 def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
