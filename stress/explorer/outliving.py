@@ -254,7 +254,7 @@ def _free(lock: Any) -> None:
     while not is_free(lock) and (
         type(lock) is not LOCKS[0]
         or all(
-            each is alone or each.name.startswith(("explored-", "explorer-", *_TESTING))
+            each is alone or each.name.startswith(("explored-", "explorer-", "stress-", *_TESTING))
             for each in threading.enumerate()
         )
     ):
