@@ -21,7 +21,7 @@ if not cython.compiled:
     from subtrie.fields.criteria import Criterion
 
 from subtrie.fields.criteria import Absent, Equals, Prefix, Present, Within
-from subtrie.fields.events import PLAIN
+from subtrie.fields.names import PLAIN
 from subtrie.fields.texts import EqualsIgnoringCase, InNetwork, Suffix, Wildcard
 
 KNOWN = 1024  # for each thread

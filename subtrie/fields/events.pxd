@@ -4,6 +4,8 @@ cimport cython
 from subtrie.fields.comparing cimport as_value, has_hash
 from subtrie.fields.names cimport leads_on
 
+cdef frozenset PLAIN
+
 
 cdef class Place:
     cdef readonly object of

@@ -22,12 +22,10 @@ if not cython.compiled:
     from subtrie.fields.comparing import as_value, has_hash
     from subtrie.fields.names import leads_on
 
-from subtrie.fields.names import MOST_STEPS
+from subtrie.fields.names import MOST_STEPS, PLAIN
 
 MOST_LISTS = 100  # of lists in lists, those whose elements are kept apart
 MOST_NESTED = 2_000  # no reader of JSON nests deeper
-
-PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 class Place:

@@ -21,6 +21,7 @@ if not cython.compiled:
 
 from subtrie.fields.maps import cells_of, check_map
 
+PLAIN = frozenset((str, int, float, bool, type(None)))  # types whose values are values, whatever they are
 MOST_STEPS = 64  # of a name, that are counted; what lies deeper below these is taken to be asked for
 
 

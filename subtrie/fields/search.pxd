@@ -46,6 +46,7 @@ cdef enum:
 
 cdef Words *NO_WORDS    # NULL: nobody sets it
 cdef object Elements    # asked for each value; a global of the module would be counted each time
+cdef frozenset PLAIN
 
 cdef int enter_search() except -1
 @cython.locals(search=Search, items=entries_noted, i=Py_ssize_t)

@@ -126,7 +126,8 @@ else:
     from cython import address
 
 from subtrie.dialects import Dialect
-from subtrie.fields.events import PLAIN, Elements
+from subtrie.fields.events import Elements
+from subtrie.fields.names import PLAIN
 
 if not cython.compiled:  # in search.pxd
     NO_WORDS = None

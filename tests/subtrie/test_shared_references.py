@@ -90,7 +90,7 @@ def test_no_match_asks_what_something_is_by_a_global_of_its_module() -> None:
     asked = {
         (path, name)
         for path in sources
-        for name in re.findall(r"\btype\(\w+\) is (?:not )?([A-Z]\w+)", path.read_text("utf-8"))
+        for name in re.findall(r"\btype\(\w+\) (?:is|in|is not|not in) ([A-Z]\w+)", path.read_text("utf-8"))
     }
     assert (Path("subtrie/fields/search.py"), "Elements") in asked
     when_made = {(Path("subtrie/fields/routing.py"), "Dialect")}
