@@ -6,6 +6,8 @@ factory. References that the factory makes are named in the order in which it ma
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +38,6 @@ from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
-from stress.explorer.watch import TimeIsUp
 from stress.history import ANSWERS, Operation, freeze
 from stress.progress_line import Tell
 from stress.spec import Spec
@@ -144,13 +145,22 @@ class ObjectMachine(Machine):
             self.plain.entered.rest()
 
 
+_OURS: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
 @contextmanager
 def _quiet_ends() -> Iterator[None]:
-    """Within the block, what ends an execution says nothing where an object ends: exceptions go no further there."""
-    before = sys.unraisablehook
+    """Within the block, what ends an execution says nothing where an object ends: exceptions go no further there. What
+    a signal's handler, or the end of the time, raised where a generator of this package ended, is raised once more:
+    nobody has seen it.
+    """
+    before, me = sys.unraisablehook, ctypes.c_ulong(threading.get_ident())
 
     def tell(told: Any) -> None:
-        if not issubclass(told.exc_type, (NewCode, TimeIsUp)):
+        code = getattr(told.object, "gi_code", None)
+        if code is not None and code.co_filename.startswith(_OURS):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(me, ctypes.py_object(told.exc_type))
+        elif not issubclass(told.exc_type, NewCode):
             before(told)
 
     sys.unraisablehook = tell

@@ -7,11 +7,13 @@ import cProfile
 import functools
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,7 +21,6 @@ import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
-from stress.explorer.watch import TimeIsUp
 
 pytestmark = pytest.mark.once  # the explorer's own rules, which are the same everywhere
 
@@ -207,15 +208,18 @@ def test_a_call_that_goes_in_circles_does_not_outlive_the_duration() -> None:
     assert time.monotonic() - began < 30
 
 
-class EndsLate(Counter):
-    """Time is up while an object ends, where an exception goes no further."""
+class EndsWithin(Counter):
+    """A signal comes while a generator of the explorer's ends, where an exception goes no further."""
 
-    def __del__(self) -> None:
-        raise TimeIsUp
+    def increment(self) -> int:
+        ended = eval(compile("(0 for _ in ())", explore.__code__.co_filename, "eval"))
+        sys.unraisablehook(cast("Any", SimpleNamespace(exc_type=Late, object=ended)))
+        return super().increment()
 
 
-def test_time_may_be_up_where_an_object_ends() -> None:
-    assert explore(EndsLate, stress.Counter(), TWICE, duration=9).verdict is not Verdict.ILLEGAL
+def test_it_is_seen_where_a_generator_of_ours_ends() -> None:
+    with pytest.raises(Late):
+        explore(EndsWithin, stress.Counter(), TWICE)
 
 
 def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
