@@ -158,9 +158,11 @@ def _quiet_ends() -> Iterator[None]:
 
     def tell(told: Any) -> None:
         code = getattr(told.object, "gi_code", None)
+        if issubclass(told.exc_type, NewCode):
+            return
         if code is not None and code.co_filename.startswith(_OURS):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(me, ctypes.py_object(told.exc_type))
-        elif not issubclass(told.exc_type, NewCode):
+        else:
             before(told)
 
     sys.unraisablehook = tell
