@@ -122,7 +122,6 @@ class _Campaign:
     def __init__(self, workloads: Sequence[Workload], settings: Settings, tally: Tally, watch: Watch | None) -> None:
         self._workloads, self._settings, self._tally, self._watch = workloads, settings, tally, watch
         self._began = time.monotonic()
-        self._until = None if settings.duration is None else self._began + settings.duration
         self.once: set[str] = set()
         """What changed only once, although it outlives the objects."""
         self.found: Found | None = None
@@ -186,9 +185,12 @@ class _Campaign:
         makers = {id(each): Fresh(each.factory, each.reset) for each in self._workloads}
         lasting = [Outliving(*_code_of(each)) for each in self._workloads if each.reset is None]
         left, number, is_telling, right = settings.rounds, first, False, list[Sequence[Call]]()
-        while (left is None or left > 0) and (self._until is None or time.monotonic() < self._until):
+        # Each process has the whole time: on a busy machine it may take as long to start. The first calls are made even
+        # if time is up before they begin (`record`).
+        until = None if settings.duration is None else time.monotonic() + settings.duration
+        while (left is None or left > 0) and (until is None or time.monotonic() < until):
             batch = Batch(self._workloads, settings, number, left, lambda workload: makers[id(workload)]())
-            found = batch.run(lambda name, amount: self._tally.add(first, name, amount), self._until, log)
+            found = batch.run(lambda name, amount: self._tally.add(first, name, amount), until, log)
             yield found
             if found is not None:
                 if batch.workload.reset is None:

@@ -142,12 +142,16 @@ class _Recording:
         """Read the deferred answers of the finished round for the first time. Called between two rounds. Afterwards
         check whether time is up.
         """
-        self.over = bool(self.stop) or (self.until is not None and time.monotonic() >= self.until)
+        self.over = bool(self.stop) or self.is_late()
         for number, log in enumerate(self.logs):
             for _, _, result in log[self.seen[number] :]:
                 if type(result) is Deferred:
                     result.first = result.read()
             self.seen[number] = len(log)
+
+    def is_late(self) -> bool:
+        """Whether time is up. It is not before something was called, however long it took to begin."""
+        return self.until is not None and time.monotonic() >= self.until and any(self.logs)
 
     def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
         """Make the calls of one thread: its rounds, each after the barrier."""
@@ -243,7 +247,7 @@ def record(
         seed: decides where threads yield.
         collect: whether the garbage collector may run.
         patience: seconds without any progress after which the batch is given up.
-        until: the time, as of `time.monotonic`, after which no more calls are made.
+        until: the time, as of `time.monotonic`, after which no more calls are made, once there is one.
         log: gets the number of calls that have returned, in case the process dies.
 
     Returns:
@@ -335,7 +339,7 @@ def _join(
         for thread in threads:
             while thread.is_alive():
                 thread.join(_LOOK)
-                if batch.until is not None and time.monotonic() >= batch.until and not batch.stop:
+                if batch.is_late() and not batch.stop:
                     batch.stop.append(True)
                 moved = sum(map(len, batch.logs))
                 if moved != done:
