@@ -39,6 +39,7 @@ from stress.explorer.substitution import substituted
 from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
+from stress.outside import Outside
 from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
@@ -177,25 +178,26 @@ def explored_references() -> Iterator[ObjectMachine]:
     """Within the block, every new `ctrie.AtomicReference` is one whose accesses the machine schedules. There is one
     such block at a time.
     """
-    import_module("concurrent.futures.thread")  # one that is imported meanwhile would keep explored locks
-    seam = Seam(takes_back=False)
-    seam.home = threading.get_ident()
-    ours = sys.modules.get("ctrie")  # if nobody has imported it, there are no such references
-    native = {} if ours is None else {ours.AtomicReference: reference_class(seam)}
-    primitives = ExploredThreading(seam)
-    with (
-        _one_at_a_time,
-        substituted(native, primitives.everything),
-        switching(seam),
-        garbage_is_kept(),
-        _quiet_ends(),
-    ):
-        machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
-        try:
-            with machine.outside:
+    with Outside() as outside:  # first: objects and threads that have ended may be found to be garbage anywhere
+        import_module("concurrent.futures.thread")  # one that is imported meanwhile would keep explored locks
+        seam = Seam(takes_back=False)
+        seam.home = threading.get_ident()
+        ours = sys.modules.get("ctrie")  # if nobody has imported it, there are no such references
+        native = {} if ours is None else {ours.AtomicReference: reference_class(seam)}
+        primitives = ExploredThreading(seam)
+        with (
+            _one_at_a_time,
+            substituted(native, primitives.everything),
+            switching(seam),
+            garbage_is_kept(),
+            _quiet_ends(),
+        ):
+            machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
+            machine.outside = outside
+            try:
                 yield machine
-        finally:
-            machine.coroutines.end()
+            finally:
+                machine.coroutines.end()
 
 
 class _Naming:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
+from stress.explorer.garbage import garbage_is_kept
 
 pytestmark = pytest.mark.once  # the explorer's own rules, which are the same everywhere
 
@@ -115,6 +117,19 @@ def test_it_is_seen_wherever_it_comes_and_leaves_nothing_behind() -> None:
             with pytest.raises(Late):
                 explore(Counter, stress.Counter(), LONG)
         assert explore(Counter, stress.Counter(), TWICE).verdict is Verdict.LINEARIZABLE
+
+
+def test_it_is_seen_where_an_exploration_begins_and_a_thread_is_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter drops what is raised where a weak reference ends; code is looked through before the first step."""
+
+    def looked_through() -> Any:
+        weakref.finalize(Late(), signal.raise_signal, signal.SIGALRM)
+        return garbage_is_kept()
+
+    monkeypatch.setattr("stress.explorer.object_experiment.garbage_is_kept", looked_through)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    with alarms(Late), pytest.raises(Late):
+        explore(Counter, stress.Counter(), TWICE)
 
 
 @pytest.mark.parametrize(
