@@ -14,12 +14,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from subtrie.errors import TopicError
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from subtrie._trie.frozen_dataclass import dataclass
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -562,9 +566,7 @@ def plain_text(text: str, kind: str) -> str:
 def _check_declared(option: Any) -> None:
     """Refuse what a dialect cannot mean by an option."""
     match option:
-        case (str() as name, type()) if name:
-            return
-        case (str() as name, range() | tuple() as allowed) if name and len(allowed):
+        case (str() as name, type() | range() | tuple() as allowed) if name and (isinstance(allowed, type) or allowed):
             return
     raise ValueError(f"an option is declared by its name, and a type, a range or a tuple of values; not by {option!r}")
 

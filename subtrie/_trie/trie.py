@@ -48,7 +48,6 @@ from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, entries_later
 from subtrie._trie.match.plan import hash_in_filter
 from subtrie._trie.match.reading import path_of
-from subtrie._trie.queries.columns import SetColumns, set_columns
 from subtrie._trie.queries.listing import (
     Change,
     Spelled,
@@ -657,8 +656,10 @@ exact=False)\n--\n
         """Yield the path of each filter of one instant, for joining.py."""
         return (path for _, path in walk(freeze_root(self._root)))
 
-    def _columns(self, texts: Any, ask: bool) -> SetColumns:
-        """Begin a walk that fills columns with the present subscriptions, for columns.py."""
+    def _columns(self, texts: Any, ask: bool) -> Any:
+        """Begin a walk that fills columns with the present subscriptions, for columns.py, which alone asks for it."""
+        from subtrie._trie.queries.columns import set_columns  # three modules, which few need
+
         return set_columns(freeze_root(self._root), self.dialect, texts, ask)
 
     def _both(self, older: Any) -> tuple[Root, Root]:

@@ -61,7 +61,8 @@ class LineFile:
         while raw := self._stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(raw) > MAX_LINE_BYTES:
-                self._skip_rest_of_line(raw)
+                while raw and not raw.endswith(b"\n"):  # the rest of the line
+                    raw = self._stream.readline(MAX_LINE_BYTES)
                 self.refuse(number, f"longer than {MAX_LINE_BYTES} bytes")
                 continue
             if number == 1:
@@ -74,10 +75,6 @@ class LineFile:
     def refuse(self, number: int, reason: object) -> None:
         """Report a line of this file as bad."""
         self._bad.add(self._name, number, reason)
-
-    def _skip_rest_of_line(self, raw: bytes) -> None:
-        while raw and not raw.endswith(b"\n"):
-            raw = self._stream.readline(MAX_LINE_BYTES)
 
 
 @contextmanager

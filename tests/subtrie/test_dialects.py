@@ -8,7 +8,9 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,73 @@ class TestErrors:
                     split(Lying(refused))
         with pytest.raises(TopicError, match="forbidden character ' '"):
             NATS.check_queue(Lying("two words"))
+
+
+OURS: Any = Dialect
+NAMES = (
+    "__annotations__",
+    "__module__",
+    "__qualname__",
+    "__post_init__",
+    "_wildcards",
+    "is_wild",
+    *OURS.__match_args__,
+)
+THEIRS: Any = dataclass(frozen=True, repr=False)(
+    type("Dialect", (), {name: vars(Dialect)[name] for name in NAMES if name in vars(Dialect)})
+)
+RULES = ("own", ".", "*", "#")
+
+
+class TestFrozenDataclass:
+    """To whoever looks, a dialect is one of the standard library."""
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            lambda kind: kind("own"),
+            lambda kind: kind(*RULES, colour="red"),
+            lambda kind: kind(*range(30)),
+            lambda kind: kind("own", "..", "*", "#"),
+            lambda kind: setattr(kind(*RULES), "name", "other"),
+            lambda kind: setattr(kind(*RULES), "colour", "red"),
+            lambda kind: delattr(kind(*RULES), "name"),
+            lambda kind: setattr(type("Derived", (kind,), {})(*RULES), "name", "other"),
+            lambda kind: hash(kind(*RULES, forbidden=["a"])),
+            lambda kind: kind(*RULES) < kind(*RULES),
+            lambda kind: replace(kind(*RULES), colour="red"),
+            lambda kind: dataclass(type("Thawed", (kind,), {"__annotations__": {"version": "int"}})),
+        ],
+    )
+    def test_it_refuses_the_same_in_the_same_words(self, wrong: Callable[[Any], object]) -> None:
+        said = []
+        for kind in (OURS, THEIRS):
+            with pytest.raises(Exception) as raised:  # noqa: B017, PT011 - which one is compared
+                wrong(kind)
+            said.append((raised.type, str(raised.value)))
+        assert said[0] == said[1]
+
+    @pytest.mark.parametrize("kind", [OURS, THEIRS], ids=["ours", "theirs"])
+    def test_it_is_compared_taken_apart_and_derived_from(self, kind: Any) -> None:
+        one, plain = kind(*RULES), type("Plain", (kind,), {})
+        of_plain = plain(*RULES)
+        assert signature(kind) == signature(THEIRS)
+        assert repr(fields(kind)) == repr(fields(THEIRS))
+        assert hash(one) == hash(tuple(asdict(one).values())) and one == kind(*RULES) != of_plain
+        of_plain.colour = "red"  # a name of its own
+        del of_plain.colour
+        match one:
+            case kind("own", ".", one_word, many_words, 0, many_last=False):
+                assert (one_word, many_words) == ("*", "#")
+            case _:
+                raise AssertionError("no match")
+        coloured: Any = dataclass(frozen=True, kw_only=True)(
+            type("Coloured", (kind,), {"__annotations__": {"colour": "str"}})
+        )
+        red = coloured(*RULES, colour="red")
+        assert (red.colour, replace(red, max_words=7).max_words, fields(red)[-1].name) == ("red", 7, "colour")
+        for each in (one, of_plain, red) if kind is OURS else ():  # what the package itself replaces by
+            assert each.__replace__(max_words=7) == replace(each, max_words=7) != each
 
 
 class TestOwnDialect:

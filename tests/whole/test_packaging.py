@@ -81,8 +81,7 @@ class TestImport:
     @pytest.mark.parametrize("package", ["ctrie", "subtrie"])
     def test_import_brings_nothing_heavy_or_slow_along(self, package: str) -> None:
         heavy = {"hypothesis", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"}
-        slow = {"asyncio", "difflib", "json", "logging", "pathlib"}  # parts of the standard library
-        slow |= {"dataclasses", "inspect", "opcode"} if package == "ctrie" else set()  # a `Dialect` is a dataclass
+        slow = {"asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "opcode", "pathlib"}
         before = printed_by("import sys, threading, typing, weakref; print(*sys.modules)").split()
         loaded = printed_by(f"import sys, {package}; print(*sys.modules)").split()
         assert {name.partition(".")[0] for name in {*loaded} - {*before}} & (heavy | slow) == set()

@@ -7,7 +7,6 @@ that dialect cannot judge is left to the dialect's own method.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -43,8 +42,7 @@ def topic_rules(dialect: Dialect) -> TopicRules:
     # The literal dialect's wildcard for one word is a character that no topic has, since it is refused: one of ASCII if
     # possible, since such texts are split in place; otherwise a lone surrogate, which is refused everywhere.
     mark = next((c for c in dialect.forbidden if c.isascii()), "\ud800")
-    literal = replace(
-        dialect,
+    literal = dialect.__replace__(  # type: ignore[attr-defined]
         one_word=mark,
         many_words=None,
         many_min=0,
