@@ -7,7 +7,7 @@ A specification needs ten lines (`docs/stress.md`): a start state and `step`. Al
 * what makes the checker quick. Each such answer must be true: `spec_check` tries them.
   `is_read_only` lets the checker take an operation at the first moment where it fits and never reconsider it.
   `elements`, `footprint` and `restrict` let it split a history into parts that share nothing (Herlihy and Wing's
-  locality), and `project` lets it refute a history by one element alone.
+  locality).
   `glance` proposes a narrower object or a small refutation, where a search for either is hopeless;
 * how operations, answers and states stand in files and in reports. (How events of other tools' histories become
   operations is in `formats/events.py`.)
@@ -180,14 +180,6 @@ class Spec:
     def restrict(self, state: Any, elements: Collection[Element]) -> State:
         """`state` without everything outside `elements`; it may also be returned whole."""
         return state
-
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        """What `operation` says about `element` alone, as an operation of this same spec; None: nothing.
-
-        Whenever the operation is legal in a state, its projection must be legal in that state restricted to
-        `element`.
-        """
-        return None
 
     def glance(self, operations: Sequence[Operation], start: Any) -> Spec | Excerpt | None:
         """What can be told without a search, where a search is hopeless. Either a narrower object, which allows nothing

@@ -1,17 +1,15 @@
 """Checks specifications by brute force, the first time that a history is judged by one.
 
-A checker relies on what a specification declares: that an operation is `read_only`, which elements it touches
-(`footprint`), what it says of one of them (`project`). A wrong declaration refutes correct objects, or accepts wrong
-ones. So some states are visited first, along the history and at random, and the
-declarations for the operations of the history are compared with what the operations do there:
+A checker relies on what a specification declares: that an operation is `read_only`, and which elements it touches
+(`footprint`). A wrong declaration refutes correct objects, or accepts wrong ones. So some states are visited first,
+along the history and at random, and the declarations for the operations of the history are compared with what the
+operations do there:
 
 * a step neither changes its state nor gives a different result the next time (of states that are not hashable, it gets
   copies: `frozen_states`);
 * a read-only operation changes no state;
 * operations with disjoint footprints do not affect each other, and depend only on the part of the state in their
-  footprint;
-* an operation that is legal in a state is, projected on an element, legal in the state restricted to that element, and
-  has the same effect.
+  footprint.
 
 A contradiction that is found is reported in one sentence. The check proves nothing: it looks at some
 thousand steps, which takes some dozens of milliseconds.
@@ -138,7 +136,7 @@ class _SelfTest:
             self._were = {id(state): _seen(state) for state in self._states}
             pairs = [*product(self._states, self._answered)]
             self._random.shuffle(pairs)  # there may be steps for some of them only
-            looks = self._repeats, self._read_only, self._footprint, self._disjoint, self._projections
+            looks = self._repeats, self._read_only, self._footprint, self._disjoint
             for look in looks:
                 self._left = _STEPS // len(looks)
                 with suppress(_Spent):
@@ -252,21 +250,6 @@ class _SelfTest:
                         f"is declared to touch nothing that {_call(other)} touches, but in state {show(state)} it "
                         "matters whether that has been called"
                     )
-
-    def _projections(self, state: State, each: Operation, after: Sequence[State]) -> Iterator[str]:
-        spec = self._spec
-        if not after or type(spec).project is Spec.project:
-            return
-        restricts = spec.restrict(state, ()) != state
-        for element in self._universe:
-            part, said = spec.restrict(state, (element,)), spec.project(each, element, self._universe)
-            allowed = [part] if said is None or said.returned is None else []
-            allowed += [] if said is None else self._after(part, said)
-            what = "nothing" if said is None else _call(said)
-            if not allowed:
-                yield f"is possible in state {show(state)}, but its projection on {show(element)}, {what}, is not"
-            if restricts and any(spec.restrict(then, (element,)) not in allowed for then in after):
-                yield f"has the projection {what} on {show(element)}, but another effect on it in state {show(state)}"
 
 
 def _call(operation: Operation) -> str:

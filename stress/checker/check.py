@@ -5,11 +5,10 @@ The parts of the method, each sound by itself:
 1. `components`: the history is split into parts that share no element; each is judged by itself.
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
    found that has none.
-3. Refuters: a part that its first turn did not decide is also judged one element at a time (projections), and with
-   pending operations that may take effect again and again (relaxed). If one of these has no linearization, the history
-   is refuted; if one has, that proves nothing.
+3. A part that its first turn did not decide is also judged with pending operations that may take effect again and again
+   (relaxed). If that has no linearization, the history is refuted; if it has one, that proves nothing.
 4. A glance: for such a part some specifications know a narrower object that is quick to search and whose linearizations
-   are a proof, or a few elements that may refute the part.
+   are a proof, or an excerpt on a few elements that may refute the part.
 5. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never
    `LINEARIZABLE`.
 """
@@ -22,11 +21,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from itertools import count
 from typing import Final
 
 from stress.alike import are_mixed
-from stress.checker.components import Component, components, projections
+from stress.checker.components import Component, components
 from stress.checker.search import Ending, Search, first_share
 from stress.frozen_states import frozen_state, judged
 from stress.history import History, Operation, refuse_other_things, refuse_two_at_once
@@ -181,17 +179,13 @@ _Answer = tuple[Verdict, Failure | None, int, str]
 
 
 class _Trial(Search):
-    """A search that takes turns with others. `number` is the number of the part of the history; that of a search that
-    may only refute this part has another one behind it.
-    """
+    """A search that takes turns with others."""
 
-    def __init__(
-        self, part: Component, spec: Spec, number: tuple[int, ...], *, proves: bool = True, relaxed: bool = False
-    ) -> None:
+    def __init__(self, part: Component, spec: Spec, *, proves: bool = True, relaxed: bool = False) -> None:
         super().__init__(part.operations, spec, part.starts, relaxed=relaxed)
-        self.part, self.number = part, number
+        self.part = part
         self.proves = proves
-        """Whether linearizability of these operations proves anything. That of a projection or of a relaxed search does
+        """Whether linearizability of these operations proves anything. That of an excerpt or of a relaxed search does
         not.
         """
         self.share = self.first_share = first_share(part.operations, spec)
@@ -199,8 +193,7 @@ class _Trial(Search):
 
     def __lt__(self, other: _Trial) -> bool:
         """Whether its turn comes first: the shortest share, then the fewest operations."""
-        mine, theirs = ((each.share, len(each.operations), each.number) for each in (self, other))
-        return mine < theirs
+        return (self.share, len(self.operations)) < (other.share, len(other.operations))
 
 
 class _Turns:
@@ -211,19 +204,18 @@ class _Turns:
         self._deadline = began + budget.seconds
         self._most_megabytes = megabytes_in_use() + budget.megabytes
         self._queue: list[_Trial] = []
-        self._refuters: Iterator[_Trial] = iter(())
         self._unproved = 0
         self.steps = 0
 
     def take(self, parts: Sequence[Component]) -> _Answer:
-        self._queue = [_Trial(part, self._spec, (number,)) for number, part in enumerate(parts)]
+        self._queue = [_Trial(part, self._spec) for part in parts]
         heapify(self._queue)
         self._unproved = len(parts)
         while self._unproved:
             spent = self._spent()
             if spent:
                 return Verdict.UNKNOWN, None, self.steps, spent
-            failure = self._turn(next(self._refuters, None) or heappop(self._queue))
+            failure = self._turn(heappop(self._queue))
             if failure is not None:
                 return Verdict.ILLEGAL, failure, self.steps, ""
         return Verdict.LINEARIZABLE, None, self.steps, ""
@@ -259,8 +251,8 @@ class _Turns:
             if any(self._is_found_in(each, part, share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None
-            excerpts = [each for each in seen if isinstance(each, Excerpt)]
-            self._refuters = _refuters(part, self._spec, excerpts, share, trial.number)
+            for each in _refuters(part, self._spec, [each for each in seen if isinstance(each, Excerpt)]):
+                heappush(self._queue, each)
         trial.share *= 2
         heappush(self._queue, trial)
         return None
@@ -271,31 +263,15 @@ class _Turns:
         return ending is not None and ending.linearizable
 
 
-def _refuters(
-    part: Component, spec: Spec, excerpts: Iterable[Excerpt], share: int, number: tuple[int, ...]
-) -> Iterator[_Trial]:
-    """Searches that may refute a part that takes long, each made when its turn comes. An excerpt is a good guess, and
-    gets as long a `share` as the whole part had.
-    """
-    numbers = ((*number, own) for own in count())
+def _refuters(part: Component, spec: Spec, excerpts: Iterable[Excerpt]) -> Iterator[_Trial]:
+    """Searches that may refute a part that takes long."""
     for elements, operations in excerpts:
         starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
-        excerpt = Component(operations, starts, list(elements), projected=True)
-        trial = _Trial(excerpt, spec, next(numbers), proves=False)
-        trial.share = max(trial.share, share)
-        yield trial
-    for projected in projections(part, spec):
-        yield _Trial(projected, spec, next(numbers), proves=False)
+        yield _Trial(Component(operations, starts, list(elements), projected=True), spec, proves=False)
     if any(operation.pending for operation in part.operations) and not getattr(spec, "keeps_calls", False):
-        yield _Trial(part, spec, next(numbers), proves=False, relaxed=True)
+        yield _Trial(part, spec, proves=False, relaxed=True)
 
 
 def _failure(part: Component, ending: Ending) -> Failure:
     elements = None if part.elements is None else tuple(part.elements)
     return Failure(tuple(part.operations), tuple(part.starts), elements, part.projected, ending.segment, ending.trail)
-
-
-def refute(part: Component, spec: Spec, steps: int) -> list[Failure]:
-    """The projections of a component that are found to have no linearization, within `steps` steps for each."""
-    tried = [(each, Search(each.operations, spec, each.starts).advance(steps)) for each in projections(part, spec)]
-    return [_failure(each, ending) for each, ending in tried if ending is not None and not ending.linearizable]

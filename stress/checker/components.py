@@ -8,7 +8,7 @@ match of one topic joins the filters that cover it, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -60,15 +60,3 @@ def universe_of(operations: Iterable[Operation], spec: Spec, starts: Iterable[St
     universe = dict.fromkeys(element for state in starts for element in spec.elements_of(state))
     universe.update(dict.fromkeys(element for operation in operations for element in spec.elements(operation)))
     return universe
-
-
-def projections(part: Component, spec: Spec) -> Iterator[Component]:
-    """For each element of a component, what its operations say about that element alone."""
-    elements = universe_of(part.operations, spec, part.starts) if part.elements is None else part.elements
-    universe = dict.fromkeys(elements)
-    for element in universe:
-        said = (spec.project(operation, element, universe) for operation in part.operations)
-        operations = [operation for operation in said if operation is not None]
-        if operations:
-            starts = dict.fromkeys(spec.restrict(state, (element,)) for state in part.starts)
-            yield Component(operations, list(starts), [element], projected=True)

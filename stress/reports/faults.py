@@ -4,7 +4,7 @@ Each shape is a question about a history that differs in one thing:
 
 * *snapshot changed*: the recorder read a snapshot twice, with different results;
 * *wrong with one thread alone*: no other thread made a call, so the class and the specification disagree;
-* *torn match* (or *torn read*): every element by itself fits the answer at some moment, but at no moment do they all;
+* *torn match* (or *torn read*): a read of several elements fits without one of the changes that were made meanwhile;
 * *lost update*: everything fits if one completed update had never happened; or, if the wrong answer is an update's, the
   latest few (a slow writer has restored what was there before them);
 * *stale read*: everything fits if the read had been called earlier;
@@ -20,11 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stress.checker.check import refute
-from stress.checker.components import Component, universe_of
+from stress.checker.components import universe_of
 from stress.history import Operation, Raised, show, until
 from stress.reports.window import Window, illegal
-from stress.spec import EVERYTHING, Spec
+from stress.spec import EVERYTHING, Spec, State
 
 WRONG_ALONE: Final = "wrong with one thread alone"
 
@@ -75,11 +74,11 @@ class _Case:
     def only_reads(self, operation: Operation) -> bool:
         return self.spec.is_read_only(operation.op, operation.args, operation.result)
 
-    def fits(self, operations: Sequence[Operation]) -> bool:
+    def fits(self, operations: Sequence[Operation], starts: Sequence[State] | None = None) -> bool:
         """Whether there may be a linearization; no more, when the time to ask is up."""
         if time.monotonic() > self.deadline:
             return False
-        return not illegal(operations, self.spec, self.story.starts, _STEPS)
+        return not illegal(operations, self.spec, starts or self.story.starts, _STEPS)
 
     def without(self, lost: Sequence[Operation], operations: Sequence[Operation]) -> list[Operation]:
         gone = {each.id for each in lost}
@@ -110,14 +109,14 @@ class _Case:
         """Other threads must have made at least two changes while the culprit looked at different elements."""
         window = self.window
         meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
-        if window.projected or not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
+        if not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
             return None
-        if refute(Component(window.operations, window.starts, window.elements), self.spec, _STEPS):
+        if not any(self.fits(self.without([each], window.operations), window.starts) for each in meanwhile):
             return None
         return self.shape(
             "torn match" if self.culprit.op == "match" else "torn read",
-            f"{self.accused} saw no one moment: each part of the answer was right at some moment of the call, but the "
-            f"whole of it at none. Meanwhile: {' and '.join(map(self.who, meanwhile))}.",
+            f"{self.accused} saw no one moment: the answer would be right without one of the calls that were made "
+            f"meanwhile. They are: {' and '.join(map(self.who, meanwhile))}.",
         )
 
     def elements_of_culprit(self) -> int:

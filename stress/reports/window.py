@@ -2,10 +2,9 @@
 
 Every step preserves the truth: a fault of the small history is a fault of the recorded one.
 
-1. If the projection on a single element is already refuted, only what the operations say about that element is kept.
-2. Everything before the last quiescent cut is replaced by the states that it can end in.
-3. The history is cut off at the earliest return that makes it illegal. Operations that return later become pending.
-4. Reads are dropped as long as it stays illegal. A read changes nothing, so the other operations do not need it.
+1. Everything before the last quiescent cut is replaced by the states that it can end in.
+2. The history is cut off at the earliest return that makes it illegal. Operations that return later become pending.
+3. Reads are dropped as long as it stays illegal. A read changes nothing, so the other operations do not need it.
    Updates are kept: without them, correct answers of other operations could look wrong.
 """
 
@@ -17,8 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from stress.checker.check import Failure, refute
-from stress.checker.components import Component
+from stress.checker.check import Failure
 from stress.checker.search import Search, segments
 from stress.history import Operation, until
 from stress.spec import Element, Spec, State
@@ -102,9 +100,6 @@ def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
 def crucial_window(failure: Failure, spec: Spec, originals: Sequence[Operation]) -> Window:
     """The crucial window of a failure of the history `originals`. Takes a few seconds at most."""
     deadline = time.monotonic() + _SECONDS
-    if not failure.projected:
-        part = Component(failure.operations, failure.initial, failure.elements)
-        failure = min(refute(part, spec, _STEPS), key=lambda each: len(each.operations), default=failure)
     stretches, later = _stretches(failure)
     segment, starts = stretches[-1].operations, stretches[-1].starts
     operations, culprit = _first_illegal(segment, spec, starts)

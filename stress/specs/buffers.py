@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar, Final
 
 from stress.alike import fits
-from stress.by_key import OfElements
 from stress.history import UNSEEN, Operation, Raised
-from stress.spec import EVERYTHING, Element, Excerpt, Footprint, Spec, State
+from stress.spec import Element, Excerpt, Spec, State
 from stress.specs import fifo, lifo
 from stress.specs.moments import EVER, Contradiction, Interval, Passage, intervals
 
 _LEN: Final = frozenset({"len", "__len__", "qsize"})
 
 
-class _Buffer(OfElements):
+class _Buffer(Spec):
     """The common part of a queue and a stack: operations that put a value in, that get one out, and that count."""
 
     _put: ClassVar[frozenset[str]]
@@ -45,61 +44,57 @@ class _Buffer(OfElements):
             return (state,)
         return super().successors(state, op, args, result)
 
-    def elements(self, operation: Operation) -> Iterable[Element]:
-        if operation.op in self._put:
-            return operation.args[:1]
-        says_nothing = operation.result in (UNSEEN, None) or isinstance(operation.result, Raised)
-        return () if says_nothing or operation.op not in self._get else (operation.result,)
-
-    def footprint(self, operation: Operation, universe: Collection[Element]) -> Footprint:
-        return EVERYTHING  # values that are equal to no other are in one order with all
-
     def restrict(self, state: tuple[Hashable, ...], elements: Collection[Element]) -> State:
         return tuple(each for each in state if each in elements)
 
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        """Equal values are a buffer of the same kind by themselves, whatever values are between them."""
-        op, result = operation.op, operation.result
-        if op in self.read_only:
-            return operation if result == 0 else None
-        if op in self._get and result is UNSEEN:  # it may have taken another value
-            return operation._replace(returned=None)
-        if op in self._get and result is None:  # the buffer was empty, or the value is None
-            return operation if element is None or None not in universe else None
-        return operation if isinstance(result, Raised) or element in self.elements(operation) else None
-
-    def _excerpt(self, operations: Iterable[Operation], values: tuple[Hashable, ...], start: Sequence[Any]) -> Excerpt:
-        """What operations say about these values alone, while others may have been among them."""
-        universe = {*start, *(each.args[0] for each in operations if each.op in self._put)}
-        said = (
-            next((one for one in (self.project(each, value, universe) for value in values) if one is not None), None)
-            for each in operations
-        )
-        return Excerpt(values, [each for each in said if each is not None])
-
-    def _passed(
-        self, operations: Sequence[Operation], start: Sequence[Hashable]
-    ) -> tuple[list[Passage], list[Interval]] | None:
-        """How the values passed through, and when operations found nothing to get. None if that is not certain: a value
-        was put in twice, or is None (a get that answers None may have found nothing).
+    def _said(self, operation: Operation, values: Collection[Hashable]) -> Operation | None:
+        """What an operation says about some values, none of them None: they are a buffer of the same kind by
+        themselves, whatever values are between them.
         """
+        op, result = operation.op, operation.result
+        if op in self._put:
+            return operation if operation.args[0] in values else None
+        if op not in self._get:
+            return operation if result == 0 else None
+        if result is UNSEEN:  # it may have taken another value
+            return operation._replace(returned=None)
+        return operation if _is_nothing(result) or result in values else None
+
+    def _excerpt(self, operations: Iterable[Operation], values: Collection[Hashable]) -> Excerpt:
+        """What operations say about these values alone, while others may have been among them."""
+        return Excerpt(values, [said for each in operations if (said := self._said(each, values)) is not None])
+
+    def _read_off(
+        self, read_off: Callable[..., Any], base: type[Spec], operations: Sequence[Operation], start: Sequence[Hashable]
+    ) -> Any:
+        """What `read_off` makes of how the values passed through, and when operations found nothing to get; or an
+        excerpt. None if that is not certain: a value was put in twice, or is None (a get that answers None may have
+        found nothing), or this object is no `base`.
+        """
+        if not self.steps_like(base):
+            return None
         put = {value: Interval(at - 0.5, at) for at, value in enumerate(start, start=-len(start))}
         got: dict[Hashable, Interval] = {}
         nothing: list[Interval] = []
-        count = len(start)
+        count, wrong = len(start), list[Hashable]()
         for each, ran in zip(operations, intervals(operations), strict=True):
             if each.op in self._put:
                 put[each.args[0]] = ran
                 count += 1
-            elif each.op in self._get:
-                got[each.result] = ran
-                if _is_nothing(each.result) and not each.pending:
+            elif each.op in self._get and not each.pending:
+                if _is_nothing(each.result):
                     nothing.append(ran)
+                elif each.result is not UNSEEN:
+                    wrong += [each.result] if each.result in got else []
+                    got[each.result] = ran
         if len(put) < count or None in put:
             return None
         never = Interval(EVER, EVER)
         there = (Passage(value, ran, got.get(value, never)) for value, ran in put.items())
-        return [each for each in there if each.was_got or each.put.returned < EVER], nothing
+        passages = [each for each in there if each.was_got or each.put.returned < EVER]
+        wrong += [value for value in got if value not in put]
+        order = Contradiction(tuple(wrong[:1])) if wrong else read_off(passages, nothing)
+        return self._excerpt(operations, order.values) if isinstance(order, Contradiction) else order
 
 
 def _is_nothing(result: Hashable) -> bool:
@@ -125,13 +120,8 @@ class Queue(_Buffer):
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
         """The order in which the values passed through, derived from the times of their puts and gets (`fifo`)."""
-        passed = self._passed(operations, start) if self.steps_like(Queue) else None
-        if passed is None:
-            return None
-        order = fifo.read_off(*passed)
-        if isinstance(order, Contradiction):
-            return self._excerpt(operations, order.values, start)
-        return _QueueInOrder(order, len(start))
+        order = self._read_off(fifo.read_off, Queue, operations, start)
+        return _QueueInOrder(order, len(start)) if isinstance(order, list) else order
 
 
 class Stack(_Buffer):
@@ -153,13 +143,8 @@ class Stack(_Buffer):
 
     def glance(self, operations: Sequence[Operation], start: tuple[Hashable, ...]) -> Spec | Excerpt | None:
         """The order of pushes and pops, derived from their times (`lifo`)."""
-        passed = self._passed(operations, start) if self.steps_like(Stack) else None
-        if passed is None:
-            return None
-        order = lifo.read_off(*passed)
-        if isinstance(order, Contradiction):
-            return self._excerpt(operations, order.values, start)
-        return _StackInOrder(order[len(start) :], len(start))
+        order = self._read_off(lifo.read_off, Stack, operations, start)
+        return _StackInOrder(order[len(start) :], len(start)) if isinstance(order, list) else order
 
 
 class _InOrder(_Buffer):

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Number
 from typing import Any, ClassVar
 
@@ -74,23 +74,6 @@ class Set(OfElements):
         if operation.op == "pop":
             return () if operation.result is UNSEEN or isinstance(operation.result, Raised) else (operation.result,)
         return operation.args[:1]
-
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        op, named, result = operation.op, tuple(self.elements(operation)), operation.result
-        if named:
-            taken = operation._replace(op="remove", args=named, result=None) if op == "pop" else operation
-            return taken if named == (element,) else None
-        if op == "clear":
-            return operation._replace(op="discard", args=(element,), result=UNSEEN)
-        if op == "pop" and result is UNSEEN:
-            # It may have taken another member: as far as this one shows, it may never have happened.
-            return operation._replace(op="discard", args=(element,), returned=None)
-        there = False
-        if op in {"items", "read"} and isinstance(result, frozenset):
-            there = element in result
-        elif op != "pop" and result != 0:
-            return None
-        return operation._replace(op="contains", args=(element,), result=there)
 
 
 class Counter(Spec):

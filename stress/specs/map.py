@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from stress.alike import fits
@@ -14,7 +14,7 @@ from stress.history import UNSEEN, Operation, Raised, freeze
 from stress.spec import Element, State
 
 _WHOLE: Final = frozenset({"items", "snapshot", "readonly_snapshot", "keys", "values", "len", "__len__"})
-_GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__", "peek"})
+_GET: Final = frozenset({"get", "getitem", "__getitem__", "contains", "__contains__"})
 VALUELESS: Final = _GET | frozenset({"pop", "delitem", "__delitem__"})
 _ALIASES: Final = {
     "__getitem__": "getitem",
@@ -81,7 +81,6 @@ _RULES: Final[dict[str, Callable[..., _Outcome]]] = {
     "get": lambda state, key, default=None: (state, state.get(key, default)),
     "getitem": lambda state, key: (state, state[key] if key in state else Raised("KeyError")),
     "contains": lambda state, key: (state, key in state),
-    "peek": lambda state, key: (state, (key in state, state.get(key))),
     "put": _put,
     "put_if_absent": _put_if_absent,
     "setdefault": _setdefault,
@@ -101,7 +100,7 @@ _RULES: Final[dict[str, Callable[..., _Outcome]]] = {
 _RULES.update({alias: _RULES[op] for alias, op in _ALIASES.items()})
 
 _PARAMETERS: Final = {
-    **dict.fromkeys(("getitem", "contains", "peek", "delitem"), "key"),
+    **dict.fromkeys(("getitem", "contains", "delitem"), "key"),
     **dict.fromkeys(("get", "pop"), "key, default=None"),
     **dict.fromkeys(("setdefault", "get_or_create"), "key, value=None"),
     **dict.fromkeys(("put", "replace"), "key, value"),
@@ -168,37 +167,6 @@ class Map(ByKey):
         if operation.op == "popitem" and isinstance(operation.result, tuple):
             return operation.result[:1]
         return operation.args[:1]
-
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        named = tuple(self.elements(operation))
-        if named and named != (element,):
-            return None
-        result: Any = operation.result
-        match _plain(operation.op):
-            case "popitem":
-                return self._project_popitem(operation, element)
-            case "clear":
-                return operation._replace(op="pop", args=(element, None), result=UNSEEN)
-            case "items" | "keys" | "values" | "len" if result is UNSEEN or isinstance(result, Raised):
-                return None
-            case "items":
-                found = tuple(value for key, value in result if key == element)
-                peeked = (False, None) if not found else (True, found[0] if len(found) == 1 else found)
-                return operation._replace(op="peek", args=(element,), result=peeked)
-            case "keys":
-                return operation._replace(op="contains", args=(element,), result=element in result)
-            case "values" | "len":
-                return None if result else operation._replace(op="contains", args=(element,), result=False)
-        return operation
-
-    @staticmethod
-    def _project_popitem(operation: Operation, element: Element) -> Operation:
-        if operation.result is UNSEEN:
-            # It may have taken another key: as far as this key shows, it may never have happened.
-            return operation._replace(op="pop", args=(element, None), returned=None)
-        if isinstance(operation.result, Raised):
-            return operation._replace(op="contains", args=(element,), result=False)
-        return operation._replace(op="pop", args=(element,), result=operation.result[1])  # type: ignore[index]
 
     def normalise(self, op: str, result: Any) -> Hashable:
         if isinstance(result, (BaseException, Raised)) or result is UNSEEN:

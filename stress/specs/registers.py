@@ -154,17 +154,6 @@ class MultiRegister(ByKey):
     def footprint(self, operation: Operation, universe: Collection[Element]) -> Collection[Element]:
         return set(self.elements(operation))
 
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        args: Any = operation.args
-        steps = [step for step in args if step[1] == element]
-        if not steps:
-            return None
-        result = operation.result
-        if isinstance(result, tuple):
-            reads = (step for step in args if step[0] == "read")
-            result = tuple(value for read, value in zip(reads, result, strict=True) if read[1] == element)
-        return operation._replace(args=tuple(steps), result=result)
-
 
 def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
     is_listed = isinstance(result, tuple) and len(result) == len(seen)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from stress.by_key import OfElements
-from stress.history import UNSEEN, Operation, Raised, show
+from stress.history import Operation, show
 from stress.spec import Element, State
 from stress.specs.wildcards import DIALECTS, matches
 
@@ -119,42 +119,6 @@ class Subscriptions(OfElements):
         if topic not in self._cover:
             self._cover[topic] = [pair for pair in universe if self._matches(pair[0], topic)]
         return self._cover[topic]
-
-    def project(self, operation: Operation, element: Any, universe: Collection[Any]) -> Operation | None:
-        op, args = operation.op, operation.args
-        if op in {"subscribe", "unsubscribe", "contains"}:
-            return operation if args == element else None
-        if op == "clear" or (op == "unsubscribe_all" and args[0] == element[1]):
-            return operation._replace(op="unsubscribe", args=element, result=UNSEEN)
-        present = self._presence(operation, element, universe)
-        return None if present is None else operation._replace(op="contains", args=element, result=present)
-
-    def _presence(self, operation: Operation, element: Any, universe: Collection[Any]) -> bool | None:
-        """Whether `element` is there according to a read's answer; None: the answer does not say."""
-        (filter, subscriber), result = element, operation.result
-        if result is UNSEEN or isinstance(result, Raised):
-            return None
-        match operation.op:
-            case "subscriptions" | "snapshot":
-                return element in result  # type: ignore[operator]
-            case "len" | "__len__":
-                return None if result != 0 else False
-            case "filters":
-                return filter in result if subscriber == operation.args[0] else None  # type: ignore[operator]
-            case "deliveries_of":
-                mine = subscriber == operation.args[1] and self._matches(filter, str(operation.args[0]))
-                return filter in result if mine else None  # type: ignore[operator]
-        if operation.op not in _MATCHING or not self._matches(filter, str(operation.args[0])):
-            return None
-        match operation.op:
-            case "entries":
-                return element in result  # type: ignore[operator]
-            case "match" if subscriber in result:  # type: ignore[operator]
-                others = [pair for pair in self._covered(operation.args[0], universe) if pair[1] == subscriber]
-                return True if others == [element] else None
-            case "match":
-                return False
-        return None if result != 0 else False
 
     def describe(self, state: frozenset[Pair]) -> str:
         by_filter: dict[str, set[Hashable]] = {}

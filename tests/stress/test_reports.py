@@ -165,17 +165,6 @@ def test_what_is_called_at_the_tick_of_a_return_explains_it_here_too() -> None:
     assert window_of(Register(), *rows).culprit.result == 9
 
 
-def test_a_wrong_element_is_shown_alone() -> None:
-    """`items` joins all keys; the report needs only what it says about the key that is wrong."""
-    puts = [(0, 2 * key, 2 * key + 1, "put", (key, key), None) for key in range(6)]
-    rows = [*puts, (1, 90, 91, "items", (), frozenset((key, key) for key in range(6) if key != 3))]
-    window = window_of(Map(), *rows)
-    assert (window.elements, window.projected) == ((3,), True)
-    assert [each.op for each in window.operations] == ["put", "peek"]
-    assert "only as far as 3 goes" in report_text.render(report(Map(), *rows))
-    assert "thread 1's items() -> " in report(Map(), *rows).sentence
-
-
 # ------------------------------------------------------------------------------------------------------------- the text
 
 

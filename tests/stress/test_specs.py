@@ -68,11 +68,6 @@ def test_all_that_it_tells_the_checker_is_true(kind: str) -> None:
             assert spec.restrict(after, footprint) in spec.successors(inside, *call, result)
             outside = [element for element in universe if element not in set(footprint)]
             assert spec.restrict(after, outside) == spec.restrict(state, outside)
-        for element in [*universe, *spec.elements(operation)] if type(spec).project is not Spec.project else ():
-            said = spec.project(operation, element, universe)
-            here, there = spec.restrict(state, (element,)), spec.restrict(after, (element,))
-            then = {here} if said is None else set(spec.successors(here, said.op, said.args, said.result))
-            assert there in then or (said is not None and said.pending and here == there)
     again = SPECS.get(spec.name, type(spec))(**spec.options())
     assert (again.initial, again.options()) == (spec.initial, spec.options())
 
@@ -271,16 +266,10 @@ READS_KEYS = {
     "elements": lambda self, operation: operation.args[:1],
     "footprint": lambda self, operation, universe: operation.args[:1],
 }
-OTHER_PROJECTION = {
-    "project": lambda self, operation, element, _: operation._replace(op="contains", args=(element,), result=True)
-}
 REFUSED: list[tuple[Any, list[Any], str]] = [
     (lie(Recent, read_only={"get"}), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* read-only, but turns \(\("),
     (lie(Recent, **READS_KEYS), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* is declared to touch nothing that"),
     (lie(Set, restrict=lambda *_: frozenset()), ADDS, r"Lie contradicts itself: .* does not do the same in state"),
-    (lie(Set, **OTHER_PROJECTION), ADDS, r"Lie contradicts itself: .* its projection on 1, contains\(1\) -> True, is"),
-    (lie(Set, project=lambda *_: None), ADDS,
-     r"Lie contradicts itself: .* has the projection nothing on 1, but another"),
     (lie(Spec, initial=Box(), step=changing), VALUE,
      r"Lie contradicts itself: value\(\).* changes the state that it is g"),
     (lie(Spec, initial=Box(), step=assigning), one_by_one(("write", (5,), None), ("write", (6,), None)),

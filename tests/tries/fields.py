@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
-from stress.history import UNSEEN, Operation
+from stress.history import Operation
 from stress.spec import Element, State
 from stress.specs.subscriptions import Subscriptions
 from stress.specs.wildcards import matches
@@ -145,13 +145,6 @@ class Fields(Subscriptions):
 
     def elements(self, operation: Operation) -> Iterable[Element]:
         return _several(operation) if operation.op == "subscribe_many" else super().elements(operation)
-
-    def project(self, operation: Operation, element: Any, universe: Collection[Any]) -> Operation | None:
-        if operation.op != "subscribe_many":
-            return super().project(operation, element, universe)
-        if element not in _several(operation):
-            return None
-        return operation._replace(op="subscribe", args=element, result=UNSEEN)
 
 
 def _several(operation: Operation) -> tuple[Any, ...]:

@@ -142,10 +142,3 @@ class Topics(Map):
         if operation.op == "matching":
             return self._matching(str(operation.args[0]), universe)
         return super().footprint(operation, universe)
-
-    def project(self, operation: Operation, element: Element, universe: Collection[Element]) -> Operation | None:
-        if operation.op != "matching":
-            return super().project(operation, element, universe)
-        if not matches(self.dialect, operation.args[0], str(element)):
-            return None
-        return super().project(operation._replace(op="items", args=()), element, universe)

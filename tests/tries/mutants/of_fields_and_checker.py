@@ -153,10 +153,10 @@ CHECKER: Final = (
         "if True else ()",
     ),
     _of_checker(
-        "a queue of some of the values has the length of all",
+        "a queue of a known order gives its values in any order",
         "specs.buffers",
-        "return operation if result == 0 else None",
-        "return operation",
+        "return ((put, got + 1),) if fits(result, self._order[got]) else ()",
+        "return ((put, got + 1),)",
     ),
     _of_checker(
         "a stack of a known order has any length",
