@@ -143,7 +143,6 @@ class TestSeatBelt:
         [
             (TWICE, {}),
             (TWICE, {"preemptions": 1}),
-            (TWICE, {"samples": 5}),
             (stress.Scenarios([("increment",)], scenarios=3), {}),
         ],
     )
