@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from stress.checker.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
     from stress.explorer.explore import Explored, explore
     from stress.explorer.generation import Scenarios
-    from stress.explorer.switch_point import switch_point
     from stress.explorer.treatments import treat
     from stress.formats.read import read_history
     from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
@@ -54,7 +53,6 @@ _HOMES = {
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
     "explorer.explore": "Explored explore",
     "explorer.generation": "Scenarios",
-    "explorer.switch_point": "switch_point",
     "explorer.treatments": "treat",
     "formats.read": "read_history",
     "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",
@@ -110,7 +108,6 @@ __all__ = [
     "read_history",
     "record",
     "run",
-    "switch_point",
     "treat",
     "unique",
 ]

@@ -19,7 +19,6 @@ __all__ = [
     "codes_in",
     "copy_of",
     "does_something",
-    "marks_itself",
     "only_names_classes",
 ]
 
@@ -71,11 +70,6 @@ def only_names_classes(code: CodeType, frame: FrameType) -> bool:
     spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
     found = [next((each[name] for each in spaces if name in each), None) for name in code.co_names]
     return all(isinstance(each, type) or each == tuple.__new__ for each in found)
-
-
-def marks_itself(code: CodeType) -> bool:
-    """Whether code says itself where threads may switch."""
-    return any("switch_point" in each.co_names for each in codes_in(code))
 
 
 CALLER: Final = "<a caller>"

@@ -2,8 +2,8 @@
 
 The object is explored without changes to it. Its class may refer to `ctrie.AtomicReference` and the primitives of
 `threading` by any name; while `explore` runs, these names refer to explored implementations (`substitution`,
-`synchronization`). Accesses of shared plain attributes and containers become steps automatically (`plain_state`), or
-where the code says so (`switch_point`). The price is that nothing else in the process may make references meanwhile.
+`synchronization`). Accesses of shared plain attributes and containers become steps automatically (`plain_state`). The
+price is that nothing else in the process may make references meanwhile.
 
 The scenario is given by the caller, or many are drawn at random (`generation`). Schedules, judgement, minimisation and
 traces are those of any experiment.
@@ -620,8 +620,8 @@ class _Exploration:
             raised = _raised_by_all(execution)
             raise ValueError(
                 f"there is nothing to explore: no call of {self._scenario} accesses an AtomicReference that was made "
-                "during the exploration, a lock or the like, or a plain attribute or container that changes, or passes "
-                f"a switch_point{'' if raised is None else f'; each of them {raised!r}'}"
+                "during the exploration, a lock or the like, or a plain attribute or container that changes"
+                f"{'' if raised is None else f'; each of them {raised!r}'}"
             )
 
     def replay(self, token: str) -> Explored:

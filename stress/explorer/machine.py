@@ -239,7 +239,8 @@ class Machine:
         self._lock_steps: dict[Any, list[int]] = {}
         """Of each lock, the latest step that took it and that released it."""
         self._starts = False
-        """Whether threads go to their first accesses, one after another."""
+        """Whether threads go to their first accesses, one after another, before any step is made: so it is known who
+        waits."""
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
         self._changing = False
@@ -266,7 +267,7 @@ class Machine:
         self.coroutines.start(self._body, size)
         self.seam.before, self.seam.scheduler = self._before, self
         try:
-            self._starts = self.begins_early
+            self._starts = self.fair and not (self.begins_late or self.between)
             for me in range(size):
                 if self._starts and self.enabled >> me & 1:
                     self._resume(me)
@@ -296,11 +297,6 @@ class Machine:
             raise self._escaped
         execution.cut = self.enabled != 0 and not execution.trouble
         return execution
-
-    @property
-    def begins_early(self) -> bool:
-        """Whether all threads go to their first accesses before any step is made, so that it is known who waits."""
-        return False
 
     def _resume(self, to: int) -> None:
         self._current = to

@@ -14,7 +14,6 @@ from stress.answers import attributes_of
 from stress.explorer.containers import is_a, items_in, items_of
 from stress.explorer.places import Place
 from stress.explorer.slots import LOAD
-from stress.explorer.switch_point import SwitchPoint
 from stress.explorer.synchronization import Primitive
 from stress.history import Raised, show
 
@@ -74,8 +73,6 @@ class ObjectNames(NodeNames):
 
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
         """As `NodeNames.access`."""
-        if isinstance(slot, SwitchPoint):
-            return f"({slot.what})"
         if isinstance(slot, Place):
             return f"{slot.what}: {'read' if expected is LOAD else 'write'}"
         if isinstance(slot, Primitive):

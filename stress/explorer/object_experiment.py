@@ -36,7 +36,6 @@ from stress.explorer.policy import is_used_whole, module_of
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Seam, reference_class
 from stress.explorer.substitution import substituted
-from stress.explorer.switch_point import switching
 from stress.explorer.synchronization import ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
 from stress.outside import Outside
@@ -112,11 +111,6 @@ class ObjectMachine(Machine):
         finally:
             self.plain.listens = False
 
-    @property
-    def begins_early(self) -> bool:
-        """As `Machine.begins_early`. What a function does before its first mark belongs to its first step."""
-        return not (self.plain.stepped.has_marks or self.begins_late or self.between)
-
     def looks_at_clock(self) -> None:
         """As `Machine.looks_at_clock`."""
         super().looks_at_clock()
@@ -188,7 +182,6 @@ def explored_references() -> Iterator[ObjectMachine]:
         with (
             _one_at_a_time,
             substituted(native, primitives.everything),
-            switching(seam),
             garbage_is_kept(),
             _quiet_ends(),
         ):

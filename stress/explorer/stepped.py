@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from stress.explorer.codes import CALLING, copy_of, marks_itself
+from stress.explorer.codes import CALLING, copy_of
 from stress.explorer.entered import functions_of
 from stress.explorer.held import held
 from stress.explorer.knowledge import Knowledge
@@ -26,8 +26,6 @@ class Stepped:
         """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
         self.older: dict[int, Any] = {}
         """What the functions have in their closures: it is older than an execution."""
-        self.has_marks = False
-        """Whether some code marks its steps itself."""
         self._functions: list[FunctionType] = []
         self._codes: set[int] = set()
         """The codes whose functions these are. Any that has been made since was made by code with steps, and has such
@@ -38,16 +36,9 @@ class Stepped:
     def give(self, knowledge: Knowledge) -> None:
         """Let the codes that are known have steps."""
         variables = frozenset(knowledge.variables)
-        self.has_marks = False
         self.made.clear()
         self.made.update(CALLING)
-        copies: dict[int, CodeType] = {}
-        for key, code in knowledge.codes.items():
-            if marks_itself(code):
-                self.made[key] = code
-                self.has_marks = True
-                continue
-            copies[key] = copy_of(code, variables, self.made)
+        copies = {key: copy_of(code, variables, self.made) for key, code in knowledge.codes.items()}
         self.alike = {knowledge.codes[key]: copy for key, copy in copies.items()}
         if self._codes != knowledge.codes.keys():
             self._functions = functions_of(knowledge.codes, self.roots)

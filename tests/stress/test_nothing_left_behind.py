@@ -18,7 +18,7 @@ import pytest
 import ctrie
 import stress
 from ctrie import AtomicReference
-from stress import Counter, Verdict, explore, switch_point, treat
+from stress import Counter, Verdict, explore, treat
 from stress.explorer import kinds, object_experiment, outliving, policy
 from stress.explorer.coroutines import Threads
 from stress.explorer.outliving import Snapshot
@@ -152,10 +152,6 @@ def test_names_are_what_they_were_and_locks_are_free() -> None:
 
 
 @once
-def test_outside_of_explorations_switch_points_do_nothing() -> None:
-    switch_point("nowhere")
-
-
 class Warns:
     """What `catch_warnings` puts back is what another thread has put there."""
 
