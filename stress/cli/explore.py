@@ -21,14 +21,18 @@ from stress.cli.targets import NONE, add_targets, alone, over
 from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.origin import Calls
-from stress.explorer.progress import Progress
-from stress.explorer.token import OBJECT_PREFIX, Token, TokenError, read, runs_of
-from stress.processes import PATIENCE, Died, Patience, Team, Worker
+from stress.explorer.token import OBJECT_PREFIX, Token, TokenError, read
+from stress.processes import PATIENCE, Died, Patience, Tally, Team, Worker
 from stress.progress_line import following
 from stress.recorder.workload import Workload, as_arguments
 from stress.seed import draw_seed
 from stress.source import changed
 from stress.verdicts import EXIT_STATUS, Verdict, verdict_of
+
+Progress = Callable[[str], object]
+"""Is told of each execution that begins, by its scenario, and of each object that is prepared, by an empty text."""
+_MADE = "executions"
+_PREPARES = "another object is prepared"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +66,8 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _explore(target: str, workloads: Sequence[Workload], arguments: argparse.Namespace) -> int:
-    return _supervised(target, arguments, partial(_all, workloads, arguments))
+    again = f"the same command with --seed {arguments.seed}"
+    return _supervised(target, arguments, again, partial(_all, workloads, arguments))
 
 
 def replay(arguments: argparse.Namespace) -> int:
@@ -88,9 +93,8 @@ def replay(arguments: argparse.Namespace) -> int:
     for told in since:
         aside(f"{told}: the token is for the earlier version.")
     arguments.json, arguments.duration, arguments.patience = False, None, PATIENCE
-    return _supervised(
-        origin.target, arguments, partial(_again, workloads, token.target, calls, arguments, bool(since))
-    )
+    work = partial(_again, workloads, token.target, calls, arguments, bool(since))
+    return _supervised(origin.target, arguments, f"python -m stress replay {arguments.what}", work)
 
 
 def _again(
@@ -122,29 +126,32 @@ def _again(
 
 
 def _supervised(
-    target: str, arguments: argparse.Namespace, work: Callable[[Progress], tuple[int, dict[str, Any]]]
+    target: str, arguments: argparse.Namespace, again: str, work: Callable[[Progress], tuple[int, dict[str, Any]]]
 ) -> int:
-    """Do some work in a separate process, and print the result; return the exit status."""
+    """Do some work in a separate process, and print the result, with how to have it `again`; return the exit status."""
     told: dict[str, Any] = {"verdict": "unknown", "report": "undecided (it was interrupted)"}
     status, began, hangs = 2, time.monotonic(), False
-    progress, patience = Progress(), Patience()
+    tally, patience, before = Tally([_MADE], 1), Patience(), 0
     with (
         suppress(KeyboardInterrupt),
         following(target, arguments.duration) as tell,
-        Team(1, _send, work, progress) as team,
+        Team(1, _send, work, tally) as team,
     ):
         for message in team.messages():
-            seconds = arguments.patience if progress.scenario else max(arguments.patience, PATIENCE)
-            if isinstance(message, Died) and hangs and not progress.scenario:
+            made = tally.value(_MADE)
+            before = made if message == _PREPARES else before
+            seconds = arguments.patience if made > before else max(arguments.patience, PATIENCE)
+            if isinstance(message, Died) and hangs and not message.note:
                 missing = f"no call was made within {seconds:g} s: let the factory return, or `--patience` be larger"
                 told["report"] = f"undecided ({missing})"
             elif isinstance(message, Died):
-                trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else str(message)
-                status, told = 1, _ended(trouble, message.stacks, progress)
-            elif message is not None:
+                died = str(message._replace(note=""))
+                trouble = f"a call has not returned for {arguments.patience:g} s" if hangs else died
+                status, told = 1, _ended(trouble, message, again, made)
+            elif message not in (None, _PREPARES):
                 status, told = message
-            tell(f"{progress.executions:,} executions, now of {progress.scenario}", time.monotonic() - began)
-            if patience.is_over((progress.executions, progress.scenario), seconds) and not hangs:
+            tell(f"{made:,} executions", time.monotonic() - began)
+            if patience.is_over(made, seconds) and not hangs:
                 hangs = True
                 team.interrupt(0)
     text = told.pop("report")
@@ -152,20 +159,24 @@ def _supervised(
     return status
 
 
-def _ended(trouble: str, stacks: str, progress: Progress) -> dict[str, Any]:
+def _ended(trouble: str, died: Died, again: str, made: int) -> dict[str, Any]:
     """What is told of a process that died, or was ended because it hung."""
-    at = f", in a schedule of {progress.scenario}" if progress.scenario else ""
-    token = str(read(progress.token)._replace(runs=runs_of(progress.order))) if progress.token else ""
-    lines = [f"NOT all right: {trouble}{at}", *([f"\nWhere the threads were\n{stacks}"] if stacks else [])]
-    if token:
-        lines.append(f"\nTo see it again: python -m stress replay {token}")
+    at = f", in a schedule of {died.note}" if died.note else ""
+    stacks = [f"\nWhere the threads were\n{died.stacks}"] if died.stacks else []
     return {
-        "verdict": "illegal", "executions": progress.executions, "token": token or None, "found": trouble,
-        "report": "\n".join(lines),
+        "verdict": "illegal", "executions": made, "token": None, "found": trouble,
+        "report": "\n".join([f"NOT all right: {trouble}{at}", *stacks, f"\nTo see it again: {again}"]),
     }  # fmt: skip
 
 
-def _send(worker: Worker, work: Callable[[Progress], tuple[int, dict[str, Any]]], progress: Progress) -> None:
+def _send(worker: Worker, work: Callable[[Progress], tuple[int, dict[str, Any]]], tally: Tally) -> None:
+    def progress(scenario: str) -> None:
+        worker.note(scenario)
+        if scenario:
+            tally.add(0, _MADE)
+        else:
+            worker.send(_PREPARES)
+
     worker.send(work(progress))
 
 
@@ -175,7 +186,7 @@ def _all(
     """The result of exploring the objects, up to the first with a fault."""
     outcomes: list[Explored] = []
     for workload in workloads:
-        progress.explores("", "")  # it is prepared first
+        progress("")
         outcome = explore(
             workload.factory, workload.given_spec, Scenarios(workload.operations, workload.roles), **workload.demand,
             duration=arguments.duration, seed=arguments.seed, target=workload.target, progress=progress,

@@ -41,7 +41,6 @@ from stress.explorer.object_experiment import (
 from stress.explorer.origin import Origin, origin_of
 from stress.explorer.places import FOREIGN, meet
 from stress.explorer.policy import Refused
-from stress.explorer.progress import Progress
 from stress.explorer.races import Races
 from stress.explorer.report import report_on_finding
 from stress.explorer.scenario import Scenario, describe
@@ -51,7 +50,7 @@ from stress.explorer.trace import Given, execute_again, trace
 from stress.explorer.treatments import treatments
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
-from stress.history import ALONE, MAIN, UNSEEN, Call, History, Operation, Raised, overlapping
+from stress.history import ALONE, MAIN, UNSEEN, Call, Operation, Raised, overlapping
 from stress.of_calls import AnyAnswer
 from stress.progress_line import following
 from stress.recorder.workload import as_calls, refuse_misfits
@@ -133,7 +132,7 @@ def explore(
     duration: float | None = None,
     replay: str = "",
     target: str = "",
-    progress: Progress | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Explored:
     """Let a few threads call an object under every schedule, and judge all histories.
 
@@ -161,7 +160,7 @@ def explore(
         replay: the token of an earlier call with the same arguments: execute that schedule alone. If it shows no fault,
             the verdict is `UNKNOWN`, since one schedule is not all.
         target: the reference of the object, as `module:attribute`, for the token.
-        progress: tells another process what is being explored, also if this one dies or hangs.
+        progress: is told of each execution that begins: its scenario.
 
     Returns:
         the outcome, which is true if nothing is wrong; `outcome.report()` explains it. An execution takes some
@@ -372,9 +371,6 @@ class _Exploration:
         """The answers of calls that were made one after another, before anything else had run to its end."""
 
     def _on(self, scenario: Scenario) -> ObjectExperiment:
-        if self._machine.progress is not None:
-            origin, token = self._token(Finding(scenario, (), "", "", History(())))
-            self._machine.progress.explores(str(scenario), token if origin is not None else "")
         return ObjectExperiment(self._machine, self._subject, scenario)
 
     def _in_rounds(self, attempt: Callable[[], _T]) -> _T | None:

@@ -22,7 +22,6 @@ from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.places import Place, Several, meet
 from stress.explorer.policy import Refused
-from stress.explorer.progress import Progress
 from stress.explorer.slots import LOAD, Seam
 from stress.history import ANSWERS
 from stress.outside import Outside
@@ -185,8 +184,7 @@ def lowest(bits: int) -> int:
 class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
     make it. If it reaches step `limit` without the return of any call, that is a livelock. `observe` is called before
-    every step, `namer` names new slots, and `progress` keeps the order of steps where another process sees it. Each may
-    be None.
+    every step, and `namer` names new slots. Each may be None.
 
     A `fair` machine handles a thread that goes in a circle: the thread reads what it has read, with the same values in
     its variables, and nothing has been changed since. Such a thread makes no more steps until a place that it reads
@@ -201,7 +199,6 @@ class Machine:
         self.coroutines = new_coroutines() if coroutines is None else coroutines
         self.observe: Callable[..., None] | None = None
         self.namer: Callable[[], int] | None = None
-        self.progress: Progress | None = None
         self.most = LIVELOCK
         self.fair = False
         self.begins_late = False
@@ -260,8 +257,6 @@ class Machine:
         size, before = len(plans), forks()
         self._begin(plans)
         execution = self.execution
-        if self.progress is not None:
-            self._made_by = self.progress.begins(self._made_by)
         strategy.begin(self)
         self._decide = strategy.decide
         self.coroutines.start(self._body, size)

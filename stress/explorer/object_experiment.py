@@ -101,6 +101,8 @@ class ObjectMachine(Machine):
         self.plain: PlainState = cast("PlainState", None)
         """That of the subject: there is one while anything runs."""
         self.tell: Tell = _say_nothing
+        self.progress: Callable[[str], object] | None = None
+        """Is told of each execution that begins."""
         self.most = _MOST_STEPS
 
     def run(self, plans: Sequence[Sequence[BoundCall]], strategy: Strategy) -> Execution:
@@ -260,7 +262,9 @@ def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
 class ObjectExperiment(Experiment):
     """A scenario on the subject; to be used within `explored_references`."""
 
-    def __init__(self, machine: Machine, subject: Subject, scenario: Scenario) -> None:
+    machine: ObjectMachine
+
+    def __init__(self, machine: ObjectMachine, subject: Subject, scenario: Scenario) -> None:
         super().__init__(machine, scenario)
         self.spec = subject.spec
         self._subject = subject
@@ -275,6 +279,8 @@ class ObjectExperiment(Experiment):
         return ObjectNames(lambda: self._object)
 
     def _plans(self) -> Sequence[Sequence[BoundCall]]:
+        if self.machine.progress is not None:
+            self.machine.progress(str(self.scenario))
         collect_garbage()
         plain = self._subject.plain
         plain.begin_execution(self._subject.factory)

@@ -30,7 +30,7 @@ from stress.explorer.suspension import delayed, stopped_for_ever
 from tests.scripts import run_script
 from tests.stress.objects import LockedCounter
 from tests.threads import run_together
-from tests.tries.at_random import drawn as at_random
+from tests.tries.at_random import at_random
 from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant

@@ -8,7 +8,7 @@ from random import Random
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Strategy, lowest
 
-__all__ = ["drawn"]
+__all__ = ["at_random"]
 
 
 class _Drawn(Strategy):
@@ -24,7 +24,7 @@ class _Drawn(Strategy):
         return lowest(enabled)
 
 
-def drawn(experiment: Experiment, random: Random) -> Iterator[Finding | None]:
+def at_random(experiment: Experiment, random: Random) -> Iterator[Finding | None]:
     """Execute schedules for ever; yield the finding or None for each."""
     strategy = _Drawn(random)
     while True:

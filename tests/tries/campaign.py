@@ -32,7 +32,7 @@ from stress.explorer.suspension import delayed, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
-from tests.tries.at_random import drawn
+from tests.tries.at_random import at_random
 from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import STARTS, pairs, sequences, stops, triples
 from tests.tries.twins import Token, decode, encode, experiment_on, load_twin
@@ -138,7 +138,7 @@ def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: i
     like another one in its steps may have another end.
     """
     yield from delayed(experiment)
-    yield from islice(drawn(experiment, random), samples)
+    yield from islice(at_random(experiment, random), samples)
 
 
 def _agenda(plan: Plan, taken: Any) -> Iterator[tuple[str, Scenario]]:
