@@ -430,9 +430,8 @@ class ExploredThreading:
                 seam.clock += seconds
 
         lock, rlock = on_seam(Lock), on_seam(RLock)
-        names = {**vars(threading), "Lock": lock, "RLock": rlock, "_allocate_lock": on_seam(_Notice)}
-        original = _rebuilt(threading.Condition, names)
-        condition = names["Condition"] = type("Condition", (Condition, original), {"seam": seam})
+        names: dict[str, Any] = {}
+        condition = type("Condition", (Condition, _rebuilt(threading.Condition, names)), {"seam": seam})
         kinds: dict[Any, Any] = {
             threading.Lock: lock,
             threading.RLock: rlock,
@@ -456,6 +455,7 @@ class ExploredThreading:
         for real in (threading, time, _thread):
             module = self.modules[real] = types.ModuleType(real.__name__)
             vars(module).update({name: by_id.get(id(value), value) for name, value in vars(real).items()})
+        names.update(vars(self.modules[threading]), _allocate_lock=on_seam(_Notice))
         self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
