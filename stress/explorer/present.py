@@ -28,7 +28,7 @@ class Present:
     spaces: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """The dictionaries that hold attributes, with their objects."""
     locals: dict[int, Any] = field(default_factory=dict)
-    """The attributes of each `threading.local`, in each thread."""
+    """The attributes of objects derived from `threading.local`, in each thread."""
     localised: set[tuple[int, int]] = field(default_factory=set)
     twins: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """Real locks that were made before, each with the explored one that stands for it."""

@@ -1,5 +1,5 @@
 """What stands in for real things while threads of an exploration run: for locks that were made before, and for the
-attributes of a `threading.local`, of which each thread has its own.
+attributes of objects derived from `threading.local`, of which each thread has its own.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ __all__ = ["StandIns"]
 
 
 class Values:
-    """The attributes of a `threading.local`, in each of the threads that share a real one. In the main thread they are
-    what they were, whatever calls do, when all is over.
+    """The attributes `names` of an object derived from `threading.local`, in each of the threads that share a real one.
+    In the main thread they are what they were, whatever calls do, when all is over.
     """
 
-    def __init__(self, local: Any) -> None:
-        self._local, names = local, _thread._local.__getattribute__(local, "__dict__")
-        self._names: dict[str, Any] = names
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
         self._of: dict[int | None, dict[str, Any]] = {MAIN: dict(names), None: dict(names)}
         self._in: int | None = MAIN
 
@@ -47,15 +46,15 @@ class StandIns(Undo):
         seam.stands_for = self._twin
         self._numbers: dict[int, tuple[Any, int]] = {}
         self._used: dict[tuple[int, int], weakref.ref[Any]] = {}
-        """The objects of `threading.local` that outlive an execution, by the threads that used them."""
+        """The objects derived from `threading.local` that outlive an execution, by the threads that used them."""
 
     def reset_locals(self) -> None:
-        """Give each `threading.local` the attributes of before."""
+        """Give objects derived from `threading.local` the attributes of before."""
         for values in self.now.locals.values():
             values.enter(None)
 
     def _localise(self, site: Any, local: Any) -> None:
-        """Give a `threading.local` the attributes that it has in the thread that calls."""
+        """Give an object derived from `threading.local` the attributes that it has in the thread that calls."""
         scheduler = self._seam.scheduler
         if not self.listens or scheduler is None:
             return
@@ -64,7 +63,7 @@ class StandIns(Undo):
             self._begin_anew(site, local, me)
             return
         if id(local) not in self.now.locals:
-            self.now.locals[id(local)] = Values(local)
+            self.now.locals[id(local)] = Values(_thread._local.__getattribute__(local, "__dict__"))
         if self.now.locals[id(local)].enter(me):
             self._fill(site, local)
 

@@ -1,4 +1,4 @@
-"""The explored bodies of `threading`: locks, conditions, events, semaphores, barriers and simple queues.
+"""The explored bodies of `threading`: locks, conditions, events, semaphores, barriers, simple queues and thread-locals.
 
 Every operation on one is a step that the scheduler grants, like an access of a reference. Who takes a lock and is ready
 to wait for it makes no step until the lock is free. Anybody else who finds that it has to wait has made a step, too,
@@ -400,6 +400,36 @@ class SimpleQueue(_Counted):
             instance.put(item)
 
 
+class _Local:
+    """As `threading.local`."""
+
+    seam: Seam
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_of", {})
+
+    def _mine(self) -> dict[str, Any]:
+        scheduler = object.__getattribute__(self, "seam").scheduler
+        me = MAIN if scheduler is None else scheduler.caller()
+        found: dict[str, Any] = object.__getattribute__(self, "_of").setdefault(me, {})
+        return found
+
+    def __getattribute__(self, name: str) -> Any:
+        mine = object.__getattribute__(self, "_mine")()
+        if name == "__dict__":
+            return mine
+        return mine[name] if name in mine else object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__getattribute__(self, "_mine")()[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del object.__getattribute__(self, "_mine")()[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
 class ExploredThreading:
     """The explored primitives on one seam. `everything` maps the originals to them, `instances` the types of those that
     there are.
@@ -439,6 +469,7 @@ class ExploredThreading:
             threading.Event: on_seam(Event),
             threading.Semaphore: on_seam(Semaphore),
             threading.BoundedSemaphore: on_seam(BoundedSemaphore),
+            threading.local: on_seam(_Local),
             queue.SimpleQueue: on_seam(SimpleQueue),
         }
         self.instances: dict[type, Any] = {type(threading.Lock()): lock, type(threading.RLock()): rlock}
