@@ -5,10 +5,21 @@ Rows travel as Arrow batches all the way: no row becomes a Python object in Spar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
-from snapshot.columns import change_batches, change_schema, cut_of, pair_of, schema, set_batches, table_of
+from snapshot.columns import (
+    Cut,
+    change_batches,
+    change_schema,
+    cut_of,
+    export_schema,
+    exported,
+    pair_of,
+    set_batches,
+    table_of,
+)
 from snapshot.environment import require_session
 from snapshot.sparks import frame_of
 from snapshot.texts import Key, SubscriberKeys
@@ -47,7 +58,7 @@ def to_arrow(source: SubscriptionTrie | TopicStore[Any], *, key: Key | None = No
     'alice',
      'options': [('qos', '1')], 'dialect': 'AMQP', 'group': None}
     """
-    return table_of(set_batches(cut_of(source), SubscriberKeys(key)), schema())
+    return table_of(_exported(cut_of(source), key), export_schema())
 
 
 def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordBatchReader:
@@ -81,8 +92,12 @@ def to_reader(source: SubscriptionTrie, *, key: Key | None = None) -> pa.RecordB
     >>> [len(batch) for batch in reader]
     [1]
     """
-    cut = cut_of(source)
-    return extra("pyarrow").RecordBatchReader.from_batches(schema(), set_batches(cut, SubscriberKeys(key)))
+    batches = _exported(cut_of(source), key)
+    return extra("pyarrow").RecordBatchReader.from_batches(export_schema(), batches)
+
+
+def _exported(cut: Cut, key: Key | None) -> Iterator[pa.RecordBatch]:
+    return (exported(batch, cut) for batch in set_batches(cut, SubscriberKeys(key)))
 
 
 def to_pandas(source: SubscriptionTrie, *, key: Key | None = None) -> pandas.DataFrame:

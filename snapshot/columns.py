@@ -1,12 +1,9 @@
-"""The columns of an exported subscription set, and their encoder, which makes Arrow record batches of subscriptions.
+"""The columns of a subscription set, and their encoder, which makes Arrow record batches of subscriptions.
 
 ============== ======================= ===================================================================
 column         type                    content
 ============== ======================= ===================================================================
 `filter`       string                  the topic filter
-`words`        array<string>           its words
-`depth`        int                     how many words
-`wildcards`    int                     how many of them are wildcards
 `subscriber`   string                  the subscriber's key (see `snapshot.texts`)
 `options`      map<string, string>     the subscription's options as texts (see `snapshot.texts`)
 `dialect`      string                  the name of the trie's dialect: one value in all rows
@@ -15,7 +12,15 @@ column         type                    content
 `taken_at`     timestamp (UTC)         when the snapshot was taken: one value in all rows
 ============== ======================= ===================================================================
 
-Rows of changes have three more columns:
+What is exported, by `snapshot.to_arrow` and its like, has three more columns, which are computed from the filter:
+
+============== ======================= ===================================================================
+`words`        array<string>           its words
+`depth`        int                     how many words
+`wildcards`    int                     how many of them are wildcards
+============== ======================= ===================================================================
+
+Exported changes have three more:
 
 ============== ======================= ===================================================================
 `old_options`  map<string, string>     the options before; null if it was added
@@ -139,14 +144,11 @@ def pair_of(newer: SubscriptionTrie, older: SubscriptionTrie) -> tuple[Cut, Subs
 
 
 def schema() -> pa.Schema:
-    """The Arrow schema of an exported set."""
+    """The Arrow schema of a set."""
     pa = extra("pyarrow")
     return pa.schema(
         [
             ("filter", pa.string()),
-            ("words", pa.list_(pa.string())),
-            ("depth", pa.int32()),
-            ("wildcards", pa.int32()),
             ("subscriber", pa.string()),
             ("options", pa.map_(pa.string(), pa.string())),
             ("dialect", pa.string()),
@@ -157,12 +159,20 @@ def schema() -> pa.Schema:
     )
 
 
+def export_schema() -> pa.Schema:
+    """The Arrow schema of an exported set."""
+    pa = extra("pyarrow")
+    filters, *others = schema()
+    words = [("words", pa.list_(pa.string())), ("depth", pa.int32()), ("wildcards", pa.int32())]
+    return pa.schema([filters, *words, *others])
+
+
 def change_schema() -> pa.Schema:
     """The Arrow schema of exported changes."""
     pa = extra("pyarrow")
     options = pa.map_(pa.string(), pa.string())
     return (
-        schema()
+        export_schema()
         .append(pa.field("old_options", options))
         .append(pa.field("new_options", options))
         .append(pa.field("change", pa.string()))
@@ -187,7 +197,7 @@ def set_batches(cut: Cut, keys: SubscriberKeys) -> Iterator[pa.RecordBatch]:
             if columns.rows > len(constants[0]):
                 constants = _constants(cut, columns.rows)
             if columns.rows:
-                yield _batch(columns, constants, cut.trie.dialect)
+                yield _batch(columns, constants)
 
 
 def _filled(rows: Rows) -> bool:
@@ -209,7 +219,7 @@ def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) ->
     for rows, batch in batches_of(changes, newer):
         old, new = _maps_of([row[3] for row in rows]), _maps_of([row[4] for row in rows])
         kinds = pa.array([row[5] for row in rows], pa.string())
-        yield pa.record_batch([*batch.columns, old, new, kinds], schema=change_schema())
+        yield pa.record_batch([*exported(batch, newer).columns, old, new, kinds], schema=change_schema())
 
 
 def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
@@ -244,11 +254,9 @@ def _batch_of(rows: list[Row], cut: Cut) -> pa.RecordBatch:
     pa = extra("pyarrow")
     dialect = cut.trie.dialect
     name, snapshot_id, taken_at = _constants(cut, len(rows))
-    filters = pa.array([row[0] for row in rows], pa.string())
     return pa.record_batch(
         [
-            filters,
-            *_words_of(filters, dialect),
+            pa.array([row[0] for row in rows], pa.string()),
             pa.array([row[1] for row in rows], pa.string()),
             _maps_of([row[2] for row in rows]),
             name,
@@ -260,14 +268,16 @@ def _batch_of(rows: list[Row], cut: Cut) -> pa.RecordBatch:
     )
 
 
-def _words_of(filters: pa.StringArray, dialect: Dialect) -> list[pa.Array]:
-    """The columns ``words``, ``depth`` and ``wildcards``."""
+def exported(batch: pa.RecordBatch, cut: Cut) -> pa.RecordBatch:
+    """The same rows with the columns that are computed from the filter."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
+    (filters, *others), dialect = batch.columns, cut.trie.dialect
     words = pc.split_pattern(filters, dialect.separator)
     if dialect.zero_words:  # then an empty filter has none
         words = pc.if_else(pc.equal(filters, ""), pa.scalar([], words.type), words)
     wild = pa.array([dialect.one_word, dialect.many_words or dialect.one_word], pa.string())
-    return [words, pc.list_value_length(words), sums(pc.is_in(words.values, wild).cast(pa.int32()), words.offsets)]
+    wildcards = sums(pc.is_in(words.values, wild).cast(pa.int32()), words.offsets)
+    return pa.record_batch([filters, words, pc.list_value_length(words), wildcards, *others], schema=export_schema())
 
 
 def _maps_of(mappings: list[Mapping[str, str | None] | None]) -> pa.MapArray:
@@ -319,15 +329,13 @@ def _constants(cut: Cut, rows: int) -> list[pa.Array]:
     ]
 
 
-def _batch(columns: Columns, constants: list[pa.Array], dialect: Dialect) -> pa.RecordBatch:
+def _batch(columns: Columns, constants: list[pa.Array]) -> pa.RecordBatch:
     pa = extra("pyarrow")
     rows = columns.rows
-    filters = _texts(rows, columns.filters)
     name, snapshot_id, taken_at = (column[:rows] for column in constants)
     return pa.record_batch(
         [
-            filters,
-            *_words_of(filters, dialect),
+            _texts(rows, columns.filters),
             _texts(rows, columns.subscribers),
             _maps(rows, columns.options),
             name,

@@ -13,11 +13,14 @@ from snapshot.topics import Limits
 from subtrie import Dialect
 from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
 
-FORMAT = 3
+FORMAT = 5
 """The version of this metadata and of the columns, for files without tagged texts."""
 
-TAGGED_FORMAT = 4
-"""The version for files with tagged texts (`snapshot.storing`). Files of any other version are refused."""
+TAGGED_FORMAT = 6
+"""The version for files with tagged texts (`snapshot.storing`)."""
+
+FORMATS = {3: False, 4: True, FORMAT: False, TAGGED_FORMAT: True}
+"""The versions that are read, and whether there may be tagged texts: those before had further columns."""
 
 
 class FileMetadata(NamedTuple):
@@ -59,7 +62,7 @@ class FileMetadata(NamedTuple):
         """
         try:
             fields = json.loads(text)
-            if fields["format"] not in (FORMAT, TAGGED_FORMAT):
+            if fields["format"] not in FORMATS:
                 raise ValueError(f"format {fields['format']!r}")
             json_options = _typed("json_options", fields["json_options"], list)
             return cls(
@@ -67,11 +70,11 @@ class FileMetadata(NamedTuple):
                 _typed("integer_subscribers", fields["integer_subscribers"], bool),
                 frozenset(_typed("json_options", name, str) for name in json_options),
                 _typed("rows", fields["rows"], int),
-                fields["format"] == TAGGED_FORMAT,
+                FORMATS[fields["format"]],
                 Limits.read(fields.get("limits")),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"no metadata of format {FORMAT} or {TAGGED_FORMAT}: {error!r}") from error
+            raise ValueError(f"no metadata of a format up to {TAGGED_FORMAT}: {error!r}") from error
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:

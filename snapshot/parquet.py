@@ -1,6 +1,8 @@
 """The subscription set as a Parquet file that any Parquet reader understands, and a trie rebuilt from one.
 
-The file holds exactly the columns of `snapshot.columns`. Its metadata hold a `snapshot.file_metadata`, and a
+The file holds the columns of `snapshot.columns`, its rows sorted by filter: all of them, or as many at a time as fit
+into memory. So a reader that looks for a filter skips most of the file. Its metadata hold a `snapshot.file_metadata`,
+and a
 `snapshot.digest` of that and the rows. The file is data only: loading executes nothing in it, and validates every
 filter again. A file that another engine, such as Spark, made from it lacks the metadata, so it is loaded by its columns
 alone.
@@ -18,9 +20,10 @@ from snapshot.build import USED, Building, from_arrow
 from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
 from snapshot.digest import Digest
 from snapshot.file_metadata import FileMetadata, kinds_of, metadata_of
+from snapshot.merging import MOST
 from snapshot.paths import Location, Path, location_of, parquet_files, replaced_whole
 from snapshot.storing import Kinds, Storing
-from snapshot.text_columns import TEXTS, pieces
+from snapshot.text_columns import TEXTS, pieces, text_in
 from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import Limits, of_kind, topics_of
 from subtrie import Dialect, SubscriptionTrie, TopicError, TopicStore
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 METADATA_KEY = b"ctrie.subscriptions"
 DIGEST_KEY = b"ctrie.digest"
+
+MOST_SORTED = 16
+"""How many batches of rows are sorted together: a million rows, which take about 100 MB."""
 
 
 def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | None = None) -> None:
@@ -53,8 +59,8 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
             be rebuilt (see `snapshot.storing`).
         ValueError: two subscribers have the same key, or pyarrow does not know the file system.
 
-    O(n) time. It takes memory for one batch of 65,536 rows and, with a ``key``, for one entry for each distinct
-    subscriber. The linearization point is that of `to_arrow`.
+    O(n log n) time. It takes memory for a million rows, since they are sorted, and, with a ``key``, for one entry for
+    each distinct subscriber. The linearization point is that of `to_arrow`.
     """
     cut = cut_of(source)
     try:
@@ -74,10 +80,7 @@ def write_plain(cut: Cut, path: Path, key: Key | None) -> tuple[int, Kinds]:
     """
     keys = SubscriberKeys(key)
     with _written(path) as out:
-        for batch in set_batches(cut, keys):
-            if _has_marks(batch):
-                raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
-            out.add(batch)
+        out.add(map(_without_marks, set_batches(cut, keys)))
         kinds = kinds_of(cut, keys, out.rows)
         out.finish(metadata_of(cut, kinds, out.rows, tags=False))
     return out.rows, kinds
@@ -94,8 +97,7 @@ def write_stored(
     """
     storing = Storing(kinds or Kinds(), tags=True)
     with _written(path) as out:
-        for _, batch in batches_of(rows(storing), cut):
-            out.add(batch)
+        out.add(batch for _, batch in batches_of(rows(storing), cut))
         kinds = storing.kinds()
         out.finish(metadata_of(cut, kinds, out.rows, tags=True))
     return out.rows, kinds
@@ -121,11 +123,12 @@ class _Written:
         self._digest = Digest()
         self.rows = 0
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Write rows."""
-        self.rows += len(batch)
-        self._digest.note(batch)
-        self._writer.write_batch(batch)
+    def add(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write rows, sorted."""
+        for batch in _sorted(batches):
+            self.rows += len(batch)
+            self._digest.note(batch)
+            self._writer.write_batch(batch)
 
     def finish(self, metadata: FileMetadata) -> None:
         """Write the metadata, after the last row."""
@@ -144,11 +147,33 @@ def _written(path: Path) -> Iterator[_Written]:
         yield _Written(writer)
 
 
-def _has_marks(batch: pa.RecordBatch) -> bool:
-    """Whether a text would be taken for a tagged one."""
+def _sorted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows sorted by filter, as many at a time as `MOST_SORTED` batches and `MOST` bytes of text have."""
+    some: list[pa.RecordBatch] = []
+    text = 0
+    for batch in batches:
+        more = text_in(batch)
+        if some and (len(some) == MOST_SORTED or text + more > MOST):
+            yield from _in_order(some)
+            some, text = [], 0
+        some.append(batch)
+        text += more
+    yield from _in_order(some)
+
+
+def _in_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = extra("pyarrow").Table.from_batches(batches, schema()).sort_by("filter").combine_chunks()
+    for batch in rows.to_batches():
+        yield from pieces(batch)
+
+
+def _without_marks(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if no text would be taken for a tagged one."""
     pc = extra("pyarrow.compute")
     texts = (batch.column("subscriber"), batch.column("options").keys)
-    return any(pc.any(pc.starts_with(each, MARK)).as_py() for each in texts)
+    if any(pc.any(pc.starts_with(each, MARK)).as_py() for each in texts):
+        raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
+    return batch
 
 
 @overload
@@ -233,7 +258,8 @@ def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limit
 def _metadata(file: Any) -> tuple[bytes, bytes]:
     """The texts of the metadata and of the digest."""
     metadata = file.metadata.metadata or {}
-    if METADATA_KEY not in metadata or not file.schema.to_arrow_schema().equals(schema()):
+    known = [field for field in file.schema.to_arrow_schema() if field.name in schema().names]
+    if METADATA_KEY not in metadata or not extra("pyarrow").schema(known).equals(schema()):
         raise ValueError("other columns, or no metadata")
     return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot import held_sets
 from snapshot._extras import extra
-from snapshot.arrow import to_arrow
-from snapshot.columns import schema
+from snapshot.columns import cut_of, schema, set_batches, table_of
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.instants import Part, parts_of, rows_of
@@ -27,7 +26,7 @@ from snapshot.published.feed import read_feed
 from snapshot.published.history import shaped
 from snapshot.published.manifest import Mark
 from snapshot.sparks import frame_of, is_remote, parquet_from, struct_of
-from snapshot.texts import Key
+from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import SUFFIX
 from subtrie import Dialect, SubscriptionTrie
 
@@ -138,7 +137,7 @@ class _TrieSet(SetSource):
 
     def __init__(self, trie: SubscriptionTrie, key: Key | None) -> None:
         self.dialect = trie.dialect
-        self._table = to_arrow(trie, key=key).select(JOINED)
+        self._table = table_of(set_batches(cut_of(trie), SubscriberKeys(key)), schema()).select(JOINED)
 
     def sent(self, spark: SparkSession) -> SentSet:
         if is_remote(spark):

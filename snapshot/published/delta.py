@@ -74,6 +74,4 @@ def _type(kind: pa.DataType) -> Any:
     types = extra("pyarrow").types
     if types.is_map(kind):
         return {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
-    if types.is_list(kind):
-        return {"type": "array", "elementType": "string", "containsNull": True}
-    return {"string": "string", "int32": "integer"}.get(str(kind), "timestamp")
+    return "string" if types.is_string(kind) else "timestamp"

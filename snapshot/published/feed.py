@@ -109,7 +109,7 @@ def read_feed(store: Store, file: DataFile, columns: Sequence[str] | None = None
     """
     content = read_whole(store, file)
     try:
-        rows: pa.Table = extra("pyarrow.parquet").ParquetFile(content).read(columns)
+        rows: pa.Table = extra("pyarrow.parquet").ParquetFile(content).read(columns or feed_schema().names)
         unknown = set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER))
         if unknown:
             raise ValueError(f"a change of type {unknown.pop()!r}")

@@ -27,11 +27,11 @@ from snapshot.published.errors import DamagedError
 from snapshot.topics import Limits
 from subtrie import Dialect, SubscriptionTrie
 
-FORMAT: Final = 3
-"""The version of the format that docs/published-format.md describes. Of format 2 there are no merged files and records,
-which a publisher that knows that format alone would remove."""
+FORMAT: Final = 4
+"""The version of the format that docs/published-format.md describes. Files of format 3 had further columns. Of format 2
+there were no merged files and records."""
 
-FORMATS: Final = (2, FORMAT)
+FORMATS: Final = (2, 3, FORMAT)
 """The formats that are read."""
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -266,7 +266,7 @@ def from_json(text: bytes, number: int, where: str) -> Version:
         raise DamagedError(f"{where} is not the manifest of a published version ({error!r}); {_CURE}") from error
     if type(written) is not int or written not in FORMATS:
         raise DamagedError(
-            f"{where} is of format {written!r}; this version of the package reads formats 2 and {FORMAT}: "
+            f"{where} is of format {written!r}; this version of the package reads formats 2 to {FORMAT}: "
             "use the version of the package that published it, or a later one"
         )
     try:

@@ -199,8 +199,8 @@ NAMED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     ),
     "a later format": (
         f"_versions/{3:020}*",
-        lambda path: path.write_text(json.dumps({**json.loads(path.read_text()), "format": 4})),
-        "is of format 4; this version of the package reads formats 2 and 3",
+        lambda path: path.write_text(json.dumps({**json.loads(path.read_text()), "format": 5})),
+        "is of format 5; this version of the package reads formats 2 to 4",
     ),
     "no JSON": (f"_versions/{3:020}*", lambda path: path.write_text("{"), "is not the manifest of a published version"),
     "a list": (f"_versions/{3:020}*", lambda path: path.write_text("[]"), "is not the manifest of a published version"),

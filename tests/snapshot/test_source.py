@@ -26,7 +26,7 @@ from tests.snapshot.support import filled, go_back, published, trie_of
 
 pytest.importorskip("pyspark.sql.datasource", reason="Spark 3.5 has no Python data sources")
 
-from pyspark.sql.types import IntegerType, StringType, StructType  # noqa: E402
+from pyspark.sql.types import LongType, StringType, StructType  # noqa: E402
 
 from snapshot import instants as parted  # noqa: E402
 from snapshot.published import open_directory  # noqa: E402
@@ -74,7 +74,9 @@ class TestInSpark:
         self, spark: SparkSession, where: Path, instants: dict[int, Rows]
     ) -> None:
         held = snapshot.read(spark, where)
-        frame = held.where("filter in ('a.9.>', 'new.1', 'a.0.>') and depth <= 3 and filter like 'a.%'")
+        frame = held.where(
+            "filter in ('a.9.>', 'new.1', 'a.0.>') and size(split(filter, '[.]')) <= 3 and filter like 'a.%'"
+        )
         assert found_in(frame) == [row for row in instants[4] if row[0] == "a.9.>"]
         assert found_in(held.where("subscriber = 'carol'")) == [row for row in instants[4] if row[1] == "carol"]
         time = snapshot.versions(where)[-1].time
@@ -246,10 +248,10 @@ def test_a_refusal_says_what_to_do(where: Path, instants: Any, options: dict[str
 
 
 def test_what_is_no_reader_of_these_columns_is_refused() -> None:
-    schema = StructType().add("filter", StringType()).add("depth", IntegerType())
+    schema = StructType().add("filter", StringType()).add("_commit_version", LongType())
     asked(True, {"path": "x"} | FEED, schema)
-    for bad in (schema.add("foo", StringType()), StructType().add("depth", StringType())):
-        with pytest.raises(ValueError, match=r"has no column (foo|depth) string, but filter string, words array"):
+    for bad in (schema.add("foo", StringType()), StructType().add("_commit_version", StringType())):
+        with pytest.raises(ValueError, match=r"has no column (foo|_commit_version) string, but filter string, subs"):
             asked(True, {"path": "x"} | FEED, bad)
     for write in ("writer", "streamWriter"):
         with pytest.raises(NotImplementedError, match=r"are read by Spark and not written.*snapshot.Publisher"):
