@@ -43,6 +43,7 @@ from stress.explorer.places import FOREIGN, meet
 from stress.explorer.policy import Refused
 from stress.explorer.races import Races
 from stress.explorer.report import report_on_finding
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario, describe
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError, encode, order_of, read
@@ -126,6 +127,7 @@ def explore(
     check: Callable[[Any], object] | None = None,
     invariant: Callable[[Any], object] | None = None,
     preemptions: int | None = None,
+    samples: int | None = None,
     stops: bool = False,
     races: bool = False,
     seed: int | None = None,
@@ -150,6 +152,7 @@ def explore(
         invariant: the same, and the only demand if there is no specification.
         preemptions: how many preemptions a schedule may have: switches away from a thread that could continue. None:
         any number, and one schedule is executed of each class with the same visible result.
+        samples: execute this number of schedules drawn at random instead, uniformly and by priorities (PCT).
         stops: in addition, let each thread in turn stop for ever after its first step, its second, and so on. The
             others must come to their ends, one after another if `preemptions` is None.
         races: also tell of accesses that nothing orders (`outcome.races`), even if no answer was wrong: one thread
@@ -189,13 +192,15 @@ def explore(
     >>> outcome.verdict, outcome.executions
     (<Verdict.LINEARIZABLE: 'linearizable'>, 4)
     """
-    if preemptions is not None and preemptions < 0:
-        raise ValueError("preemptions are 0 or more")
-    plan = _Plan(preemptions, stops, draw_seed() if seed is None else seed, duration, races=races)
+    if preemptions is not None and samples is not None:
+        raise ValueError("schedules with few preemptions, or samples: choose one")
+    if (preemptions is not None and preemptions < 0) or (samples is not None and samples < 0):
+        raise ValueError("preemptions and samples are 0 or more")
+    plan = _Plan(preemptions, samples, stops, draw_seed() if seed is None else seed, duration, races=races)
     start, end = as_calls(at_start), as_calls(at_end)
     scenarios = _scenarios(threads)
-    if scenarios is not None and (replay or preemptions is not None or start or end):
-        raise ValueError("at_start, at_end, preemptions and replay go with the calls of each thread")
+    if scenarios is not None and (replay or preemptions is not None or samples is not None or start or end):
+        raise ValueError("at_start, at_end, preemptions, samples and replay go with the calls of each thread")
     if check is not None and invariant is not None:
         raise ValueError("check and invariant are the same: give one")
     check = invariant if check is None else check
@@ -315,6 +320,7 @@ class _Plan:
     """Which schedules to execute, and for how long."""
 
     preemptions: int | None
+    samples: int | None
     stops: bool
     seed: int
     duration: float | None
@@ -327,7 +333,9 @@ class _Plan:
         return self.told or self._schedules() + treatments()
 
     def _schedules(self) -> str:
-        if self.preemptions is not None:
+        if self.samples is not None:
+            told = f"{self.samples:,} schedules drawn at random, seed {self.seed}"
+        elif self.preemptions is not None:
             told = f"every schedule with at most {self.preemptions} preemptions"
         else:
             told = "every schedule that can be told from others"
@@ -595,10 +603,12 @@ class _Exploration:
     def _attempts(self, plan: _Plan) -> Attempts:
         whole = self._on(self._scenario)
         if plan.executions is not None:
-            half = plan.executions // 2
-            yield from in_all_ways(whole, half + 1, half)
+            half, quarter = plan.executions // 2, plan.executions // 4
+            yield from in_all_ways(whole, Random(plan.seed), half + 1, quarter, quarter)
             return
-        if plan.preemptions is not None:
+        if plan.samples is not None:
+            yield from islice(sampled(whole, Random(plan.seed)), plan.samples)
+        elif plan.preemptions is not None:
             yield from bounded(whole, plan.preemptions)
         else:
             yield from reduced(whole)

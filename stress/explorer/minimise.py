@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from random import Random
 from typing import Final
 
 from stress.checker.waiting import may_wait
 from stress.explorer.bounded import bounded
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Experiment, Finding
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.spec import Spec
 
@@ -24,6 +26,7 @@ __all__ = ["in_all_ways", "minimise"]
 _WAITS: Final = ("livelock", "deadlock")
 _EXECUTIONS: Final = 2_000
 _REDUCED: Final = 500
+_SAMPLES: Final = 1_000
 _MOST_PREEMPTIONS: Final = 3
 
 
@@ -84,12 +87,14 @@ def _with_fewer_around(scenario: Scenario, spec: Spec) -> Iterator[Scenario]:
 
 def _first(experiment: Experiment, deadline: float) -> Finding | None:
     """The first finding in a scenario, if there is one before the deadline."""
-    return _found(in_all_ways(experiment, _REDUCED, _EXECUTIONS), deadline)
+    return _found(in_all_ways(experiment, Random(0), _REDUCED, _EXECUTIONS, _SAMPLES), deadline)
 
 
-def in_all_ways(experiment: Experiment, few: int, with_few_preemptions: int) -> Iterator[Finding | None]:
-    """All executions that differ, if they are fewer than `few`; else so many of these, and then at most so many with
-    two preemptions, since what one strategy cannot find another may find soon.
+def in_all_ways(
+    experiment: Experiment, random: Random, few: int, with_few_preemptions: int, samples: int
+) -> Iterator[Finding | None]:
+    """All executions that differ, if they are fewer than `few`; else so many of these, then at most so many with two
+    preemptions, and some at random, since what one strategy cannot find another may find soon.
     """
     executions = 0
     for finding in islice(reduced(experiment), few):
@@ -97,6 +102,7 @@ def in_all_ways(experiment: Experiment, few: int, with_few_preemptions: int) -> 
         yield finding
     if executions == few:
         yield from islice(bounded(experiment, 2), with_few_preemptions)
+        yield from islice(sampled(experiment, random), samples)
 
 
 def _found(tried: Iterator[Finding | None], deadline: float) -> Finding | None:

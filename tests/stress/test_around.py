@@ -252,6 +252,7 @@ class TestWithOneThreadAlone:
     def test_explore_says_so(self) -> None:
         threads = [[("add", 1), ("add", 2), ("add", 3), ("all",)], [("all",)]]
         self.said(stress.explore(LastTwo, Last(3), threads))
+        self.said(stress.explore(LastTwo, Last(3), threads, samples=20, seed=3))
 
     def test_what_threads_are_needed_for_is_called_something_else(self) -> None:
         found = stress.explore(Losing, TallySpec(), [[("add", 1)], [("add", 2)]], at_end=[("total",)])

@@ -178,19 +178,25 @@ class TestSchedules:
         assert explore(Touched, None, threads, preemptions=6).executions == orders
         assert explore(Touched, None, threads).executions == orders  # each step depends on all others
 
-    def test_with_few_preemptions_are_fewer(self) -> None:
+    def test_with_few_preemptions_are_fewer_and_drawn_ones_are_as_many_as_asked_for(self) -> None:
         numbers = [explore(Total, TotalSpec(), ADDS, preemptions=most).executions for most in range(3)]
         assert numbers == sorted(set(numbers))
         assert numbers[0] == 2
+        outcome = explore(Total, TotalSpec(), ADDS, samples=100, seed=7)
+        assert outcome
+        assert outcome.executions == 100
+        assert "100 schedules drawn at random, seed 7" in outcome.summary
 
-    def test_without_time_nothing_is_proved(self) -> None:
+    def test_without_time_or_without_one_nothing_is_proved(self) -> None:
         outcome = explore(Stack, StackSpec(), [[("push", 1)] * 4] * 3, duration=0.05)
         assert outcome.verdict is Verdict.UNKNOWN
         assert "but time was up" in outcome.summary
+        assert explore(Stack, StackSpec(), [[("pop",)]], samples=0).verdict is Verdict.UNKNOWN
 
+    @pytest.mark.parametrize("how", [{"preemptions": 1}, {"samples": 1_000, "seed": 1}])
     @pytest.mark.parametrize("wrong", [LOST, PLAIN, TORN])
-    def test_with_few_preemptions_find_the_fault_too(self, wrong: Any) -> None:
-        assert explored(wrong, preemptions=1).verdict is Verdict.ILLEGAL
+    def test_of_other_kinds_find_the_fault_too(self, wrong: Any, how: Any) -> None:
+        assert explored(wrong, **how).verdict is Verdict.ILLEGAL
 
 
 @pytest.mark.parametrize(
@@ -405,7 +411,7 @@ MISFIT = r"'add' has (no|2) arguments, but the method is Total\.add\(.*\)"
     [
         ({"threads": []}, ValueError, "a call in every thread"),
         ({"threads": [[("add", 1)], []]}, ValueError, "a call in every thread"),
-        ({"threads": ADDS, "preemptions": -1}, ValueError, "0 or more"),
+        ({"threads": ADDS, "preemptions": 1, "samples": 1}, ValueError, "choose one"),
         ({"threads": [[("add", 1, 2)]]}, ValueError, MISFIT),
         ({"threads": [VALUE], "at_start": [("add",)]}, ValueError, MISFIT),
         ({"threads": [("value",), ("add", stress.unique, stress.one_of(1, 2))]}, ValueError, MISFIT),

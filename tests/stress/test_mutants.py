@@ -23,6 +23,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
 from stress.explorer.minimise import minimise
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import TokenError
@@ -31,7 +32,6 @@ from stress.processes import Tally, WorkFailed
 from stress.reports import text as report_text
 from stress.verdicts import Verdict
 from tests.terminal import drawn_by
-from tests.tries.at_random import at_random
 from tests.tries.campaign import MATRIX, Plan, explore_matrix
 from tests.tries.cli import main
 from tests.tries.experiment import TrieExperiment
@@ -249,7 +249,7 @@ def test_a_sample_of_the_matrix_is_right(target: str, part: str) -> None:
     assert sample
     for each in random.sample(sample, min(12, len(sample))):
         experiment = TrieExperiment(twin, each)
-        attempts: Any = {"stops": stopped_for_ever, "drawn": partial(at_random, random=random)}.get(
+        attempts: Any = {"stops": stopped_for_ever, "drawn": partial(sampled, random=random)}.get(
             part, partial(bounded, preemptions=2)
         )
         for finding in islice(attempts(experiment), 200):
@@ -290,7 +290,7 @@ def broken() -> tuple[TrieCopy, Finding]:
     """A faulty twin, and the first finding in it, made as small as possible."""
     twin, random = load_copy(find(FAULT).changes), Random(SEED)
     experiments = (TrieExperiment(twin, random_scenario("map", random, ["one key"])) for _ in iter(int, 1))
-    attempts = chain.from_iterable(islice(at_random(each, random), 100) for each in experiments)
+    attempts = chain.from_iterable(islice(sampled(each, random), 100) for each in experiments)
     return twin, minimise(next(filter(None, attempts)), partial(TrieExperiment, twin))
 
 

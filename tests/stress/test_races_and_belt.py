@@ -143,6 +143,7 @@ class TestSeatBelt:
         [
             (TWICE, {}),
             (TWICE, {"preemptions": 1}),
+            (TWICE, {"samples": 5}),
             (stress.Scenarios([("increment",)], scenarios=3), {}),
         ],
     )

@@ -25,12 +25,12 @@ from stress.explorer.experiment import Finding
 from stress.explorer.machine import Machine, lowest
 from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
+from stress.explorer.sampling import PCT, sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import delayed, stopped_for_ever
 from tests.scripts import run_script
 from tests.stress.objects import LockedCounter
 from tests.threads import run_together
-from tests.tries.at_random import at_random
 from tests.tries.experiment import TrieExperiment
 from tests.tries.mutants.catalogue import MUTANTS, find
 from tests.tries.mutants.mutant import Mutant
@@ -133,7 +133,7 @@ def test_nothing_is_left_out(twin: TrieCopy, each: Scenario) -> None:
         )
     most = 4 if each.threads[0][1:] else 3
     found, within = seen(twin, each, reduced), seen(twin, each, lambda it: bounded(it, most))
-    assert found >= within | seen(twin, each, lambda it: islice(at_random(it, Random(SEED)), 2_000))
+    assert found >= within | seen(twin, each, lambda it: islice(sampled(it, Random(SEED)), 2_000))
     assert found == within or each in THREE_THREADS
 
 
@@ -222,11 +222,18 @@ def test_all_threads_remember_their_answers_in_one_place(twin: TrieCopy) -> None
     assert len(set(run_together([look] * 8))) == 1
 
 
+def test_priorities_change_along_a_whole_execution(twin: TrieCopy) -> None:
+    strategy, experiment = PCT(Random(SEED), 3), TrieExperiment(twin, TWO_THREADS[5])
+    latest, _ = experiment.run(strategy)
+    experiment.run(strategy)
+    assert strategy.length == len(latest.order)
+
+
 def test_every_execution_starts_from_the_same_state_and_a_seed_gives_the_same_schedules(twin: TrieCopy) -> None:
     def orders() -> list[Any]:
         experiment = TrieExperiment(twin, scenario("map", "about to tomb", POP, ("snapshot", ())))
         before = fingerprint(experiment.subject.trie._root)
-        found = [twin.machine.execution.order for _ in islice(at_random(experiment, Random(SEED)), 50)]
+        found = [twin.machine.execution.order for _ in islice(sampled(experiment, Random(SEED)), 50)]
         clean(islice(stopped_for_ever(experiment), 20))
         assert fingerprint(experiment.subject.trie._root) == before
         return found

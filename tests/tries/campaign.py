@@ -27,12 +27,12 @@ from typing import Any, Final
 from stress.explorer.bounded import bounded
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import delayed, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of
-from tests.tries.at_random import at_random
 from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import STARTS, pairs, sequences, stops, triples
 from tests.tries.twins import Token, decode, encode, experiment_on, load_twin
@@ -138,7 +138,7 @@ def under_ideal_reclaimer(experiment: TrieExperiment, random: Random, samples: i
     like another one in its steps may have another end.
     """
     yield from delayed(experiment)
-    yield from islice(at_random(experiment, random), samples)
+    yield from islice(sampled(experiment, random), samples)
 
 
 def _agenda(plan: Plan, taken: Any) -> Iterator[tuple[str, Scenario]]:
@@ -167,8 +167,8 @@ def taken_in_turn(turn: Any, size: int) -> Iterator[int]:
 
 def _attempts(plan: Plan, part: str, experiment: TrieExperiment) -> Attempts:
     if plan.ideal:
-        random = Random(f"{plan.seed}/{experiment.scenario}")  # the same in whichever process
-        return under_ideal_reclaimer(experiment, random, _SAMPLES)
+        drawn = Random(f"{plan.seed}/{experiment.scenario}")  # the same in whichever process
+        return under_ideal_reclaimer(experiment, drawn, _SAMPLES)
     return stopped_for_ever(experiment) if part == "stops" else bounded(experiment, _PREEMPTIONS)
 
 

@@ -17,9 +17,9 @@ from typing import Any, Final
 from stress.explorer.access_limit import Endless
 from stress.explorer.bounded import bounded
 from stress.explorer.experiment import Finding
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import stopped_for_ever
-from tests.tries.at_random import at_random
 from tests.tries.experiment import BrokenStart, TrieExperiment
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.scenarios import random_scenario
@@ -74,7 +74,7 @@ def _sequences(twin: TrieCopy, draw: Callable[..., Scenario]) -> Iterator[Findin
 
 def _schedules(twin: TrieCopy, draw: Callable[..., Scenario], random: Random) -> Iterator[Finding | None]:
     while True:
-        yield from islice(at_random(TrieExperiment(twin, draw()), random), _SAMPLES)
+        yield from islice(sampled(TrieExperiment(twin, draw()), random), _SAMPLES)
         yield from islice(bounded(TrieExperiment(twin, draw(sizes=_BESIDE_A_MOVE)), 1), _BOUNDED)
         pair = draw(sizes=_PAIR)
         if all(op != "get_or_create" for calls in pair.threads for op, _ in calls):
