@@ -106,8 +106,8 @@ class Greenlets(_Bodies):
 class Threads(_Bodies):
     """Coroutines made of operating-system threads. Each waits for its own turn.
 
-    An exception from outside, such as Ctrl-C, reaches `MAIN` while a body runs. That one is asked to end: it does so
-    before its next switch. If it makes none in time, it is left alone with its turns, which nobody else has then.
+    An exception from outside, such as Ctrl-C, reaches `MAIN` while a body runs. All are asked to end then: each does so
+    before its next switch. One that makes none in time is left alone.
     """
 
     def __init__(self) -> None:
@@ -134,50 +134,30 @@ class Threads(_Bodies):
         self._mine.crew = crew
         while True:
             crew.turns[number].wait()
+            if not crew.ended:
+                self._current = threading.get_ident()
+                try:
+                    self._run(number, crew.running)
+                finally:
+                    crew.let_on(MAIN)
             if crew.ended:
-                return
-            self._current = threading.get_ident()
-            try:
-                self._run(number, crew.running)
-            finally:
-                crew.let_on(MAIN)
-            if crew is not self._crew:
                 return
 
     def resume(self, to: int) -> None:
         """As `Greenlets.resume`."""
-        crew, is_given = self._crew, False
-        crew.given += 1
+        crew = self._crew
         try:
-            is_given = True
             crew.turns[to].give()
             crew.main.wait()
         except BaseException:
-            self._interrupted(crew, is_given)
+            self._crew, crew.abandoned = _Crew(), True
+            try:
+                crew.main.wait(_PATIENCE)
+            finally:
+                crew.end()
             raise
-        self._current = 0
-
-    def _interrupted(self, crew: _Crew, is_given: bool) -> None:
-        """Wait for the body that runs to end."""
-        crew.abandoned = True
-        is_back = False
-        try:
-            is_back = not is_given or self._is_back(crew)
         finally:
             self._current = 0
-            if not is_back:
-                self._crew = _Crew()
-        crew.abandoned = not is_back
-
-    @staticmethod
-    def _is_back(crew: _Crew) -> bool:
-        """Whether the turn comes back. The exception may have come just after it had."""
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline:
-            has_come = crew.came_back == crew.given
-            if crew.main.wait(_PATIENCE / 10) or has_come:
-                return True
-        return False
 
     def switch(self, me: int, to: int) -> None:
         """As `Greenlets.switch`."""
@@ -204,15 +184,12 @@ class Threads(_Bodies):
         crew.abandoned, self._body = False, None
 
     def end(self) -> None:
-        """As `Greenlets.end`. A crew of which a body does not end is left alone."""
-        crew = self._crew
-        if self._process != os.getpid() or crew.running:
-            return
-        self._crew, crew.ended = _Crew(), True
-        for turn in crew.turns:
-            turn.give()
-        for thread in crew.threads:
-            thread.join()
+        """As `Greenlets.end`."""
+        crew, self._crew = self._crew, _Crew()
+        if self._process == os.getpid():
+            crew.end()
+            for thread in crew.threads:
+                thread.join()
 
 
 Coroutines = Greenlets | Threads
@@ -229,8 +206,6 @@ class _Crew:
         self.main = _Turn()
         self.running: set[int] = set()
         self.abandoned = False
-        self.given = self.came_back = 0
-        """How often `MAIN` gave its turn, and which of these turns came back last."""
         self._forks = forks()
 
     def let_on(self, to: int) -> None:
@@ -240,8 +215,13 @@ class _Crew:
         if to >= 0 and not self.abandoned:
             self.turns[to].give()
         else:
-            self.came_back = self.given
             self.main.give()
+
+    def end(self) -> None:
+        """Let every thread end: those with a body at its present position."""
+        self.ended = self.abandoned = True
+        for turn in self.turns:
+            turn.give()
 
 
 _PATIENCE: Final = 1.0
