@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from random import Random
 from typing import Final
@@ -19,6 +18,7 @@ from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
+from stress.history import Call
 from stress.spec import Spec
 
 __all__ = ["in_all_ways", "minimise"]
@@ -37,52 +37,41 @@ def minimise(
     a smaller scenario. With its specification, there are also fewer calls before and after the threads.
     """
     deadline = time.monotonic() + seconds
-    ways: list[Callable[[Scenario], Iterator[Scenario]]] = [_smaller]
-    if spec is not None:
-        ways.append(partial(_with_fewer_around, spec=spec))
-    for way in ways:
-        found: Finding | None = finding
-        while found is not None:
-            finding, found = found, None
-            for smaller in way(finding.scenario):
-                found = _first(experiment_on(smaller), deadline)
-                if found is not None and found.kind != finding.kind and found.kind in _WAITS:
-                    found = None  # without the call that ends a wait, a right object waits for ever
-                if found is not None or time.monotonic() > deadline:
-                    break
+    found: Finding | None = finding
+    while found is not None:
+        finding, found = found, None
+        for smaller in _smaller(finding.scenario, spec):
+            found = _first(experiment_on(smaller), deadline)
+            if found is not None and found.kind != finding.kind and found.kind in _WAITS:
+                found = None  # without the call that ends a wait, a right object waits for ever
+            if found is not None or time.monotonic() > deadline:
+                break
     if finding.kind == "livelock":  # the threads go in circles and switch without end
         return finding
     fewest = islice(bounded(experiment_on(finding.scenario), _MOST_PREEMPTIONS), 5 * _EXECUTIONS)
     return _found(fewest, deadline) or finding
 
 
-def _smaller(scenario: Scenario) -> Iterator[Scenario]:
-    """The scenario without one of its threads, or one of its calls."""
+def _smaller(scenario: Scenario, spec: Spec | None) -> Iterator[Scenario]:
+    """The scenario without one of its threads, or one of its calls; with its specification, then also without all calls
+    before or after, or without one of them, if no call before has to wait then.
+    """
     threads = scenario.threads
-    for number in range(len(threads)):
-        if len(threads) > 1 and len(threads[number]) > 1:
-            yield replace(scenario, threads=(*threads[:number], *threads[number + 1 :]))
-    for number, calls in enumerate(threads):
-        for at in range(len(calls)):
-            left = (*calls[:at], *calls[at + 1 :])
-            kept = (left,) if left else ()
-            if kept or len(threads) > 1:
-                yield replace(scenario, threads=(*threads[:number], *kept, *threads[number + 1 :]))
+    for at, calls in enumerate(threads):
+        for left in _shorter(calls):
+            if left or len(threads) > 1:
+                yield replace(scenario, threads=(*threads[:at], *filter(None, [left]), *threads[at + 1 :]))
+    if spec is not None:
+        yield from (replace(scenario, at_end=left) for left in _shorter(scenario.at_end))
+        fewer = (left for left in _shorter(scenario.at_start) if not may_wait(spec, left))
+        yield from (replace(scenario, at_start=left) for left in fewer)
 
 
-def _with_fewer_around(scenario: Scenario, spec: Spec) -> Iterator[Scenario]:
-    """The scenario without all calls before or after, or without one of them, if then no call before has to wait."""
-    start, end = scenario.at_start, scenario.at_end
-    if len(start) > 1:
-        yield replace(scenario, at_start=())
-    if len(end) > 1:
-        yield replace(scenario, at_end=())
-    for at in range(len(end)):
-        yield replace(scenario, at_end=(*end[:at], *end[at + 1 :]))
-    for at in range(len(start)):
-        left = (*start[:at], *start[at + 1 :])
-        if not may_wait(spec, left):
-            yield replace(scenario, at_start=left)
+def _shorter(calls: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
+    """None of several calls, and all but one."""
+    if len(calls) > 1:
+        yield ()
+    yield from (calls[:at] + calls[at + 1 :] for at in range(len(calls)))
 
 
 def _first(experiment: Experiment, deadline: float) -> Finding | None:
