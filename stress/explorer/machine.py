@@ -240,8 +240,6 @@ class Machine:
         waits."""
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
-        self._changing = False
-        """Whether its variables have changed in every turn until now."""
         self._looked = [-2] * size
         """In which turn of a loop each thread has looked at the clock last."""
         self._passed: list[list[Any]] = [[] for _ in plans]
@@ -464,8 +462,6 @@ class Machine:
         on: its loop changes something at every turn, so nothing shows whether it waits for them.
         """
         if self._alone is not None:
-            if self._changing:
-                raise Refused(_UNENDING)
             self._concludes(is_circle=True)
         if not self._held[me] or self.step >= self.limit + _GRACE:
             raise Refused(_UNENDING) if self.fair and self.enabled & ~(1 << me) else _Livelock
@@ -481,7 +477,7 @@ class Machine:
             place = (_ENTERS, place)
         turns = self._turns[me]
         if place not in read:
-            read[place] = turns, None, 0
+            read[place] = turns, None
         elif read[place][0] != turns:
             self._mind_circle(me, read, place)
 
@@ -514,24 +510,18 @@ class Machine:
                 read.clear()
 
     def _mind_circle(self, me: int, read: dict[Any, Any], place: Any) -> None:
-        """Make a thread wait that is about to read what it has read before, if it is in the same state. A loop whose
-        variables have changed for many turns, as it doubles a delay, is tried: if they end to change, it is one, too.
-        """
+        """Make a thread wait that is about to read what it has read before, if it is in the same state."""
         now = (self._released[me] if self._held[me] else None, *standing())
-        changes = now != read[place][1]
-        turns = read[place][2] + changes
-        if changes:
-            read[place] = self._turns[me], now, turns
-            if turns < _MANY_TURNS:
-                return
+        if now != read[place][1]:
+            read[place] = self._turns[me], now
+            return
         if self._alone is not None:
-            self._changing = self._changing and changes
             return
         where = _where()
         is_circle = self.is_circle(where)
         if is_circle is None:
-            self._alone, self._changing = where, changes
-            self.limit = min(self.limit, self.step + _TRIED * (1 + 2 * changes))
+            self._alone = where
+            self.limit = min(self.limit, self.step + _TRIED)
         elif is_circle:
             if self._waits_for_time(me, now):
                 self.seam.clock += A_LONG_TIME
@@ -657,7 +647,6 @@ _ENTERS: Final = object()
 _GRACE: Final = 1_000
 _TRIED: Final = 2_000
 """Steps that a loop is given to end by itself."""
-_MANY_TURNS: Final = 60
 _MOST_PASSED: Final = 10
 _LOOKS_ON: Final = (
     "a loop looks at the clock again and again, and goes on however late it is: nothing shows how long it waits"
