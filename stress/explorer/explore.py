@@ -152,7 +152,7 @@ def explore(
         invariant: the same, and the only demand if there is no specification.
         preemptions: how many preemptions a schedule may have: switches away from a thread that could continue. None:
         any number, and one schedule is executed of each class with the same visible result.
-        samples: execute this number of schedules drawn at random instead, uniformly and by priorities (PCT).
+        samples: execute this number of schedules drawn at random instead.
         stops: in addition, let each thread in turn stop for ever after its first step, its second, and so on. The
             others must come to their ends, one after another if `preemptions` is None.
         races: also tell of accesses that nothing orders (`outcome.races`), even if no answer was wrong: one thread

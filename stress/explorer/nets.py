@@ -22,9 +22,10 @@ from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.explorer import sites
 from stress.explorer.experiment import Experiment
-from stress.explorer.machine import Drift, Machine, Strategy, lowest
+from stress.explorer.machine import Drift, Machine, Strategy
 from stress.explorer.outliving import Snapshot
 from stress.explorer.policy import Refused, Treatment, treatment_of
+from stress.explorer.sampling import drawn_of
 from stress.explorer.scenario import Scenario
 from stress.explorer.sharing import EVERYTHING
 from stress.history import Call
@@ -129,9 +130,7 @@ class _Stopping(Strategy):
             if self.passed not in self.at or enabled == 1 << me:
                 return me
             enabled &= ~(1 << me)
-        for _ in range(int(self._random() * enabled.bit_count())):
-            enabled &= enabled - 1
-        return lowest(enabled)
+        return drawn_of(enabled, self._random)
 
 
 class _Stops:

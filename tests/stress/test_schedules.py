@@ -25,7 +25,7 @@ from stress.explorer.experiment import Finding
 from stress.explorer.machine import Machine, lowest
 from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
-from stress.explorer.sampling import PCT, sampled
+from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.suspension import delayed, stopped_for_ever
 from tests.scripts import run_script
@@ -220,13 +220,6 @@ def test_all_threads_remember_their_answers_in_one_place(twin: TrieCopy) -> None
         return own_stripe(1)
 
     assert len(set(run_together([look] * 8))) == 1
-
-
-def test_priorities_change_along_a_whole_execution(twin: TrieCopy) -> None:
-    strategy, experiment = PCT(Random(SEED), 3), TrieExperiment(twin, TWO_THREADS[5])
-    latest, _ = experiment.run(strategy)
-    experiment.run(strategy)
-    assert strategy.length == len(latest.order)
 
 
 def test_every_execution_starts_from_the_same_state_and_a_seed_gives_the_same_schedules(twin: TrieCopy) -> None:
