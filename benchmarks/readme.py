@@ -22,7 +22,7 @@ def write_figures(runs: list[Run], folder: Path, readme: Path = README) -> None:
     marked = f" {busy(run.machine)}" if busy(run.machine) else ""
     text = (
         f"![Matches a second]({folder.as_posix()}/answer-{question.name}.svg)\n\n"
-        f"{where}; `python -m benchmarks {run.benchmark}` measures yours.{marked}"
+        f"{where}; `python -m benchmarks {run.benchmark}` in a clone measures yours.{marked}"
     )
     before, rest = readme.read_text().split(BEGIN)
     readme.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2] or rest}")

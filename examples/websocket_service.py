@@ -1,10 +1,8 @@
-"""A web-socket service: rights, retained values, and clients that read too slowly.
+"""A web-socket service: rights, retained values, slow clients, clients that come back.
 
-    python examples/websocket_service.py
-
-A client sends {"subscribe": FILTER, "slow": "newest", "id": 7} or {"publish": TOPIC,
-"value": ...}. It gets [ID, TOPIC, VALUE] for each message, or {"refused": WHY}. Here
-`Socket` plays the part of a connection of the package `websockets`.
+A client sends {"publish": TOPIC, "value": VALUE} or {"subscribe": {FILTER: {"id": 7,
+"slow": "newest"}}}, with "after": POSITION if it comes back. It gets [ID, POSITION,
+TOPIC, VALUE], {"all of": FILTERS} behind what was retained, and {"refused": WHY}.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from subtrie import MQTT, Delivery, SubscriptionTrie, TopicStore
-from subtrie.hub import Client, Hub, Slow
+from subtrie.hub import Client, Hub
 
 
 class Rights:
@@ -24,9 +22,8 @@ class Rights:
     def __init__(self, rules: Iterable[tuple[str, str, str, bool]]) -> None:
         self.allowed: SubscriptionTrie[Any] = SubscriptionTrie(MQTT, index=True)
         self.denied: SubscriptionTrie[Any] = SubscriptionTrie(MQTT, index=True)
-        for who, action, filter, is_allowed in rules:
-            held = self.allowed if is_allowed else self.denied
-            held.subscribe(filter, (who, action))
+        for who, action, filter, allows in rules:
+            (self.allowed if allows else self.denied).subscribe(filter, (who, action))
 
     def require_publish(self, who: str, topic: str) -> None:
         is_allowed = self.allowed.deliveries_of(topic, (who, "pub"))
@@ -46,22 +43,20 @@ class Rights:
 
 
 class Service:
-    """The clients of one process."""
-
     def __init__(self, rights: Rights, **options: Any) -> None:
         self.rights = rights
-        self.hub: Hub[str] = Hub(MQTT, retained=TopicStore(MQTT), **options)
-        self.names: dict[Client[str], str] = {}
+        self.hub: Hub[str] = Hub(MQTT, retained=TopicStore(MQTT), log=10**6, **options)
 
     async def serve(self, who: str, connection: Any) -> None:
         """Serve a client until it leaves, breaks off, reads too slowly or is closed."""
 
-        async def send(message: str, delivery: Delivery[Any]) -> None:
-            await connection.send(f"[{json.dumps(delivery.options['id'])}, {message}]")
+        async def send(message: str, by: Delivery[Any] | None) -> None:
+            if by is not None:  # else `obey` has put it into the mailbox
+                message = f"[{by.options['id']}, {client.position}, {message}]"
+            await connection.send(message)
 
         try:
             async with self.hub.connect(send) as client:
-                self.names[client] = who
                 async for text in connection:
                     try:
                         await self.obey(who, client, json.loads(text))
@@ -70,38 +65,41 @@ class Service:
         except ConnectionError as why:  # SlowReader and Closed are kinds of it
             print(f"{who} was closed: {why}")
         finally:
-            self.names = {each: self.names[each] for each in self.hub.clients}
             await connection.close()
 
     async def obey(self, who: str, client: Client[str], asked: dict[str, Any]) -> None:
         if "publish" in asked:
-            topic, value = asked["publish"], asked["value"]
-            self.rights.require_publish(who, topic)
-            message = json.dumps([topic, value])[1:-1]
-            await self.hub.publish(topic, message, sender=client)
-        else:
-            wanted = asked["subscribe"]
-            but = self.rights.exclusions(who, wanted)
+            self.rights.require_publish(who, asked["publish"])
+            message = json.dumps([asked["publish"], asked["value"]])[1:-1]
+            await self.hub.publish(asked["publish"], message, sender=client)
+            return
+        wanted: dict[str, Any] = {}
+        for filter, own in dict(asked["subscribe"]).items():
+            but, id = self.rights.exclusions(who, filter), json.dumps(own["id"])
             # not "wait": a client that stops reading would stop its publishers
-            slow: Slow = "newest" if asked.get("slow") == "newest" else "close"
-            client.subscribe(wanted, slow=slow, but=but, id=asked.get("id"))
+            slow = "newest" if own["slow"] == "newest" else "close"
+            wanted[filter] = {"but": but, "slow": slow, "id": id, "who": who}
+        if "after" in asked:
+            client.resume(asked["after"], wanted)
+        else:
+            for filter, options in wanted.items():
+                client.subscribe(filter, **options)
+            await client.mailbox.put(json.dumps({"all of": [*wanted]}))
 
     def deny(self, who: str, action: str, filter: str) -> None:
         """Take a right away. Clients that have it must connect and subscribe anew."""
         self.rights.denied.subscribe(filter, (who, action))
-        for client in [each for each, name in self.names.items() if name == who]:
-            client.close("a right was taken away")
+        for one in list(self.hub.routes.subscriptions()):
+            if one.options["who"] == who:
+                one.subscriber.close("a right was taken away")
 
 
 class Socket:
-    """A web socket for the demonstration. It reads nothing until `reads` is set."""
+    """A connection of `websockets`, to demonstrate. It reads if `reads` is set."""
 
-    def __init__(self, *requests: dict[str, Any], reads: bool = True) -> None:
-        self.got: list[str] = []
-        self.requests = [json.dumps(each) for each in requests]
-        self.closed, self.reads = asyncio.Event(), asyncio.Event()
-        if reads:
-            self.reads.set()
+    def __init__(self, *requests: dict[str, Any]) -> None:
+        self.requests, self.got = map(json.dumps, requests), list[str]()
+        self.reads, self.closed = asyncio.Event(), asyncio.Event()
 
     async def send(self, message: str) -> None:
         await self.reads.wait()
@@ -118,17 +116,13 @@ class Socket:
 
 async def demonstrate() -> None:
     rules = [("ann", "sub", "#", True), ("ann", "sub", "+/secret", False)]
-    rules += [("bob", "sub", "gold/+", True), ("meter", "pub", "gold/#", True)]
+    rules += [("bob", "sub", "gold/+", True), ("bob", "pub", "gold/+", True)]
     service = Service(Rights(rules), room=1_000, patience=0.1)
-    topics = "gold/price", "gold/secret", "oil/price"
-    meter = Socket(*({"publish": each, "value": 0} for each in topics))
-    meter.closed.set()  # it leaves when it has asked
-    await service.serve("meter", meter)
-    print("meter got", *meter.got)
-
-    ann = Socket({"subscribe": "gold/#", "slow": "newest", "id": 1}, reads=False)
-    bob = Socket({"subscribe": "#"}, {"subscribe": "gold/price", "id": 2})
-    late = Socket({"subscribe": "gold/price"}, reads=False)
+    newest, close = {"slow": "newest", "id": 1}, {"slow": "close", "id": 2}
+    ann = Socket({"subscribe": {"gold/#": newest}})
+    bob = Socket({"publish": "oil", "value": 0}, {"subscribe": {"gold/price": close}})
+    late = Socket({"subscribe": {"gold/price": close}})
+    bob.reads.set()
     async with asyncio.TaskGroup() as tasks:
         for who, socket in ("ann", ann), ("bob", bob), ("bob", late):
             tasks.create_task(service.serve(who, socket))
@@ -138,11 +132,17 @@ async def demonstrate() -> None:
             await service.hub.publish("gold/price", f'"gold/price", {n}')
         ann.reads.set()
         await service.hub.drain()
-        print("bob got", bob.got[0], bob.got[1], "...", bob.got[-1])
-        print("ann got fewer than five:", len(ann.got) < 5, "- the last:", ann.got[-1])
+        print("bob got", bob.got[0], bob.got[1], "and", len(bob.got) - 2, "messages")
+        print("ann got fewer than five:", len(ann.got) < 6, "-", ann.got[-1][-18:])
+        back = {"subscribe": {"gold/price": close}, "after": json.loads(bob.got[-3])[1]}
+        tasks.create_task(service.serve("bob", again := Socket(back)))
+        again.reads.set()
+        while len(again.got) < 2:
+            await asyncio.sleep(0)
+        print("what bob missed:", *(each[-4:-1] for each in again.got))
         service.deny("ann", "sub", "gold/#")
         bob.closed.set()
-    print("clients left:", len(service.hub.clients), len(service.names))
+        again.closed.set()
 
 
 if __name__ == "__main__":

@@ -113,7 +113,8 @@ class Spec:
         """The state after `op(*args)` in `state`, and its answer; `WAITS` if it cannot take effect there and the caller
         has to wait. An exception as an answer is a `Raised`.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say what {op!r} does: define step()")
+        known = f"it has {', '.join(sorted(self.vocabulary))}" if self.vocabulary else "define step()"
+        raise NotImplementedError(f"{type(self).__name__} does not say what {op!r} does: {known}")
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         """Every state in which `op(*args)`, taken in `state`, may leave the object if it answers `result`.

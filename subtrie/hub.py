@@ -52,7 +52,7 @@ class Client(Generic[Message]):
     Attributes:
         mailbox: What waits for it.
         position: That of the message that `send` is at, or was at last, in the order of `Hub.publish`. Tell it to the
-            other side, which names it when it comes back (`resume`).
+            other side, which names it when it comes back (`resume`). A new client has that of the hub.
     """
 
     def __init__(self, hub: Hub[Message], mailbox: Mailbox[Message], send: Send) -> None:
@@ -383,7 +383,8 @@ class Hub(Generic[Message]):
     @asynccontextmanager
     async def connect(self, send: Send) -> AsyncIterator[Client[Message]]:
         """Connect a client for the time of the block. `send` is awaited for each of its messages, in order; if it needs
-        two arguments, with the `Delivery` as the second, which has filter, options and words.
+        two arguments, with the `Delivery` as the second, which has filter, options and words; with None, if somebody
+        put the message into `Client.mailbox`.
 
         However the block ends, by an exception or a cancellation too, all subscriptions of the client end with it, and
         no publisher goes on waiting for it. Messages that still wait for it are lost, and counted as dropped, also if

@@ -163,7 +163,8 @@ class Mailbox(Generic[Message]):
         return self._offer(Waiting(message, measured(self._size, message), key))
 
     async def put(self, message: Message, key: Hashable = None, slow: Slow = "close") -> bool:
-        """Take a message, when there is room for it; return whether it was taken.
+        """Take a message, when there is room for it; return whether it was taken. In a hub, it comes behind all that
+        waits, retained values too, without a `Delivery` and a position, and is neither retained nor in the log.
 
         Messages are taken in the order of their calls; `key` is explained at `offer`. If there is no room and the
         reader is slow, or becomes slow while this waits, `slow` decides: "close" closes the mailbox, "drop" and

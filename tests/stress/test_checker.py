@@ -260,7 +260,7 @@ def test_types_of_answers_count_at_a_glance(spec: Spec, put: str, asked: str) ->
 
 @pytest.mark.parametrize("spec", [Register(), Map(), Subscriptions(), Counter(), Queue(), KeyValue()])
 def test_what_a_specification_does_not_know_is_an_error(spec: Spec) -> None:
-    with pytest.raises(NotImplementedError, match="explode"):
+    with pytest.raises(NotImplementedError, match=r"explode' does: it has [a-z_]+, "):
         check(operations_of((1, 2, "explode", (), None)), spec)
 
 

@@ -190,6 +190,14 @@ def missing_programs(text: str, _: Path) -> list[str]:
     ]
 
 
+def breaks_at_the_prompt(text: str, page: Path) -> list[str]:
+    """Blocks with an empty line in a class. Up to Python 3.12 that ends it, if the block is pasted."""
+    pasted = [
+        each.text for each in snippets(text) if each.kind == "pycon" or (each.runs and page.name == "tutorial.md")
+    ]
+    return [block for block in pasted if re.search(r"^\.\.\.\n\.\.\. |^\n+ ", block, re.MULTILINE)]
+
+
 WRONG: dict[Callable[[str, Path], Any], str] = {
     too_wide: f"```sh\n{'x' * 89}\n```\n",
     too_long: "\n" * 301,
@@ -198,6 +206,7 @@ WRONG: dict[Callable[[str, Path], Any], str] = {
     missing_files: "`tests/nowhere.py`",
     uneven_tables: "| a | b |\n| --- | --- |\n| 1 |\n",
     missing_programs: "`make nothing`",
+    breaks_at_the_prompt: "```pycon\n>>> class A:\n...     a = 1\n...\n...     b = 2\n```\n",
 }
 
 
@@ -281,6 +290,7 @@ RAISED: dict[str, Callable[[], object]] = {
     "ValueError: weak and index exclude each other": lambda: trie_of(weak=True, index=True),
     "TypeError: this SubscriptionTrie is a read-only snapshot": lambda: trie_of().snapshot().clear(),
     "TypeError: on_interest must be a function that is called": lambda: trie_of(on_interest=talk),
+    "TypeError: send is awaited for each message": lambda: asyncio.run(talk(follow_too_early, b"x")),
     "TypeError: object NoneType can't be used in 'await' expression": lambda: asyncio.run(talk([].append, b"x")),
     "TypeError: how many bytes has a dict?": lambda: asyncio.run(talk(asyncio.sleep, {})),
     "FileNotFoundError: ... is not a published directory": lambda: snapshot.restore(ROOT / "docs"),

@@ -89,20 +89,26 @@ def test_what_the_service_cannot_understand_is_refused_and_the_client_goes_on() 
         {},
         {"publish": "plant/7/heat"},
         {"publish": "plant/8/heat", "value": 1},
-        {"subscribe": "plant/#/x"},
+        {"subscribe": {"plant/#/x": {"id": 1, "slow": "close"}}},
+        {"subscribe": {"plant/7/heat": {}}},
+        {"subscribe": {"plant/7/heat": {"id": 1, "slow": "close"}}, "after": -1},
     ]
     good: list[dict[str, Any]] = [{"publish": "plant/7/secret", "value": 1}, {"publish": "plant/7/heat", "value": 21}]
-    socket = websocket_service.Socket(*bad, *good, {"subscribe": "plant/+/+", "id": 3}, {"subscribe": []})
+    socket = websocket_service.Socket(*bad, *good, {"subscribe": {"plant/+/+": {"id": 3, "slow": "newest"}}}, {})
+    socket.reads.set()
 
     async def talk() -> None:
         serving = asyncio.create_task(service.serve("ann", socket))
-        while len(socket.got) < 6:
+        while len(socket.got) < 9:
             await asyncio.sleep(0)
         await socket.close()
         await serving
 
     asyncio.run(talk())
-    assert [text for text in socket.got if "refused" not in text] == ['[3, "plant/7/heat", 21]']
+    assert [text for text in socket.got if "refused" not in text] == [
+        f'[3, {service.hub.position}, "plant/7/heat", 21]',
+        '{"all of": ["plant/+/+"]}',
+    ]
     service.hub.routes.check()
 
 
