@@ -165,6 +165,7 @@ REBUILT: Final = (
     ),
 )
 
+_ROOT: Final = source_of("ctrie").parent.parent
 _MEMCHECK: Final = ("valgrind", "--quiet", "--undef-value-errors=no")
 _SAMPLES: Final = 1_000
 _MOST: Final = 40_000
@@ -184,13 +185,9 @@ _COPIED: Final = (
 )
 
 
-def _root() -> Path:
-    return source_of("ctrie").parent.parent
-
-
 def can_be_built() -> bool:
     """Whether the sources, the results of `make explored` and valgrind are present."""
-    needed = (_root() / "setup.py", _root() / "build/explored/built")
+    needed = (_ROOT / "setup.py", _ROOT / "build/explored/built")
     return all(path.exists() for path in needed) and shutil.which(_MEMCHECK[0]) is not None
 
 
@@ -201,11 +198,11 @@ def trouble_of(mutant: Rebuilt) -> tuple[int, str]:
         StaleChange: its text does not occur in the source exactly once.
         RuntimeError: it does not compile.
     """
-    with tempfile.TemporaryDirectory(dir=_root() / "build", prefix="mutant.") as folder:
+    with tempfile.TemporaryDirectory(dir=_ROOT / "build", prefix="mutant.") as folder:
         copy = Path(folder)
         generated = f"build/explored-c/{sysconfig.get_config_var('SOABI')}"
         for name in (*_COPIED, generated, "build/explored"):
-            source = _root() / name
+            source = _ROOT / name
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy2(source, copy / name)
         changed = copy / mutant.path
@@ -222,7 +219,7 @@ def trouble_of(mutant: Rebuilt) -> tuple[int, str]:
 
 def explored(scenario: Scenario, ideal: bool = False, folder: Path | None = None) -> tuple[int, str]:
     """The same of the code as it is, or as it is in a folder."""
-    modules = (folder or _root()) / "build/explored/lib"
+    modules = (folder or _ROOT) / "build/explored/lib"
     settings = {"PYTHONHASHSEED": "0", "CTRIE_TWIN": "compiled", "PYTHONPATH": str(modules)}
     settings |= {"PYTHONMALLOC": "malloc"} if ideal else {}
     ran = subprocess.run(
