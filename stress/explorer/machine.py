@@ -240,8 +240,6 @@ class Machine:
         waits."""
         self._alone: str | None = None
         """The loop whose end is tried: its thread makes all steps."""
-        self._looked = [-2] * size
-        """In which turn of a loop each thread has looked at the clock last."""
         self._passed: list[list[Any]] = [[] for _ in plans]
         """Where each thread has let time pass in the present call."""
         self._escaped: BaseException | None = None
@@ -532,29 +530,16 @@ class Machine:
         """Whether time may bring a thread further that goes in a circle: it looks at the clock there, and has not yet
         come back in the same state after a long time.
         """
-        passed = self._passed[me]
-        if self._looked[me] < self._turns[me] - 1 or now in passed:
+        passed, read = self._passed[me], self._read[me]
+        if CLOCK not in read or read[CLOCK][0] < self._turns[me] - 1 or now in passed:
             return False
         if len(passed) == _MOST_PASSED:
             raise Refused(_LOOKS_ON)
         passed.append(now)
         return True
 
-    def looks_at_clock(self) -> None:
-        """The running thread looks at the clock."""
-        self._looked[self._current] = self._turns[self._current]
-
-    def sleeps(self) -> None:
-        """The running thread is about to sleep."""
-
     def lets_time_pass(self) -> None:
-        """The running thread goes round and round without a step. If it has looked at the clock since, a long time
-        passes.
-        """
-        me = self._current
-        if self._looked[me] >= 0:
-            self._looked[me] = -2
-            self.seam.clock += A_LONG_TIME
+        """As `OneThread.lets_time_pass`. To look at the clock is a step here."""
 
     def is_circle(self, where: str) -> bool | None:
         """Whether a loop that reads the same again goes in a circle, as far as is known. In code of which all state is

@@ -114,12 +114,11 @@ class ObjectMachine(Machine):
             self.plain.listens = False
 
     def looks_at_clock(self) -> None:
-        """As `Machine.looks_at_clock`."""
-        super().looks_at_clock()
+        """The running thread looks at the clock."""
         self.plain.use_clock(sleeps=False)
 
     def sleeps(self) -> None:
-        """As `Machine.sleeps`."""
+        """The running thread is about to sleep."""
         self.plain.use_clock(sleeps=True)
 
     def is_circle(self, where: str) -> bool | None:
