@@ -398,23 +398,17 @@ class _Exploration:
 
     def run(self, plan: _Plan) -> Explored:
         """Execute the schedules, up to the first with a fault."""
-
-        def attempt() -> Explored:
-            races = Races(self._machine) if plan.races else None
-            self._machine.observe = None if races is None else races.observe
-            try:
-                outcome = self._round(plan)
-            finally:
-                self._machine.observe = None
-            return outcome if races is None else replace(outcome, races=tuple(races.found.values()))
-
+        races = Races(self._machine)
+        self._machine.observe = races.observe if plan.races else None
         try:
-            outcome = self._in_rounds(attempt)
+            outcome = self._in_rounds(partial(self._round, plan))
         except Drift as drift:
             raise ValueError(f"{self._scenario.target} does not do the same each time: {drift}") from None
-        if outcome is not None:
-            return outcome
-        return replace(self._outcome(f"{plan}, but {_GROWS}", 0, Verdict.UNKNOWN), missing=(_GROWS,))
+        finally:
+            self._machine.observe = None
+        if outcome is None:
+            outcome = replace(self._outcome(f"{plan}, but {_GROWS}", 0, Verdict.UNKNOWN), missing=(_GROWS,))
+        return replace(outcome, races=tuple(races.found.values()))
 
     def _round(self, plan: _Plan) -> Explored:
         """The outcome of all schedules. It does not count if more changed than was known.

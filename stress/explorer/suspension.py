@@ -21,11 +21,17 @@ __all__ = ["delayed", "stopped_for_ever"]
 
 
 class _Stops(Strategy):
-    """Another strategy, except that thread 0 makes only `steps` steps."""
+    """Another strategy, except that thread 0 makes only `steps` steps. `stopped`: it would have made more."""
 
-    def __init__(self, strategy: Strategy, steps: int) -> None:
-        self._strategy, self._steps = strategy, steps
-        self.stopped = False
+    _strategy: Strategy
+
+    def __init__(self, steps: int) -> None:
+        self._steps, self.stopped = steps, False
+
+    def around(self, strategy: Strategy) -> Strategy:
+        """This one, with another strategy in it."""
+        self._strategy = strategy
+        return self
 
     def begin(self, machine: Machine) -> None:
         super().begin(machine)
@@ -47,14 +53,9 @@ class _Stops(Strategy):
 def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[Finding | None]:
     """Stop thread 0 after each of its steps; yield the finding or None for every execution."""
     for steps in count(1):
-        made: list[_Stops] = []
-
-        def stopping(strategy: Strategy, steps: int = steps, made: list[_Stops] = made) -> Strategy:
-            made.append(_Stops(strategy, steps))
-            return made[-1]
-
-        yield from bounded(experiment, preemptions, stopping)
-        if not any(each.stopped for each in made):
+        stops = _Stops(steps)
+        yield from bounded(experiment, preemptions, stops.around)
+        if not stops.stopped:
             return
 
 

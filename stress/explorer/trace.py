@@ -97,11 +97,11 @@ def trace(experiment: Experiment, order: Sequence[int]) -> tuple[Trace, Finding 
             where = _line()
             accesses.append((thread, names.access(slot, expected, desired) + (f"  ({where})" if where else "")))
 
-    machine.observe = observe
+    before, machine.observe = machine.observe, observe
     try:
         _, finding = experiment.run(Given(order))
     finally:
-        machine.observe = None
+        machine.observe = before
     calls = _calls(experiment, machine)
     steps: list[tuple[int, str]] = []
     for step, access in enumerate(accesses):
