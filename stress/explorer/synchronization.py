@@ -6,7 +6,8 @@ which is a read; then it makes no step until another thread changes what it wait
 A wait with a timeout may end at any time: that its time is up is a step like any other. The clock shows how much time
 threads have waited in vain, and slept.
 
-`queue.Queue` and the like are Python code on top of these, and need nothing more. A method without a word of its own
+Conditions, events, semaphores and barriers are the text of Python's own `threading` on top of the explored locks: who
+uses one takes and releases its lock. `queue.Queue` and the like need nothing more. A method without a word of its own
 does what the original's does.
 """
 
@@ -19,7 +20,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 
 from stress.explorer.identity import explored_identity
 from stress.explorer.kinds import LOCKS
@@ -79,9 +80,6 @@ class Primitive:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
         return True  # the limit on accesses (`access_limit`) ends this
 
-    _takes: ClassVar[bool] = True
-    """Whether to wait for it and get it changes it."""
-
     def _take(self, doing: str, free: Any, limit: float | None) -> bool:
         """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
         in time.
@@ -89,7 +87,7 @@ class Primitive:
         if limit is None and self.is_lock and getattr(self.seam.scheduler, "fair", False):
             return bool(cast("Any", self.seam.scheduler).take(self, doing))
         while True:
-            self._step(doing, free if self._takes else LOAD)
+            self._step(doing, free)
             if self._value is free:
                 return True
             if limit == 0:
@@ -109,6 +107,7 @@ class Primitive:
 
     def begin_as(self, instance: Any) -> None:
         """Take the state of a real primitive."""
+        vars(self).update({name: value for name, value in vars(instance).items() if name != "_cond"})
 
 
 def refuse_private(primitive: Any, name: str, changes: bool, where: object) -> None:
@@ -276,100 +275,30 @@ class Condition(Primitive):
 
 
 class Event(Primitive):
-    """As `threading.Event`."""
+    """What a copy of `threading.Event` has beside that: it is looked at without its lock, too."""
 
-    _takes = False
-    _value: Any = False
-
-    def __init__(self) -> None:
-        self._made()
+    _cond: Any
+    _flag: bool
 
     def is_set(self) -> bool:
-        self._step("is_set")
-        return bool(self._value)
-
-    def set(self) -> None:
-        self._change("set")
-        self._value = True
-        self._wake()
-
-    def clear(self) -> None:
-        self._change("clear")
-        self._value = False
-
-    def wait(self, timeout: float | None = None) -> bool:
-        return self._take("wait", True, timeout)
-
-    def waits_for(self) -> str:
-        return "an Event to be set"
-
-    def begin_as(self, instance: Any) -> None:
-        self._value = instance.is_set()
+        self._cond._lock._step("is_set")
+        return self._flag
 
 
-class _Counted(Primitive):
-    """A primitive with a number of units, from which a unit can be taken while there is one."""
-
-    def _has(self) -> bool:
-        raise NotImplementedError
-
-    @property
-    def _value(self) -> Any:
-        return None if self._has() else _BUSY
-
-    @_value.setter
-    def _value(self, _: Any) -> None:
-        refuse_private(self, "_value", True, "by the factory")
-
-
-class Semaphore(_Counted):
-    """As `threading.Semaphore`."""
-
-    _is_bounded = False
-
-    def __init__(self, value: int = 1) -> None:
-        if value < 0:
-            raise ValueError("semaphore initial value must be >= 0")
-        self._made()
-        self._count = self._initial = value
-
-    def _has(self) -> bool:
-        return self._count > 0
-
-    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
-        if not self._take("acquire", None, 0 if not blocking else timeout):
-            return False
-        self._count -= 1
-        return True
-
-    __enter__ = acquire
-
-    def release(self, n: int = 1) -> None:
-        self._change("release")
-        if self._is_bounded and self._count + n > self._initial:
-            raise ValueError("Semaphore released too many times")
-        self._count += n
-        self._wake()
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-
-class BoundedSemaphore(Semaphore):
-    """As `threading.BoundedSemaphore`."""
-
-    _is_bounded = True
-
-
-class SimpleQueue(_Counted):
+class SimpleQueue(Primitive):
     """As `queue.SimpleQueue`."""
 
     def __init__(self) -> None:
         self._made()
         self._items: deque[Any] = deque()
 
-    def _has(self) -> bool:
-        return bool(self._items)
+    @property
+    def _value(self) -> Any:
+        return None if self._items else _BUSY
+
+    @_value.setter
+    def _value(self, _: Any) -> None:
+        refuse_private(self, "_value", True, "by the factory")
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         self._change("put")
@@ -461,14 +390,18 @@ class ExploredThreading:
 
         lock, rlock = on_seam(Lock), on_seam(RLock)
         names: dict[str, Any] = {}
-        condition = type("Condition", (Condition, _rebuilt(threading.Condition, names)), {"seam": seam})
+
+        def as_written(cls: Any, *more: type) -> Any:
+            made = names[cls.__name__] = type(cls.__name__, (*more, _rebuilt(cls, names)), {"seam": seam})
+            return made
+
         kinds: dict[Any, Any] = {
             threading.Lock: lock,
             threading.RLock: rlock,
-            threading.Condition: condition,
-            threading.Event: on_seam(Event),
-            threading.Semaphore: on_seam(Semaphore),
-            threading.BoundedSemaphore: on_seam(BoundedSemaphore),
+            threading.Condition: as_written(threading.Condition, Condition),
+            threading.Event: as_written(threading.Event, Event),
+            threading.Semaphore: as_written(threading.Semaphore, Primitive),
+            threading.BoundedSemaphore: as_written(threading.BoundedSemaphore),
             threading.local: on_seam(_Local),
             queue.SimpleQueue: on_seam(SimpleQueue),
         }
@@ -486,7 +419,7 @@ class ExploredThreading:
         for real in (threading, time, _thread):
             module = self.modules[real] = types.ModuleType(real.__name__)
             vars(module).update({name: by_id.get(id(value), value) for name, value in vars(real).items()})
-        names.update(vars(self.modules[threading]), _allocate_lock=on_seam(_Notice))
+        names.update(vars(self.modules[threading]), Lock=rlock, _allocate_lock=on_seam(_Notice))
         self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
@@ -494,8 +427,6 @@ class ExploredThreading:
         kind = self.instances[type(instance)]
         if isinstance(instance, threading.Condition):
             return kind(vars(instance)["_lock"])
-        if isinstance(instance, threading.Semaphore):
-            return kind(instance._value)
         made = kind()
         made.begin_as(instance)
         return made
@@ -503,14 +434,16 @@ class ExploredThreading:
 
 def _rebuilt(cls: type, names: dict[str, Any]) -> type:
     """A class with the same methods, whose global variables are `names`. They count as the explorer's own code."""
+    own = types.CellType()
 
     def bound(value: Any) -> Any:
         if isinstance(value, types.FunctionType):
             code = value.__code__.replace(co_filename=__file__)
-            made = types.FunctionType(code, names, value.__name__, value.__defaults__, value.__closure__)
+            made = types.FunctionType(code, names, value.__name__, value.__defaults__, value.__closure__ and (own,))
             made.__kwdefaults__ = value.__kwdefaults__
             return made
         return property(bound(value.fget)) if isinstance(value, property) else value
 
     body = {name: bound(value) for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    return type(cls.__name__, cls.__bases__, body)
+    made = own.cell_contents = type(cls.__name__, tuple(names.get(each.__name__, each) for each in cls.__bases__), body)
+    return made
