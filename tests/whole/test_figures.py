@@ -26,7 +26,8 @@ from tools import builds, page_table, sanitized
 pytestmark = [pytest.mark.once, pytest.mark.docs]
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/performance.md", "docs/operating.md", "docs/choosing.md", "docs/benchmarks.md")
+PAGES = ("README.md", *(f"docs/{name}.md" for name in
+         ("performance", "operating", "choosing", "benchmarks", "migrating", "spark", "fields")))  # fmt: skip
 TEXTS = {name: (ROOT / name).read_text("utf-8") for name in PAGES}
 HELD: list[dict[str, Any]] = tomllib.loads((ROOT / "docs/figures.toml").read_text("utf-8"))["held"]
 
