@@ -384,6 +384,7 @@ class TestRetained:
                 client.subscribe("a/#", slow=slow)
                 assert client.mailbox.bytes <= 500
                 made.append(len(client.mailbox) + len(client.mailbox._publishers))
+                await client.mailbox.put(b"mark", slow=slow)
                 await asyncio.sleep(NEVER)
 
         made: list[int] = []
@@ -392,7 +393,7 @@ class TestRetained:
         assert made == [100 if slow == "newest" else 4], "the others are made when there is room for them"
         live = asyncio.create_task(hub.publish("a/x", b"live"))
         if reads:
-            await connection.has(101)
+            await connection.has(102)
             assert await live == 1
             await hub.drain()
         else:
@@ -401,7 +402,7 @@ class TestRetained:
         kinds = await ended(serving)
         await live
         assert kinds == [asyncio.CancelledError if reads or slow != "close" else SlowReader]
-        assert [message[:4] for message in connection.got] == (100 * [b"old\0"] + [b"live"] if reads else [])
+        assert [message[:4] for message in connection.got] == (100 * [b"old\0"] + [b"mark", b"live"] if reads else [])
 
     @run_loop
     async def test_what_is_refused_is_not_kept_and_members_of_groups_get_none(self) -> None:
