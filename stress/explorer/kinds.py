@@ -182,8 +182,8 @@ def _found(of: type) -> Kind:
 
 def _is_frozen(of: type) -> bool:
     """Whether a class of the tries says that its objects never change."""
-    parameters = vars(of).get("__dataclass_params__")
-    return issubclass(of, (tuple, BaseException, enum.Enum)) or (parameters is not None and parameters.frozen)
+    is_frozen_dataclass = "__dataclass_params__" in vars(of) and of.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return is_frozen_dataclass or issubclass(of, (tuple, BaseException, enum.Enum))
 
 
 def _is_taken_as_a_whole(of: type) -> bool:
