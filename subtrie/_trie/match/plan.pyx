@@ -137,14 +137,19 @@ cpdef tuple path_by(Plan plan, object filter):
     if path is not None:
         return path
     words = plan.dialect.split_filter(filter) or ("",)
-    return words, tuple([hash_in_filter(plan.dialect, w) for w in words])
+    one, many = plan.dialect.one_word, plan.dialect.many_words
+    return words, tuple([_hash_among(w, one, many) for w in words])
 
 
 def hash_in_filter(dialect, str w):
     """Return the hash of a word where it stands in a filter."""
-    if w == dialect.one_word:
+    return _hash_among(w, dialect.one_word, dialect.many_words)
+
+
+cdef uint64_t _hash_among(str w, one, many) except? 0:
+    if w == one:
         return ONE_WORD
-    if w == dialect.many_words:
+    if w == many:
         return MANY_WORDS
     return word_hash(w)
 
