@@ -13,7 +13,6 @@ import pytest
 from subtrie import AMQP, NATS, Dialect, SubscriptionTrie, TopicError
 from subtrie.columns import row_numbers
 from tests.subtrie.support import either_layout, every_dialect, filled, made
-from tests.threads import meanwhile
 
 WORDS = ["seven-1", "eight-12", "long-" * 8, *(f"w{n}" for n in range(150))]
 LARGE = pytest.mark.slow("more subscriptions than caches of processors hold; fewer show the same code")
@@ -101,30 +100,6 @@ def test_texts_of_other_types_are_asked_for_each_time() -> None:
         __hash__ = str.__hash__
 
     assert filled("a").match_many([Text("a"), Text("a"), "a"]) == [("a",)] * 3
-
-
-@LARGE
-def test_while_others_subscribe() -> None:
-    """Topics that are traversed side by side have their answers even so."""
-    rng = random.Random(1)
-    trie = crowded(AMQP, 25_000, rng)
-    topics = topics_of(AMQP, 1_000, rng)
-    trie.subscribe("#", "always")
-
-    def change() -> None:
-        for n, topic in enumerate(topics[:100]):
-            for filter in (topic, f"{topic}.z"):
-                trie.subscribe(filter, "x")
-            for filter in (topic, f"{topic}.z"):
-                trie.unsubscribe(filter, "x")
-            if n % 50 == 0:
-                trie.snapshot()
-
-    with meanwhile(change):
-        for _ in range(5):
-            assert all("always" in found for found in trie.match_many(topics))
-            assert all(len(found) > 0 for found in trie.deliveries_many(topics))
-    trie.check()
 
 
 class Undecided:

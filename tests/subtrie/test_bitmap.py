@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyroaring")
 
-from subtrie.baselines.bitmap import HIGHEST, Bitmap, Numbering, load, save
+from subtrie.baselines.bitmap import HIGHEST, Bitmap, load, save
 
 pytestmark = pytest.mark.once
 numbers = st.frozensets(st.integers(0, 40) | st.integers(65_530, 65_545))
@@ -97,14 +97,3 @@ def test_the_highest_number() -> None:
     assert full.first_zero() == full.next_zero(5) == HIGHEST + 1
     assert full.previous_zero(HIGHEST + 1) is None
     assert not full.complement(HIGHEST + 1)
-
-
-def test_numbers_are_used_again_lowest_first() -> None:
-    numbers = Numbering()
-    assert [numbers.add(("a",), subscriber) for subscriber in range(4)] == [0, 1, 2, 3]
-    assert numbers.remove(("a",), 2) == 2
-    assert numbers.remove(("a",), 2) is None
-    assert numbers.remove(("a",), 1) == 1
-    assert [numbers.add(("b",), subscriber) for subscriber in range(3)] == [1, 2, 4]
-    assert numbers.subscribers([1, 3]) == {0, 3}
-    numbers.check()

@@ -17,7 +17,7 @@ from subtrie._trie.reverse_index import check_filed, find_filed, keys_in, settle
 
 # ---------------------------------------------------------------------------------------------------- sets of filters
 
-KEYS: list[Any] = [f"a.{n}" for n in range(60)] + [(f"a.{n}", "queue") for n in range(20)] + [("a.1", "other")]
+KEYS: list[Any] = [f"a.{n}" for n in range(600)] + [(f"a.{n}", "queue") for n in range(20)] + [("a.1", "other")]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -43,25 +43,8 @@ def test_a_set_has_what_was_put_into_it(seed: int) -> None:
     for version, members in versions:
         if members:
             check_filed(version)
+        assert len(members) != 1 or isinstance(version, str) is any(isinstance(one, str) for one in members)
         assert sorted(map(str, keys_in(version))) == sorted(map(str, members))
-
-
-@pytest.mark.parametrize("count", [1, 2, 16, 17, 3_000])
-def test_a_set_grows_and_goes(count: int) -> None:
-    filed: Any = None
-    for number in range(count):
-        filed = with_filed(filed, settled(f"plant/{number}"))
-        assert find_filed(filed, f"plant/{number}").key == f"plant/{number}"
-    assert count > 1 or filed == "plant/0", "the set of one text is the text itself"
-    check_filed(filed)
-    for absent in ("plant/none", ("plant/0", "queue")):
-        assert find_filed(filed, absent) is None
-    for number in range(count):
-        assert find_filed(filed, f"plant/{number}") is not None
-        filed = without_filed(filed, f"plant/{number}")
-        if number % 100 == 99 and filed is not None:
-            check_filed(filed)
-    assert filed is None
 
 
 # ------------------------------------------------------------------------------------------------ subscribers that raise

@@ -54,18 +54,6 @@ class TestPickles:
             with pytest.raises(error, match=text):
                 restored(*bad)
 
-    @pytest.mark.parametrize("index", [False, True])
-    def test_many_rows_keep_their_filters_and_options(self, index: bool) -> None:
-        trie = made(MQTT, index=index)
-        for number in range(500):
-            name = f"{'ä' * (number % 5)}/{number}"
-            trie.subscribe(name, number, **({"qos": number % 3} if 128 <= number < 300 and number % 2 else {}))
-            trie.subscribe(f"$share/g{number % 3}/{name}", (number, "of a group"))
-        again = pickle.loads(pickle.dumps(trie))
-        assert again == trie
-        assert sorted(map(repr, again)) == sorted(map(repr, trie))
-        again.check()
-
     def test_what_cannot_be_pickled_says_so(self) -> None:
         with pytest.raises(TypeError, match="weak=True is not pickled"):
             pickle.dumps(SubscriptionTrie(weak=True))

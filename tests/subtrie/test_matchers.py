@@ -263,12 +263,3 @@ def test_the_filtering_one_asks_wide_filters_first_and_skips_those_they_cover() 
     alike.unsubscribe("*.#", "*.#")
     assert alike.match("a") == ("#.*",)
     alike.check()
-
-
-def test_the_locked_one_keeps_no_empty_nodes() -> None:
-    trie = LockedTrie()
-    trie.subscribe("a.b.c", 1)
-    trie.subscribe("a", 1)
-    trie.unsubscribe("a.b.c", 1)
-    assert not trie._root.children["a"].children
-    trie.check()

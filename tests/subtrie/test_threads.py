@@ -272,34 +272,6 @@ def test_who_is_always_subscribed_is_never_missed(filters: list[str], settings: 
     trie.check()
 
 
-def test_no_two_are_seen_who_were_never_subscribed_together() -> None:
-    """Number n + 1 joins, number n leaves, and so on: at any instant, one number is subscribed, or two in a row."""
-    rng = random.Random(3)
-    trie, topic = SubscriptionTrie(), DEEP[0]
-    for filter in DEEP:
-        trie.subscribe(f"{filter}.z", "bystander")
-    number, here = 0, topic
-    trie.subscribe(here, number)
-
-    def relay() -> None:
-        nonlocal number, here
-        there = rng.choice(DEEP)
-        assert trie.subscribe(there, number + 1)
-        assert trie.unsubscribe(here, number)
-        number, here = number + 1, there
-
-    def match() -> None:
-        for _ in range(2 * ASKED):
-            together = sorted(trie.match(topic))
-            assert together, "at some instant, nobody was subscribed"
-            assert together in ([together[0]], [together[0], together[0] + 1])
-
-    with meanwhile(relay):
-        run_together([match, match])
-    assert trie.match(topic) == (number,)
-    trie.check()
-
-
 def test_exclusions_change_at_one_instant() -> None:
     """What gets a message by the old and by the new exclusions gets it at every instant; other topics never."""
     trie = made(MQTT, rows=[("a/#", "ann", {"but": ("a/x", "a/z")})])

@@ -11,10 +11,10 @@ from stress.explorer.slots import Seam, reference_class
 def slot_module(seam: Seam) -> ModuleType:
     """A replacement for the module `ctrie._slot`, with slots that report to `seam`."""
     module = ModuleType("ctrie._slot")
-    vars(module).update(vars(importlib.import_module("ctrie._slot")))
     reference = reference_class(seam)
     slot = reference.__base__
     vars(module).update(
+        vars(importlib.import_module("ctrie._slot")),
         AtomicReference=reference,
         Slot=slot,
         drain=lambda: 0,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import pickle
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -34,33 +33,6 @@ def expect_known(*made: Any) -> None:
         assert each.approximate_len() == len(each) == counted(each)
         if isinstance(each, SubscriptionTrie):
             assert each.approximate_filters() == each.stats()["filters"]
-
-
-FILTERS = ["a", "a/b", "a/+", "#", "a/b/c", "$share/g/a/b", "$share/g/a/b/c/d", "x/y"]
-CHANGES: dict[str, Callable[[Any, Any, Random], Any]] = {
-    "subscribe": lambda trie, store, r: trie.subscribe(r.choice(FILTERS), r.randrange(4), qos=r.randrange(2)),
-    "unsubscribe": lambda trie, store, r: trie.unsubscribe(r.choice(FILTERS), r.randrange(4)),
-    "unsubscribe_all": lambda trie, store, r: trie.unsubscribe_all(r.randrange(4)),
-    "subscribe_many": lambda trie, store, r: trie.subscribe_many([(f, r.randrange(4)) for f in r.choices(FILTERS, k=9)]),
-    "unsubscribe_many": lambda trie, store, r: trie.unsubscribe_many([(f, 1) for f in r.choices(FILTERS, k=5)]),
-    "set": lambda trie, store, r: store.__setitem__(r.choice("abcx"), r.random()),
-    "setdefault": lambda trie, store, r: store.setdefault(r.choice("abcx"), 1),
-    "pop": lambda trie, store, r: store.pop(r.choice("abcx"), None),
-    "update": lambda trie, store, r: store.update({"q": 1, "a": 2}),
-    "clear": lambda trie, store, r: (trie.clear(), store.clear()) if r.random() < 0.2 else None,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("settings", [{}, {"index": True}, {"exact": True}, {"cache": 8}], ids=str)
-def test_of_tries_and_stores(settings: dict[str, Any]) -> None:
-    random, trie, store = Random(2), SubscriptionTrie[Any](MQTT, **settings), TopicStore[Any](MQTT)
-    for step in range(500):
-        CHANGES[random.choice(list(CHANGES))](trie, store, random)
-        expect_known(trie, store)
-        if step % 10 == 0:
-            fork = store.fork()
-            fork["new"] = 1
-            expect_known(trie.fork(), trie.snapshot(), pickle.loads(pickle.dumps(trie)), fork, store.snapshot())
 
 
 def test_while_threads_change_and_cut() -> None:
