@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import os
 import weakref
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from time import time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cython
 
@@ -44,7 +43,6 @@ from subtrie._trie.exact_layout import plain_words
 from subtrie._trie.groups import sets_of
 from subtrie._trie.interest import Notices
 from subtrie._trie.keyed import iter_keyed
-from subtrie._trie.match.columns import columns_of
 from subtrie._trie.match.deliveries import Delivery, Subscription, entries_later
 from subtrie._trie.match.plan import hash_in_filter
 from subtrie._trie.match.reading import path_of
@@ -67,6 +65,10 @@ from subtrie._trie.queries.listing import (
     walk,
 )
 from subtrie._trie.queries.overlapping import has_wildcard, overlapping
+
+# The two columns.py, which few need, are imported where they are asked.
+if TYPE_CHECKING:
+    from array import array
 
 
 class SubscriptionTrie(Changeable):
@@ -237,6 +239,8 @@ exact=False)\n--\n
         """
         if isinstance(topics, str):
             raise TypeError("match_columns() takes several topics; match() takes one")
+        from subtrie._trie.match.columns import columns_of
+
         return columns_of(self.match_many, topics)
 
     def _match_numbers(self, topics: list[str]) -> tuple[bytes, bytes]:
@@ -658,7 +662,7 @@ exact=False)\n--\n
 
     def _columns(self, texts: Any, ask: bool) -> Any:
         """Begin a walk that fills columns with the present subscriptions, for columns.py, which alone asks for it."""
-        from subtrie._trie.queries.columns import set_columns  # three modules, which few need
+        from subtrie._trie.queries.columns import set_columns
 
         return set_columns(freeze_root(self._root), self.dialect, texts, ask)
 

@@ -85,6 +85,7 @@ class TestImport:
         before = printed_by("import sys, threading, typing, weakref; print(*sys.modules)").split()
         loaded = printed_by(f"import sys, {package}; print(*sys.modules)").split()
         assert {name.partition(".")[0] for name in {*loaded} - {*before}} & (heavy | slow) == set()
+        assert {"subtrie._trie.match.columns", "subtrie._trie.queries.columns"} & {*loaded} == set(), "what few need"
 
     @pytest.mark.freethreaded
     def test_the_gil_stays_off_after_importing_everything(self) -> None:
