@@ -445,8 +445,6 @@ class Machine:
 
     def _await_turn(self, me: int, lock: Any) -> None:
         if lock._value:
-            if self._alone is not None:
-                self._concludes(is_circle=True)
             self._waiting[me] = lock
             self.enabled &= ~(1 << me)
         elif self._alone is not None:
@@ -524,7 +522,7 @@ class Machine:
             if self._waits_for_time(me, now):
                 self.seam.clock += A_LONG_TIME
             else:
-                self._park(me, _Circle(frozenset(each for each in read if not _is_entry(each))))
+                self._park(me, _Circle(frozenset(read)))
 
     def _waits_for_time(self, me: int, now: Any) -> bool:
         """Whether time may bring a thread further that goes in a circle: it looks at the clock there, and has not yet
@@ -562,14 +560,14 @@ class Machine:
 
     def _park(self, me: int, awaited: Any) -> None:
         """Make no step until another thread has resumed this one, with the decision that it makes the next step."""
-        if self._alone is not None:
-            self._concludes(is_circle=True)
         self._waiting[me], self._granted = awaited, False
         self.enabled &= ~(1 << me)
         self._hand_over(me, self._decide(MAIN) if self.enabled else MAIN)
         self._granted = True  # the decision to continue here includes the access
 
     def _hand_over(self, me: int, to: int) -> None:
+        if self._alone is not None:
+            self._concludes(is_circle=True)
         self._current = to
         self._switch(me, to)
 
@@ -642,10 +640,6 @@ _UNENDING: Final = (
 )
 
 
-def _is_entry(place: Any) -> bool:
-    return type(place) is tuple and place[0] is _ENTERS
-
-
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
 
 
@@ -662,23 +656,18 @@ def standing() -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _value_of(value: Any) -> Any:
+def _value_of(value: Any, is_part: bool = False) -> Any:
     """The identity of a variable's value, and of its attributes; how many items it has."""
-    if type(value) is tuple:
-        return tuple(map(_value_of, value))
-    space = space_of(value)
-    if space is None:
-        return _identity_of(value)
-    if type(space) is not dict or issubclass(type(value), (type, FunctionType, ModuleType)):
-        return id(value)
-    return id(value), *((name, _identity_of(each)) for name, each in space.items())
-
-
-def _identity_of(value: Any) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
-    return (id(value), len(value)) if kind in _SIZED else id(value)
+    if kind is tuple:
+        return tuple(_value_of(each, is_part) for each in value)
+    if kind in _SIZED:
+        return id(value), len(value)
+    space = None if is_part or issubclass(kind, (type, FunctionType, ModuleType)) else space_of(value)
+    attributes = space.items() if type(space) is dict else ()
+    return id(value), *((name, _value_of(each, True)) for name, each in attributes)
 
 
 def _where() -> str:
