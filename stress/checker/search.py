@@ -8,12 +8,12 @@ states lead nowhere.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
-from stress.checker.segment import PAUSE, SLICE, EndStates, Segment
+from stress.checker.segment import PAUSE, SLICE, Pause, Segment
 from stress.history import Operation
 from stress.spec import Spec, State
 
@@ -52,23 +52,12 @@ def segments(operations: Iterable[Operation]) -> list[list[Operation]]:
 class Ending:
     """The end of a search: `linearizable`, or the number of the first segment that cannot be crossed.
 
-    `trail` gives, for that segment and some before it, all states in which it can be entered. It ends earlier if not
-    all of them are known.
+    `trail` gives, for that segment and some before it, all states in which it can be entered.
     """
 
     linearizable: bool
     segment: int = -1
     trail: tuple[tuple[int, list[State]], ...] = ()
-
-
-@dataclass
-class _Crossing:
-    """A segment that is being crossed: its unfinished walks, and the end states that they have yielded so far."""
-
-    level: int
-    segment: Segment
-    walks: list[EndStates]
-    found: set[State] = field(default_factory=set)
 
 
 def _never() -> bool:
@@ -86,11 +75,15 @@ class Search:
         *,
         relaxed: bool = False,
     ) -> None:
-        self.spec, self.operations = spec, operations
-        self.starts = list(dict.fromkeys(starts))
-        self.relaxed = relaxed
-        self.steps = 0
+        self.spec, self.operations, self.starts, self.relaxed = spec, operations, starts, relaxed
+        self._levels = segments(operations)
+        self._spent = [0]
         self._walk = self._find()
+
+    @property
+    def steps(self) -> int:
+        """The steps that were taken."""
+        return self._spent[0]
 
     def advance(self, steps: int, is_over: Callable[[], object] = _never) -> Ending | None:
         """Continue the search for about `steps` steps, or until `is_over`, which is asked every few hundred steps,
@@ -106,80 +99,69 @@ class Search:
         return None
 
     def _find(self) -> Generator[None, None, Ending]:
-        levels = segments(self.operations)
-        suspended: list[_Crossing] = []
-        entered: defaultdict[int, set[State]] = defaultdict(set)
-        deepest = -1
-        trail: deque[tuple[int, list[State]]] = deque(maxlen=_TRAIL)
-        states, level, pause_at = self.starts, 0, SLICE
-        while level < len(levels):
-            if level > deepest:
-                deepest = level
+        entered: dict[int, dict[State, None]] = {}
+        """The states in which segments were entered, with the numbers of these segments in order. As long as the search
+        cannot come back, the latest are kept.
+        """
+        suspended: list[tuple[int, Iterator[State | Pause]]] = []
+        """Walks through wide segments, and the number of the segment behind each."""
+        states, level, last, pause_at = list(dict.fromkeys(self.starts)), 0, len(self._levels), SLICE
+        while True:
+            while not states:
                 if not suspended:
-                    trail.append((level, states))
-            operations, is_last = levels[level], level == len(levels) - 1
-            if len(operations) <= 2 and all(each.returned is not None for each in operations):
-                alone = len(operations) == 1
-                ends = self._cross_alone(operations, states) if alone else self._cross_pair(operations, states)
+                    return Ending(
+                        False, max(entered, default=0), tuple((at, list(its)) for at, its in entered.items())[-_TRAIL:]
+                    )
+                level, walk = suspended.pop()
+                for found in walk:
+                    if found is not PAUSE:
+                        states.append(found)
+                        if level == last:
+                            break
+                    elif states:
+                        suspended.append((level, walk))
+                        break
+                    else:
+                        yield
+            if level == last:
+                return Ending(True)
+            if level in entered:
+                states = [state for state in states if state not in entered[level]]
+                entered[level].update(dict.fromkeys(states))
             else:
-                segment = Segment(operations, self.spec, self.relaxed)
-                crossing = _Crossing(level, segment, [segment.end_states(state) for state in states])
-                ends = yield from self._ends(crossing, first_only=is_last)
-                if crossing.walks and not is_last:
-                    suspended.append(crossing)
-            while not ends:
-                if not suspended:
-                    return Ending(False, deepest, tuple(trail))
-                level = suspended[-1].level
-                ends = yield from self._ends(suspended[-1])
-                if not suspended[-1].walks:
-                    suspended.pop()
+                entered[level] = dict.fromkeys(states)
+                states = list(entered[level])
+            if len(entered) > _TRAIL and not suspended:
+                del entered[next(iter(entered))]
+            operations = self._levels[level]
             level += 1
-            if suspended:  # the states that were entered here before led nowhere
-                states = [state for state in ends if state not in entered[level]]
-                entered[level].update(states)
+            if len(operations) == 1 and operations[0].returned is not None:
+                states = self._cross_alone(operations[0], states)
+            elif len(operations) == 2 and level < last:
+                states = self._cross_pair(operations, states)
             else:
-                states = ends
+                segment = Segment(operations, self.spec, self.relaxed, self._spent)
+                suspended.append((level, chain.from_iterable(map(segment.end_states, states))))
+                states = []
             if self.steps >= pause_at:
                 pause_at = self.steps + SLICE
                 yield
-        return Ending(True)
 
-    def _ends(self, crossing: _Crossing, first_only: bool = False) -> Generator[None, None, list[State]]:
-        """End states that were not found before: all of them if that is quick, else some."""
-        segment, fresh = crossing.segment, list[State]()
-        while crossing.walks:
-            before = segment.steps
-            for item in crossing.walks[-1]:
-                self.steps += segment.steps - before
-                before = segment.steps
-                if item is PAUSE:
-                    if fresh:
-                        return fresh
-                    yield
-                elif item not in crossing.found:
-                    crossing.found.add(item)
-                    fresh.append(item)
-                    if first_only:
-                        return fresh
-            self.steps += segment.steps - before + 1
-            crossing.walks.pop()
-        return fresh
-
-    def _cross_alone(self, operations: list[Operation], states: list[State]) -> list[State]:
-        _, _, _, _, op, args, result = operations[0]
-        self.steps += len(states)
+    def _cross_alone(self, operation: Operation, states: list[State]) -> list[State]:
+        _, _, _, _, op, args, result = operation
+        self._spent[0] += len(states)
         if len(states) == 1:
             return list(self.spec.successors(states[0], op, args, result))
-        return list(dict.fromkeys(after for state in states for after in self.spec.successors(state, op, args, result)))
+        return [after for state in states for after in self.spec.successors(state, op, args, result)]
 
     def _cross_pair(self, operations: list[Operation], states: list[State]) -> list[State]:
         """Cross two operations that overlap, in either order."""
         successors = self.spec.successors
-        self.steps += 4 * len(states)
-        ends: dict[State, None] = {}
-        for first, second in (operations, reversed(operations)):
-            for state in states:
-                for between in successors(state, first.op, first.args, first.result):
-                    ends.update(dict.fromkeys(successors(between, second.op, second.args, second.result)))
-        return list(ends)
+        self._spent[0] += 4 * len(states)
+        return [
+            after
+            for first, second in (operations, reversed(operations))
+            for state in states
+            for between in successors(state, first.op, first.args, first.result)
+            for after in successors(between, second.op, second.args, second.result)
+        ]

@@ -46,12 +46,14 @@ SLICE: Final = 256
 _MOST_RELAXED_STATES: Final = 1_000
 
 
-class _Pause(Enum):
+class Pause(Enum):
+    """No state, but control."""
+
     PAUSE = 0
 
 
-PAUSE: Final = _Pause.PAUSE
-EndStates = Generator[State | _Pause, None, None]
+PAUSE: Final = Pause.PAUSE
+EndStates = Generator[State | Pause, None, None]
 
 
 class Segment:
@@ -61,8 +63,10 @@ class Segment:
     appearance. `moves` remembers where each operation leads from each state, so that the specification is asked once.
     """
 
-    def __init__(self, operations: Sequence[Operation], spec: Spec, relaxed: bool = False) -> None:
-        self.spec, self.relaxed = spec, relaxed
+    def __init__(
+        self, operations: Sequence[Operation], spec: Spec, relaxed: bool = False, spent: list[int] | None = None
+    ) -> None:
+        self.spec, self.relaxed, self.spent = spec, relaxed, spent or [0]
         operations = sorted(operations, key=lambda each: each.call)
         completed = [each for each in operations if each.returned is not None]
         pending = [
@@ -76,7 +80,6 @@ class Segment:
         self.alike_before = _alike_before(self.operations, self.completed)
         self._naming = self._pending_by_what_they_name()
         self._wanted: dict[int, list[int]] = {}
-        self.steps = 0
         self._states: list[State] = []
         self._numbers: dict[State, int] = {}
         self._moves: list[dict[int, tuple[int, ...]]] = [{} for _ in self.operations]
@@ -144,7 +147,7 @@ class Segment:
         tried_with: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         ended: set[int] = set()
         frames: list[tuple[int, int, int, int, int, int, list[int], tuple[int, ...]]] = []
-        state, left, steps, told = self._number(start), completed, 0, 0
+        spent, state, left = self.spent, self._number(start), completed
         done = 0  # of completed operations: how many were called until the last one done, and `slots` of those left out
         taken = 0  # of pending operations: one bit for each
 
@@ -241,10 +244,8 @@ class Segment:
                 if number < 0:
                     if not left and state not in ended:
                         ended.add(state)
-                        self.steps, told = self.steps + steps - told, steps
                         yield self._states[state]
                     if not frames:
-                        self.steps += steps - told
                         return
                     number, cursor, state, done, taken, left, lifted, options = frames.pop()
                     for read in reversed(lifted):
@@ -257,9 +258,8 @@ class Segment:
                 options = moves[number][state] if state in moves[number] else self._move(number, state)
                 if number >= completed and not relaxed:
                     options = without_detour(options)
-                steps += 1
-                if steps % SLICE == 0:
-                    self.steps, told = self.steps + steps - told, steps
+                spent[0] += 1
+                if spent[0] % SLICE == 0:
                     if relaxed and len(self._states) > _MOST_RELAXED_STATES:
                         yield start  # any state will do: it stands for "left open"
                         return

@@ -122,9 +122,6 @@ def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, 
     levels = segments(failure.operations)
     later = [operation for level in levels[failure.segment + 1 :] for operation in level]
     found = [Stretch(tuple(levels[level]), tuple(states)) for level, states in failure.trail]
-    if not failure.trail or failure.trail[-1][0] != failure.segment:  # not all states are known: begin at the start
-        whole = [operation for level in levels[: failure.segment + 1] for operation in level]
-        found = [Stretch(tuple(whole), failure.initial)]
     room = _AROUND
     kept = [found.pop()]
     while found and len(found[-1].operations) <= room:
