@@ -32,8 +32,9 @@ The walk is a generator that returns control every few hundred steps.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Hashable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final
 
 from stress.history import Operation
@@ -44,6 +45,8 @@ SLICE: Final = 256
 
 
 _MOST_RELAXED_STATES: Final = 1_000
+_ORDERS: Final = 256
+"""The orders of trial that are remembered."""
 
 
 class Pause(Enum):
@@ -78,8 +81,7 @@ class Segment:
         self.completed = len(completed)
         self.reads = [spec.is_read_only(each.op, each.args, each.result) for each in completed]
         self.alike_before = _alike_before(self.operations, self.completed)
-        self._naming = self._pending_by_what_they_name()
-        self._wanted: dict[int, list[int]] = {}
+        self.in_order_of_trial = lru_cache(_ORDERS)(self._in_order_of_trial)
         self._states: list[State] = []
         self._numbers: dict[State, int] = {}
         self._moves: list[dict[int, tuple[int, ...]]] = [{} for _ in self.operations]
@@ -99,21 +101,12 @@ class Segment:
         self.returning = {position: number for number, position in enumerate(self.return_position)}
         self.slots = _slots(self.called_at, self.returning)
 
-    def _pending_by_what_they_name(self) -> dict[Hashable, list[int]]:
-        naming: defaultdict[Hashable, list[int]] = defaultdict(list)
-        for number in range(self.completed, len(self.operations)):
-            args = self.operations[number].args
-            for each in (args, *args[-1:]):
-                naming[each].append(number)
-        return naming
-
-    def _wanted_by(self, number: int) -> list[int]:
-        """The pending operations whose last argument a completed one names, or shows. Only a guess."""
-        if number not in self._wanted:
-            args, result = self.operations[number][5:]
-            shown = (*args, result, *(result if isinstance(result, (tuple, frozenset)) else ()))
-            self._wanted[number] = sorted({each for some in shown for each in self._naming.get(some, ())})
-        return self._wanted[number]
+    def _in_order_of_trial(self, number: int) -> list[int]:
+        """The pending operations; first those whose last argument a completed one names, or shows. Only a guess."""
+        args, result = self.operations[number][5:]
+        shown = {*args, result, *(result if isinstance(result, (tuple, frozenset)) else ())}
+        given = [(each.args, *each.args[-1:]) for each in self.operations]
+        return sorted(range(self.completed, len(given)), key=lambda each: shown.isdisjoint(given[each]))
 
     def _number(self, state: State) -> int:
         number = self._numbers.setdefault(state, len(self._states))
@@ -190,18 +183,14 @@ class Segment:
             first_return = following[0]
             while called_at[first_return] >= 0:
                 first_return = following[first_return]
-            wanted = self._wanted_by(returning[first_return]) if first_return in returning else []
-            end = len(wanted) + len(moves) - completed
-            for at in range(place, end):
-                candidate = wanted[at] if at < len(wanted) else completed + at - len(wanted)
-                if at >= len(wanted) and candidate in wanted:
-                    continue
+            order = self.in_order_of_trial(returning[first_return])
+            for at, candidate in enumerate(order[place:], place):
                 alike = alike_before[candidate]
                 is_first = alike < 0 or (taken >> alike - completed & 1 and not relaxed)
                 is_taken = taken >> candidate - completed & 1
                 if is_first and call_position[candidate] <= first_return and not is_taken:
                     return candidate, at
-            return -1, end
+            return -1, len(order)
 
         def without_detour(options: tuple[int, ...]) -> tuple[int, ...]:
             """The states after a pending operation, without those it could reach without the pending one just taken."""
