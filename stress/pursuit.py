@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import chain, cycle, product
 from random import Random
 from typing import Any, Final
@@ -88,67 +87,64 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     assert judgement is not None
     assert history is not None
     diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history), typed=judgement.types_count)
-    if diagnosis is None:
+    if diagnosis is None or diagnosis.shape.name == WRONG_ALONE:  # it has been made small where it was found
         return None
-    if diagnosis.shape.name == WRONG_ALONE:  # it has been made small where it was found
-        return None
-    window = diagnosis.window
-    ids = {each.id for each in window.operations}
-    operations = sorted((each for each in history if each.id in ids), key=lambda each: each.call)
-    met = [each for each in operations if each.thread != MAIN]
+    ids = {each.id for each in diagnosis.window.operations}
+    met = [each for each in sorted(history, key=lambda each: each.call) if each.id in ids and each.thread != MAIN]
     threads = dict.fromkeys(each.thread for each in met)
     program = tuple(tuple((each.op, each.args) for each in met if each.thread == thread) for thread in threads)
+    tried = [(each, program, _TRIES) for each in workloads if len(met) <= _MOST_CALLS and len(threads) > 1]
     left = deadline - time.monotonic()
-    tried = [(workload, program) for workload in workloads if len(met) <= _MOST_CALLS and len(threads) > 1]
-    first = (_explored_program(*each, left / 4) for each in tried if len(met) <= _FEW_CALLS)
-    then = (_made_smaller(*each, deadline) for each in tried)
-    reports = chain(first, map(partial(_explored_anything, workloads), [left / 2]), then)
-    found = next((report for report in reports if report is not None), None)
-    return found or _drawn(workloads, outcome.seed, deadline)
+    first = (_explored(workload, program, left / 4) for workload, *_ in tried if len(met) <= _FEW_CALLS)
+    then = (_explored(workload, None, left / 2 / len(workloads)) for workload in workloads)
+    found = next((report for report in chain(first, then) if report is not None), None)
+    for workload, drawn, attempts in chain(tried, _drawn(workloads, outcome.seed)) if found is None else ():
+        if time.monotonic() > deadline:
+            return None
+        wrong = _wrong(workload, drawn, attempts, deadline)
+        if wrong is not None:
+            return _made_smaller(workload, drawn, wrong, deadline)
+    return found
 
 
-def _explored_anything(workloads: Sequence[Workload], seconds: float) -> Report | None:
-    """The explorer's finding in scenarios that it draws."""
-    for workload in workloads:
-        if not (workload.at_start or workload.at_end):
-            found = _explored(workload, Scenarios(workload.operations, workload.roles), seconds / len(workloads), {})
-            if found is not None:
-                return found
-    return None
-
-
-def _drawn(workloads: Sequence[Workload], seed: int, deadline: float) -> Report | None:
-    """A fault in calls that are drawn for threads: in one of each, two, and so on, and again."""
+def _drawn(workloads: Sequence[Workload], seed: int) -> Iterator[tuple[Workload, Program, int]]:
+    """Calls that are drawn for threads: one for each, two, and so on, and again; each is to be tried once."""
     random = Random(f"{seed}/fewer calls")
     for length in cycle(_LENGTHS):
-        for workload, attempt in product(workloads, range(_PROGRAMS)):
-            if time.monotonic() > deadline:
-                return None
+        for workload, _ in product(workloads, range(_PROGRAMS)):
             plans = workload.plans(random, max(2, len(workload.roles)), 1, length)
             program = tuple(tuple(calls) for (calls,) in plans)
-            if all(program) and _wrong(workload, program, attempt) is not None:
-                return _made_smaller(workload, program, deadline)
-    return None
+            yield workload, program, 1 if all(program) else 0
 
 
-def _made_smaller(workload: Workload, program: Program, deadline: float) -> Report | None:
-    again = _fewest(workload, program, deadline)
-    left = max(1.0, deadline - time.monotonic())
-    if again is None:
-        return _explored_program(workload, program, left)
-    fewest, history = again
-    found = _explored_program(workload, fewest, left)
-    return found or report_on(history, workload.spec, check(history, workload.spec))
+def _made_smaller(workload: Workload, program: Program, history: History, deadline: float) -> Report | None:
+    """The report on as few of the calls as go wrong again, and at least two threads; with the schedule, if the explorer
+    finds it.
+    """
+    found = [(program, history)]
+
+    def are_wrong(calls: Sequence[tuple[int, Call]]) -> bool:
+        threads = [tuple(call for thread, call in calls if thread == number) for number in range(len(program))]
+        fewer = tuple(filter(None, threads))
+        again = _wrong(workload, fewer, _TRIES, deadline) if len(fewer) > 1 else None
+        found.extend([] if again is None else [(fewer, again)])
+        return again is not None
+
+    needed([(number, call) for number, calls in enumerate(program) for call in calls], are_wrong)
+    fewest, history = found[-1]
+    explored = _explored(workload, fewest, max(1.0, deadline - time.monotonic()))
+    return explored or report_on(history, workload.spec, check(history, workload.spec))
 
 
-def _explored_program(workload: Workload, program: Program, seconds: float) -> Report | None:
-    """The explorer's finding in these calls."""
-    around = {"at_start": workload.at_start, "at_end": workload.at_end}
-    return _explored(workload, [as_arguments(each) for each in program], seconds, around)
-
-
-def _explored(workload: Workload, threads: Any, seconds: float, around: dict[str, Any]) -> Report | None:
-    """The explorer's finding, if it can explore the object."""
+def _explored(workload: Workload, program: Program | None, seconds: float) -> Report | None:
+    """The explorer's finding in these calls, or in scenarios that it draws, if it can explore the object."""
+    threads: Any = Scenarios(workload.operations, workload.roles)
+    around: dict[str, Any] = {}
+    if program is not None:
+        threads = [as_arguments(each) for each in program]
+        around = {"at_start": workload.at_start, "at_end": workload.at_end}
+    elif workload.at_start or workload.at_end:
+        return None
     factory = workload.made if workload.reset else workload.factory
     try:
         return explore(
@@ -158,39 +154,17 @@ def _explored(workload: Workload, threads: Any, seconds: float, around: dict[str
         return None
 
 
-def _fewest(workload: Workload, program: Program, deadline: float) -> tuple[Program, History] | None:
-    """The program or a part of it that shows a fault, with the history; None if the fault does not occur again. At
-    least two threads remain.
-    """
-    found: list[tuple[Program, History]] = []
-
-    def are_wrong(calls: Sequence[tuple[int, Call]]) -> bool:
-        threads = [tuple(call for thread, call in calls if thread == number) for number in range(len(program))]
-        fewer = tuple(filter(None, threads))
-        history = _wrong_again(workload, fewer, deadline) if len(fewer) > 1 else None
-        found.extend([(fewer, history)] if history is not None else [])
-        return history is not None
-
-    everything = [(number, call) for number, calls in enumerate(program) for call in calls]
-    if are_wrong(everything):
-        needed(everything, are_wrong)
-    return found[-1] if found else None
-
-
-def _wrong_again(workload: Workload, program: Program, deadline: float) -> History | None:
-    """A history of these calls that is not linearizable, if one occurs in some hundred attempts."""
-    found = (_wrong(workload, program, attempt) for attempt in range(_TRIES) if time.monotonic() < deadline)
-    return next((history for history in found if history is not None), None)
-
-
-def _wrong(workload: Workload, program: Program, attempt: int) -> History | None:
-    """The history of threads that have made these calls, if it is not linearizable."""
+def _wrong(workload: Workload, program: Program, attempts: int, deadline: float) -> History | None:
+    """The history of threads that have made these calls, if one that is not linearizable occurs in so many attempts."""
     spec = workload.spec
-    try:
-        history = executed(
-            workload.made(), program, spec, as_calls(workload.at_start), as_calls(workload.at_end),
-            yields=_YIELDS[attempt % len(_YIELDS)], seed=attempt,
-        )  # fmt: skip
-    except Stuck:
-        return None
-    return history if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL else None
+    for attempt in range(attempts):
+        if time.monotonic() > deadline:
+            break
+        with suppress(Stuck):
+            history = executed(
+                workload.made(), program, spec, as_calls(workload.at_start), as_calls(workload.at_end),
+                yields=_YIELDS[attempt % len(_YIELDS)], seed=attempt,
+            )  # fmt: skip
+            if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL:
+                return history
+    return None

@@ -17,30 +17,30 @@ thousand steps, which takes some dozens of milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product, zip_longest
 from random import Random
 from typing import Any, Final
 
 from stress.alike import Again
 from stress.checker.components import universe_of
-from stress.frozen_states import is_hashable, thawed, with_frozen_states
+from stress.frozen_states import class_of, is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
 from stress.source import PACKAGE, module_of
-from stress.spec import EVERYTHING, Element, Spec, SpecError, State
+from stress.spec import EVERYTHING, Spec, SpecError, State
 
 _STATES: Final = 24
 _CALLS: Final = 24
 _ANSWERS: Final = 4
 """Answers to each call that are checked."""
-_STEPS: Final = 6_000
-"""To find states takes as many at most, and so do all looks together."""
+_LOOKS: Final = 600
+"""The most pairs of a state and an operation that are looked at, ..."""
+_OTHERS: Final = 4
+"""... each with so many other operations."""
 _WALK: Final = 200
 """Operations of the history that are followed to find states."""
 
-_tested: dict[Any, Spec] = {}
-"""By identity, which may be an address in memory; so the specifications are kept alive."""
+_tested = set[tuple[type[Spec], frozenset[str]]]()
 
 
 def as_instance(spec: Any) -> Spec:
@@ -68,23 +68,10 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
     begins = [spec.initial] if starts is None else starts
     for state in begins:
         _hashable(spec, state, "its start state")
-    if module_of(type(spec)).startswith(f"{PACKAGE}."):
-        return
-    key = (_identity(spec), frozenset(operation.op for operation in operations))
-    if key in _tested:
-        return
-    _SelfTest(spec, operations, begins).run()
-    _tested[key] = spec
-
-
-def _identity(spec: Spec) -> Hashable:
-    """The identity of a specification: two of one class with equal attributes are the same."""
-    try:
-        told = (type(spec), tuple(sorted(vars(spec).items())))
-        hash(told)
-    except TypeError:
-        return (type(spec), id(spec))
-    return told
+    key = (class_of(spec), frozenset(operation.op for operation in operations))
+    if key not in _tested and not module_of(type(spec)).startswith(f"{PACKAGE}."):
+        _SelfTest(spec, operations, begins).run()
+        _tested.add(key)
 
 
 def _hashable(spec: Spec, state: Any, what: str) -> None:
@@ -114,50 +101,27 @@ def _parts(state: Any) -> Iterator[Any]:
             yield from _parts(each)
 
 
-class _Spent(Exception):
-    """The limit of steps has been reached."""
-
-
 class _SelfTest:
     """The states to visit, and the checks in each."""
 
     def __init__(self, spec: Spec, operations: Sequence[Operation], starts: Sequence[State]) -> None:
-        self._spec, self._starts, self._left = spec, list(starts), _STEPS
-        self._history = sorted(operations[: 10 * _WALK], key=lambda each: each.call)[:_WALK]
+        self._spec, self._random = spec, Random(0)
         self._calls = _one_of_each(operations)
-        self._random = Random(0)
-        self._known: dict[tuple[int, Operation], tuple[State, list[State]]] = {}
+        self._states = self._some_states(operations, starts)
+        self._answered = [each for call in self._calls for each in self._answers(call)]
+        self._universe = universe_of(self._answered, spec, self._states)
 
     def run(self) -> None:
-        with suppress(_Spent):
-            self._states = self._some_states()
-            self._answered = [each for call in self._calls for each in self._answers(call)]
-            self._universe = universe_of(self._answered, self._spec, self._states)
-            self._were = {id(state): _seen(state) for state in self._states}
-            pairs = [*product(self._states, self._answered)]
-            self._random.shuffle(pairs)  # there may be steps for some of them only
-            looks = self._repeats, self._read_only, self._footprint, self._disjoint
-            for look in looks:
-                self._left = _STEPS // len(looks)
-                with suppress(_Spent):
-                    for state, each in pairs:
-                        for reason in look(state, each, self._after(state, each)):
-                            raise SpecError(f"{type(self._spec).__name__} contradicts itself: {_call(each)} {reason}")
+        pairs = [*product(self._states, self._answered)]
+        self._random.shuffle(pairs)
+        for state, each in pairs[:_LOOKS]:
+            for reason in self._contradictions(state, each):
+                raise SpecError(f"{type(self._spec).__name__} contradicts itself: {_call(each)} {reason}")
 
     # The states, and the answers.
 
     def _after(self, state: State, operation: Operation) -> list[State]:
-        """The states after an operation, as they were found the first time; none if the specification raises."""
-        key = id(state), operation  # of two equal dictionaries the order of the items may differ
-        if key not in self._known:
-            self._known[key] = state, self._taken(state, operation)
-        return self._known[key][1]
-
-    def _taken(self, state: State, operation: Operation) -> list[State]:
-        """The same, as it is now. If the specification raises, the search reports that if it gets there."""
-        self._left -= 1
-        if self._left < 0:
-            raise _Spent
+        """The states after an operation; none if the specification raises. The search reports that if it gets there."""
         spec = self._spec
         try:
             found = list(spec.successors(state, operation.op, operation.args, operation.result))
@@ -173,19 +137,19 @@ class _SelfTest:
             _hashable(spec, each, f"the one after {_call(operation)} in state {show(state)}")
         return found
 
-    def _some_states(self) -> list[State]:
+    def _some_states(self, operations: Sequence[Operation], starts: Sequence[State]) -> list[State]:
         """Some states: those of the history when its operations are taken in the order of their calls, and others."""
-        found = dict.fromkeys(self._starts)
-        for start in self._starts:
+        found = dict.fromkeys(starts)
+        for start in starts:
             state = start
-            for operation in self._history:
+            for operation in sorted(operations[: 10 * _WALK], key=lambda each: each.call)[:_WALK]:
                 after = self._after(state, operation) or self._after(state, operation._replace(result=UNSEEN))
                 state = after[0] if after else state
                 if len(found) < _STATES // 2:
                     found[state] = None
         unseen = [call._replace(result=UNSEEN) for call in self._calls]
         for _ in range(4 * _STATES):
-            state = self._random.choice(self._starts)
+            state = self._random.choice(starts)
             for call in self._random.choices(unseen, k=self._random.randrange(1, 9)) if unseen else ():
                 state = next(iter(self._after(state, call)), state)
             found[state] = None
@@ -206,44 +170,34 @@ class _SelfTest:
                 break
         return [call._replace(result=UNSEEN, returned=call.call + 1), *found.values()]
 
-    # The checks: what contradicts a declaration for an operation that is taken in a state, and leaves `after`.
+    # The checks.
 
-    def _repeats(self, state: State, each: Operation, after: Sequence[State]) -> Iterator[str]:
-        was = self._were[id(state)]
-        again = self._taken(state, each)
+    def _contradictions(self, state: State, each: Operation) -> Iterator[str]:
+        """What contradicts a declaration for an operation that is taken in a state."""
+        spec, was = self._spec, _seen(state)
+        after, again = self._after(state, each), self._after(state, each)
         if _seen(state) != was:
             yield f"changes the state that it is given, {was}: it must return a changed copy"
         if [*map(show, after)] != [*map(show, again)]:
             equal = any(map(_is_only_itself, after))
             why = ": the states must be equal if they hold the same, as those of a dataclass are" if equal else ""
             yield f"does not have the same effect twice in state {was}{why}"
-
-    def _read_only(self, state: State, each: Operation, after: Sequence[State]) -> Iterator[str]:
-        for then in after if self._spec.is_read_only(each.op, each.args, each.result) else ():
-            if then != state:
-                yield f"is declared read-only, but turns {show(state)} into {show(then)}"
-
-    def _footprint_of(self, operation: Operation) -> frozenset[Element] | None:
-        footprint = self._spec.footprint(operation, self._universe)
-        return None if footprint is EVERYTHING else frozenset(footprint)
-
-    def _footprint(self, state: State, each: Operation, after: Sequence[State]) -> Iterator[str]:
-        restrict, footprint = self._spec.restrict, self._footprint_of(each)
-        if footprint is not None:
-            part = restrict(state, footprint)
-            in_part = {restrict(then, footprint) for then in self._after(part, each)}
-            if {restrict(then, footprint) for then in after} != in_part:
-                yield (
-                    f"is declared to touch only {show(footprint)}, but does not do the same in state {show(state)} as "
-                    f"in its part {show(part)}"
-                )
-
-    def _disjoint(self, state: State, each: Operation, after: Sequence[State]) -> Iterator[str]:
-        """It does the same before and after an operation that by declaration touches other elements."""
-        footprint = self._footprint_of(each)
-        for other in () if footprint is None else self._answered:
-            others = self._footprint_of(other)
-            is_disjoint = footprint is not None and others is not None and not others & footprint
+        if spec.is_read_only(each.op, each.args, each.result) and any(then != state for then in after):
+            yield f"is declared read-only, but turns {show(state)} into {show(after[0])}"
+        footprint = spec.footprint(each, self._universe)
+        if footprint is EVERYTHING:
+            return
+        part = spec.restrict(state, footprint)
+        if {spec.restrict(then, footprint) for then in after} != {
+            spec.restrict(then, footprint) for then in self._after(part, each)
+        }:
+            yield (
+                f"is declared to touch only {show(frozenset(footprint))}, but does not do the same in state "
+                f"{show(state)} as in its part {show(part)}"
+            )
+        for other in self._random.sample(self._answered, min(_OTHERS, len(self._answered))):
+            others = spec.footprint(other, self._universe)
+            is_disjoint = others is not EVERYTHING and set(footprint).isdisjoint(others)
             for between in self._after(state, other)[:2] if is_disjoint else ():
                 if bool(after) != bool(self._after(between, each)):
                     yield (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from stress.checker.segment import PAUSE, SLICE, Pause, Segment
 from stress.history import Operation
@@ -99,7 +99,7 @@ class Search:
         return None
 
     def _find(self) -> Generator[None, None, Ending]:
-        entered: dict[int, dict[State, None]] = {}
+        entered: dict[int, Iterable[State]] = {}
         """The states in which segments were entered, with the numbers of these segments in order. As long as the search
         cannot come back, the latest are kept.
         """
@@ -125,12 +125,12 @@ class Search:
                         yield
             if level == last:
                 return Ending(True)
-            if level in entered:
-                states = [state for state in states if state not in entered[level]]
-                entered[level].update(dict.fromkeys(states))
+            if suspended or level in entered:
+                known: Any = entered.setdefault(level, {})
+                states = [state for state in dict.fromkeys(states) if state not in known]
+                known.update(dict.fromkeys(states))
             else:
-                entered[level] = dict.fromkeys(states)
-                states = list(entered[level])
+                entered[level] = states = states if len(states) == 1 else list(dict.fromkeys(states))
             if len(entered) > _TRAIL and not suspended:
                 del entered[next(iter(entered))]
             operations = self._levels[level]

@@ -206,7 +206,7 @@ def test_all_of_it() -> None:
 def test_many_threads_do_not_stand_side_by_side() -> None:
     rows = [(each, each, 100 + each, "write", (f"a long value of thread {each % 8}",), None) for each in range(9)]
 
-    lines = report_text.render(report(Register(), *rows, (9, 200, 201, "read", (), "nobody's"))).splitlines()
+    lines = report_text.render(report(Register(), *rows, (9, 50, 201, "read", (), "nobody's"))).splitlines()
 
     assert max(map(len, lines)) < 250
     assert any("thread 3: write(" in line for line in lines)
