@@ -153,10 +153,10 @@ CHECKER: Final = (
         "if True else ()",
     ),
     _of_checker(
-        "a queue of a known order gives its values in any order",
-        "specs.buffers",
-        "return ((put, got + 1),) if fits(result, self._order[got]) else ()",
-        "return ((put, got + 1),)",
+        "a walk that was left is not gone on with",
+        "checker.search",
+        "                        suspended.append((level, walk))\n",
+        "                        pass\n",
     ),
     _of_checker(
         "a stack of a known order has any length",
