@@ -423,7 +423,6 @@ class _Exploration:
         raised: Raised | None = None
         try:
             self._on(self._scenario).run(Switches(()))
-            self._subject.plain.is_warm()
             for finding in self._attempts(plan):
                 if knowledge.has_grown():
                     raise NewCode

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from stress.explorer import sites
 from stress.explorer.assembly import OP, Instruction, assembled, disassembled
-from stress.explorer.filling import FINDING, MAKING, follows_its_object
 from stress.processes import gil_enabled
 
 __all__ = ["with_steps"]
@@ -107,8 +106,6 @@ class _Copy:
             pending = []
             self._insert(each, start, past)
             past.append(each)
-        if follows_its_object(self._code):
-            self._follow_self()
         copy = assembled(self._code, self._instructions, self._ranges, tuple(self._consts), self._extra)
         self._made[id(copy)] = copy
         return copy
@@ -154,8 +151,6 @@ class _Copy:
             before += self._look(sites.StoreAttribute(code, line, code.co_names[arg]), 1)
         elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             known = code.co_names[arg >> 1 if name == "LOAD_GLOBAL" else arg]
-            if known in FINDING:
-                before += self._tell(sites.Tells(code, line, "find_new"))
             if "LOAD" not in name:
                 before += self._tell(sites.Tells(code, line, "change_global", known))
             elif known in self._variables and (name == "LOAD_GLOBAL" or code.co_name == "<module>"):
@@ -196,8 +191,6 @@ class _Copy:
         shift = {"LOAD_METHOD": 0, "LOAD_ATTR": _VERSION >= (3, 12), "LOAD_SUPER_ATTR": 2}[name]
         is_method = name == "LOAD_METHOD" or (_VERSION >= (3, 12) and bool(arg & 1))
         attribute = code.co_names[arg >> int(shift)]
-        if attribute in FINDING:
-            each.before += self._tell(sites.Tells(code, line, "find_new"))
         if name == "LOAD_SUPER_ATTR":
             each.before += self._look(sites.LoadAttribute(code, line, attribute), 1)
         else:
@@ -256,52 +249,6 @@ class _Copy:
             self._decorators.add(id(call))
             return True
         return raises and asserts[-1:] == ["LOAD_ASSERTION_ERROR"]
-
-    def _follow_self(self) -> None:
-        """Say where a new object is begun, where it is given to others, and where it is done."""
-        code = self._code
-        begins = sites.Tells(code, code.co_firstlineno, "begin_to_fill")
-        resume = next(each for each in self._instructions if each.name == "RESUME")
-        resume.after += self._tell_of_self(begins)
-        previous = None
-        for each, following in zip(self._instructions, [*self._instructions[1:], None], strict=True):
-            loaded = _loads_first(each)
-            if loaded and following is not None:
-                line = each.line or 0
-                is_for_super = (
-                    following.name != "LOAD_SUPER_ATTR" and previous is not None and self._is_class_cell(previous)
-                )
-                if following.name == "LOAD_ATTR" and not following.after and loaded == "top":
-                    name = code.co_names[following.arg >> (_VERSION >= (3, 12))]
-                    each.before += self._tell_of_self(sites.Tells(code, line, "may_give_away", name))
-                elif loaded == "below" or not (self._is_owner(following) or is_for_super):
-                    each.before += self._tell_of_self(sites.Tells(code, line, "give_away"))
-            if each.name in ("RETURN_VALUE", "RETURN_CONST"):
-                each.before += self._tell_of_self(sites.Tells(code, each.line or 0, "end_to_fill"))
-            previous = each
-
-    def _is_owner(self, following: Instruction) -> bool:
-        """Whether an instruction takes the object below it for an attribute, and gives it to nobody else."""
-        if following.name == "LOAD_SUPER_ATTR":
-            return self._code.co_names[following.arg >> 2] in MAKING
-        return following.name in ("STORE_ATTR", "DELETE_ATTR")
-
-    def _is_class_cell(self, each: Instruction) -> bool:
-        names = (*self._local, *self._code.co_freevars)
-        return each.name == "LOAD_DEREF" and each.arg < len(names) and names[each.arg] == "__class__"
-
-    def _tell_of_self(self, site: sites.Site) -> list[Instruction]:
-        return self._tell(site, Instruction(OP["LOAD_FAST"], 0))
-
-
-def _loads_first(each: Instruction) -> str:
-    """Where on the stack an instruction puts the first local variable: "top", "below" or nowhere."""
-    name, arg = each.name, each.arg
-    if name.startswith("LOAD_FAST") and "_LOAD_FAST" in name[4:]:
-        return "below" if arg >> 4 == 0 else "top" if arg & 15 == 0 else ""
-    if name.startswith("STORE_FAST_LOAD_FAST"):
-        return "top" if arg & 15 == 0 else ""
-    return "top" if name.startswith("LOAD_FAST") and arg == 0 else ""
 
 
 def _is_turn(jump: Instruction) -> bool:

@@ -34,7 +34,6 @@ import threading
 import types
 import typing
 import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -65,7 +64,6 @@ __all__ = [
     "READS_ATTRIBUTES",
     "Kind",
     "attempt",
-    "effect_if_called_back",
     "effect_of",
     "effect_of_opaque",
     "forget_kinds",
@@ -74,6 +72,7 @@ __all__ = [
     "is_outside",
     "is_state",
     "kind_of",
+    "may_be_called_back",
     "method_effect",
     "unwrapped",
 ]
@@ -343,46 +342,23 @@ def method_effect(name: str) -> Effect:
     return "none" if name in _NOTHING else "read"
 
 
-def effect_if_called_back(function: Any) -> Effect:
-    """What a function in C, which another one may call, does to what it is given: "change" (or takes items of it),
-    "whole" (reads its attributes), or no more than read it, which is empty.
-    """
-    function, _ = unwrapped(function, ())
-    kind = type(function)
-    if kind in _EFFECTS or (
-        kind is types.BuiltinFunctionType and issubclass(type(function.__self__), types.ModuleType)
-    ):
-        return _CALLED_BACK.get(effect_of(function), "")
-    if kind not in _METHODS:
-        return ""
-    of = function.__objclass__ if kind in _METHODS[:2] else type(function.__self__)
-    if _changes_its_object(of, function.__name__):
-        return "change"
-    return "whole" if function.__name__ in READS_ATTRIBUTES else ""
+def may_be_called_back(each: Any) -> bool:
+    """Whether this is a function or method in C. A call that is given it may call it, with all that it is given."""
+    return type(unwrapped(each, ())[0]) in _FUNCTIONS
 
 
 READS_ATTRIBUTES: Final = frozenset({"__getattribute__", "__reduce__", "__reduce_ex__", "format", "format_map"})
 """Methods in C that read attributes of an object, or of what they are given."""
 
 
-def _changes_its_object(of: type, name: str) -> bool:
-    kind = kind_of(of)
-    if kind is Kind.CONTAINER:
-        return name in CHANGING
-    return kind in (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR, Kind.CACHE) or method_effect(name) == "set"
-
-
-_METHODS: Final = (
+_FUNCTIONS: Final = (
     types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType, types.MethodWrapperType,
+    operator.itemgetter, operator.attrgetter, operator.methodcaller,
 )  # fmt: skip
 _EFFECTS: Final[dict[type, Effect]] = {
     operator.itemgetter: "read", operator.attrgetter: "whole", operator.methodcaller: "change", weakref.ref: "none",
     types.GenericAlias: "none",
 }  # fmt: skip
-_CALLED_BACK: Final = {
-    **dict.fromkeys(("set", "first", "next", "change", "outside"), "change"),
-    **dict.fromkeys(("get", "names", "whole"), "whole"),
-}
 
 
 def unwrapped(callee: Any, given: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -405,8 +381,8 @@ def is_state(owner: Any, name: str) -> bool:
     return found is None or not callable(found)
 
 
-OF_EXCEPTIONS: Final = {"add_note": ("__notes__",), "with_traceback": ("__traceback__",), "__setstate__": ()}
-"""Methods of exceptions that change attributes, and which, besides those that they are given."""
+OF_EXCEPTIONS: Final = frozenset({"add_note", "with_traceback", "__setstate__"})
+"""Methods of exceptions that change attributes."""
 DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
 COMPARING: Final = frozenset({
@@ -422,20 +398,17 @@ def attempt(owner: Any, name: str, given: tuple[Any, ...]) -> Callable[[], bool]
     """A function that tells whether the method would change the container now; None if it may in any case. It runs no
     code of the program's: keys of other types than Python's own are not looked up.
     """
-    of = next(each for each in _ATTEMPTS if is_a(owner, each))
-    if name not in _ATTEMPTS[of] or (given and type(given[0]) not in ATOMS):
+    if name not in _ATTEMPTS or (given and type(given[0]) not in ATOMS):
         return None
-    return functools.partial(_would_change, owner, of, name, given)
+    return functools.partial(_would_change, owner, name, given)
 
 
-def _would_change(owner: Any, of: Any, name: str, given: tuple[Any, ...]) -> bool:
+def _would_change(owner: Any, name: str, given: tuple[Any, ...]) -> bool:
     """Tried on a copy, in which any item of the program's own could equal what is given."""
     items = items_of(owner)
-    if not given or name == "popitem" or (of in (list, deque) and name != "remove"):
-        return bool(items)
     if any(type(each) not in ATOMS for each in items):
         return True
-    tried = of(items)
+    tried = next(each for each in CONTAINERS if is_a(owner, each))(items)
     try:
         getattr(tried, name)(*given)
     except (LookupError, ValueError, TypeError):
@@ -443,11 +416,7 @@ def _would_change(owner: Any, of: Any, name: str, given: tuple[Any, ...]) -> boo
     return size_of(tried) != len(items)
 
 
-_OF_LISTS: Final = frozenset({"pop", "popleft", "clear", "remove", "__delitem__"})
-_ATTEMPTS: Final[dict[type, frozenset[str]]] = {
-    list: _OF_LISTS,
-    deque: _OF_LISTS,
-    dict: frozenset({"pop", "popitem", "clear", "setdefault", "__delitem__"}),
-    set: frozenset({"pop", "clear", "add", "discard", "remove"}),
-}
+_ATTEMPTS: Final = frozenset({
+    "pop", "popleft", "popitem", "clear", "setdefault", "add", "discard", "remove", "__delitem__",
+})  # fmt: skip
 """The methods that may leave a container as it is."""

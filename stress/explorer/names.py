@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from stress.answers import attributes_of
-from stress.explorer.containers import is_a, items_in, items_of
+from stress.explorer.containers import is_a, items_in
+from stress.explorer.held import held
 from stress.explorer.places import Place
 from stress.explorer.slots import LOAD
 from stress.explorer.synchronization import Primitive
@@ -90,9 +91,10 @@ class ObjectNames(NodeNames):
         """The place of a reference; searched for again if it was not there at the last search."""
         if id(reference) not in self._names:
             for prefix, holder in [("", self._subject()), *((f"{name}.", node) for name, node in self._nodes)]:
-                for place, held in _references(holder):
-                    self._names.setdefault(id(held), prefix + place)
-                    self._kept.append(held)
+                for each, place in held(holder, (object,)):
+                    if _is_reference(each):
+                        self._names.setdefault(id(each), prefix + place)
+                        self._kept.append(each)
         return self._names[id(reference)] if id(reference) in self._names else self._new(reference)
 
     def of(self, value: Any) -> str:
@@ -116,27 +118,14 @@ class ObjectNames(NodeNames):
             if is_a(node, Primitive):
                 return kind
             self._nodes.append((self._names[id(node)], node))
-            held = [f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value)]
-            return f"{kind}: {', '.join(held)}" if held else kind
+            told = [f"{each}={self.of(value)}" for each, value in _attributes(node) if not _is_reference(value)]
+            return f"{kind}: {', '.join(told)}" if told else kind
 
         return self._introduce(node, kind.lstrip("_")[:1].upper(), content)
 
 
 def _is_reference(value: Any) -> bool:
     return is_a(value, Primitive) or (type(value).__name__ == "AtomicReference" and hasattr(value, "_value"))
-
-
-def _references(holder: Any) -> Iterator[tuple[str, Any]]:
-    """References among the attributes of `holder`, and in its sequences and dictionaries, with the words that lead to
-    them.
-    """
-    for name, value in _attributes(holder):
-        if _is_reference(value):
-            yield name, value
-        elif is_a(value, dict):
-            yield from ((f"{name}[{key!r}]", item) for key, item in items_of(value).items() if _is_reference(item))
-        elif is_a(value, (list, tuple)):
-            yield from ((f"{name}[{at}]", item) for at, item in enumerate(items_in(value)) if _is_reference(item))
 
 
 def _attributes(node: Any) -> Iterator[tuple[str, Any]]:

@@ -232,8 +232,7 @@ def subject_of(
             with _Naming(machine.seam, OneThread(machine.seam), plain):
                 return factory()
 
-        first = made_alone()
-        plain.expect(factory, first, made_alone())
+        plain.expect(factory, made_alone())
         plain.begin_again()
         made = made_alone()
         if is_used_whole(module_of(type(made))):
@@ -282,7 +281,7 @@ class ObjectExperiment(Experiment):
             self.machine.progress(str(self.scenario))
         collect_garbage()
         plain = self._subject.plain
-        plain.begin_execution(self._subject.factory)
+        plain.begin_execution()
         self.machine.seam.clock, self.machine.seam.callers = 0.0, {}
         self.machine.seam.threads = len(self.scenario.threads)
         maker = OneThread(self.machine.seam)

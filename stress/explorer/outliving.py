@@ -1,59 +1,63 @@
 """What outlives an execution, and how it becomes again what it was: a function for each kind of state, which knows what
 that is now. Variables of the program's modules, attributes of its classes, and what hangs on them are copied before the
-first execution (`Snapshot`): code that has no steps yet changes them unseen. All else is copied before the first step
-that changes it (`Undo`).
+first execution (`Snapshot`). After each, those become again what they were that a step has changed (`Undo`), and all of
+them before an exploration begins again: code that has no steps yet changes them unseen. What the standard library keeps
+for itself, such as caches, stays as the first execution has left it. For a real lock that was made before stands an
+explored one, which is made anew for each execution.
 """
 
 from __future__ import annotations
 
 import builtins
-import gc
 import os
+import random
 import sys
 import sysconfig
 import threading
 import warnings
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from io import BytesIO, StringIO
 from itertools import count
 from operator import is_
 from random import Random, SystemRandom
-from types import (
-    CellType,
-    CodeType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    ModuleType,
-    SimpleNamespace,
-)
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, Final
 from weakref import ref
 
 from stress.answers import space_of
-from stress.explorer.containers import CONTAINERS, fill_again, is_a, is_namespace, items_of
-from stress.explorer.filling import is_empty
+from stress.explorer.containers import fill_again, is_a, is_namespace, items_of
 from stress.explorer.held import held, parts_of
-from stress.explorer.kinds import ATOMS, LOCKS, QUIET, Kind, is_of_c, kind_of
-from stress.explorer.policy import Refused, Treatment, module_of, standard_module, treatment_of_file
+from stress.explorer.kinds import LOCKS, QUIET, Kind, is_of_c, kind_of
+from stress.explorer.policy import (
+    Refused,
+    Treatment,
+    module_of,
+    standard_module,
+    treatment_of,
+    treatment_of_file,
+)
 from stress.explorer.present import Present
 from stress.explorer.slots import MAIN, Seam
 
-__all__ = ["CONTENT", "OF_C", "Snapshot", "Undo", "is_free", "kept", "names_again", "place_again", "state_of_library"]
+__all__ = ["OF_C", "Snapshot", "Undo", "is_free", "kept"]
 
 Back = Callable[[], object]
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
-CONTENT: Final[Any] = CellType.cell_contents
-"""The place of what a variable of a function holds."""
+_OF_C: Final = (*OF_C, Kind.CACHE)
+_PLACES: Final[dict[type, Any]] = {
+    CellType: CellType.cell_contents,
+    FunctionType: FunctionType.__defaults__,
+    BaseException: vars(BaseException)["args"],
+}
+"""What keeps something of an object outside the dictionary of its attributes, but for slots."""
 _INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib", "stdlib")})
 """Where the program's own modules do not lie, nor do those that are frozen."""
 _MOST: Final = 200_000
 """Containers and objects that are copied."""
-_MOST_OF_LIBRARY: Final = 50_000
 _MISSING: Final = object()
 _TESTING: Final = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist", "execnet"})
 """Packages whose objects do not belong to the program: a module of tests can name all of pytest's session, which is
@@ -66,64 +70,88 @@ class Snapshot:
     """
 
     def __init__(self, roots: Iterable[Any] = ()) -> None:
-        self._seen: dict[int, Any] = {}
-        own = list(_own_modules())
+        self._known: dict[int, tuple[Any, tuple[Back, ...]]] = {}
+        self._modules: dict[int, ModuleType] = {}
+        self._codes = 0
+        self.is_whole = True
+        """Whether all is in it."""
+        self._known[id(os.environ)] = os.environ, (environment_again(),)
         # What `catch_warnings` puts back is what another thread has put there.
-        self._backs: list[Back] = [names_again(vars(module)) for module in (builtins, warnings, *own)]
-        waiting: list[Any] = [*roots, *(value for module in (warnings, *own) for value in vars(module).values())]
-        while waiting and len(self._seen) < _MOST:
+        self._add([builtins, warnings, *filter(_is_own_module, _modules())])
+        self._walk([*roots, random.random.__self__])  # type: ignore[attr-defined]
+
+    def include(self, codes: dict[int, CodeType]) -> None:
+        """Also the state of the installed packages whose code runs."""
+        if len(codes) == self._codes:
+            return
+        self._codes = len(codes)
+        files = {each.co_filename for each in codes.values()}
+        packages = {_package(each) for each in _modules() if getattr(each, "__file__", None) in files}
+        self._add([each for each in _modules() if _package(each) in packages and _has_steps(each)])
+
+    def _add(self, modules: list[ModuleType]) -> None:
+        new = [each for each in modules if id(each) not in self._modules]
+        self._modules.update((id(each), each) for each in new)
+        for names in map(vars, new):
+            self._known[id(names)] = names, (names_again(names),)
+        self._walk([value for each in new if each is not builtins for value in vars(each).values()])
+
+    def _walk(self, waiting: list[Any]) -> None:
+        known = self._known
+        while waiting and len(known) < _MOST:
             each = waiting.pop()
             kind = kind_of(type(each))
-            if id(each) not in self._seen and kind is not Kind.MODULE and _is_own(each):
-                self._seen[id(each)] = each
-                self._backs += _states_of(each, kind)
+            if id(each) not in known and kind is not Kind.MODULE and self._belongs(each):
+                known[id(each)] = each, tuple(_states_of(each, kind))
                 if kind is Kind.TYPE:
                     waiting += [*vars(each).values(), *each.__mro__, type(each)]
                 elif kind is not Kind.ITERATOR:  # what lies in one is its own
                     waiting += [part for part, _ in parts_of(each, kind)]
-        self.is_whole = not waiting
-        """Whether all is in it."""
+        self.is_whole = self.is_whole and not waiting
 
-    def has(self, each: Any) -> bool:
-        """Whether something was there before."""
-        return id(each) in self._seen
+    def _belongs(self, each: Any) -> bool:
+        """Whether something belongs to the program, or to what it uses, and not to the code that tests it."""
+        of = type(each)
+        if is_a(each, type):
+            return not is_of_c(each) and id(sys.modules.get(module_of(each))) in self._modules
+        if of is FunctionType:
+            return treatment_of(each.__code__) is Treatment.EXPLORED
+        return module_of(of).partition(".")[0] not in _TESTING and not (is_a(each, dict) and is_namespace(each))
 
-    def forget(self) -> None:
-        """Keep nothing of it any more."""
-        self._backs.clear()
-        self._seen.clear()
+    def states_of(self, each: Any) -> tuple[Back, ...] | None:
+        """What makes an object again what it was; None if it was not there before."""
+        return self._known[id(each)][1] if id(each) in self._known else None
 
     def put_back(self) -> None:
         """Restore what has been changed."""
-        for back in self._backs:
-            back()
+        for _, backs in self._known.values():
+            for back in backs:
+                back()
+
+    def forget(self) -> None:
+        """Keep nothing of it any more."""
+        self._known.clear()
 
 
-def _own_modules() -> Iterator[ModuleType]:
-    for module in list(sys.modules.values()):
-        if type(module) is ModuleType and _is_own_module(module):
-            yield module
+def _modules() -> Iterator[ModuleType]:
+    return (each for each in list(sys.modules.values()) if type(each) is ModuleType)
 
 
-def _is_own_module(module: Any) -> bool:
+def _package(module: ModuleType) -> str:
+    return module.__name__.partition(".")[0]
+
+
+def _is_own_module(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
-    return module is not None and (
-        module is sys.modules.get("__main__") or (isinstance(file, str) and _is_own_file(file))
+    return module.__name__ == "__main__" or (
+        isinstance(file, str) and not file.startswith(_INSTALLED) and _has_steps(module)
     )
 
 
-def _is_own_file(file: str) -> bool:
-    return not file.startswith(_INSTALLED) and treatment_of_file(file) is Treatment.EXPLORED
-
-
-def _is_own(each: Any) -> bool:
-    """Whether something belongs to the program, or to what it uses, and not to the code that tests it."""
-    of = type(each)
-    if is_a(each, type):
-        return not is_of_c(each) and _is_own_module(sys.modules.get(module_of(each)))
-    if of is FunctionType:
-        return _is_own_file(each.__code__.co_filename)
-    return module_of(of).partition(".")[0] not in _TESTING and not (is_a(each, dict) and is_namespace(each))
+def _has_steps(module: ModuleType) -> bool:
+    """Whether a module has code with steps, and does not belong to the standard library."""
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and not standard_module(file) and treatment_of_file(file) is Treatment.EXPLORED
 
 
 def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
@@ -135,10 +163,9 @@ def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
         yield items_again(each)
     elif of in LOCKS and is_free(each):
         yield partial(_free, each)
-    elif of is CellType:
-        yield place_again(CONTENT, each)
-    elif kind in OF_C and (back := state_again(each)) is not None:
-        yield back
+    elif kind in _OF_C:
+        yield from state_again(each)
+    yield from (place_again(place, each) for base, place in _PLACES.items() if is_a(each, base))
     if of is FunctionType:
         yield from (names_again(names) for names in (vars(each), each.__kwdefaults__) if names is not None)
     elif kind is not QUIET and (not is_of_c(of) or of is SimpleNamespace or is_a(each, BaseException)):
@@ -192,14 +219,8 @@ def items_again(container: Any) -> Back:
     return back
 
 
-def place_of(of: type, name: str) -> Any:
-    """What keeps an attribute outside an object's dictionary: a slot, or the like, such as the code of a function."""
-    found = next((vars(base)[name] for base in of.__mro__ if name in vars(base)), None)
-    return found if type(found) in (MemberDescriptorType, GetSetDescriptorType) else None
-
-
 def place_again(place: Any, owner: Any) -> Back:
-    """For what `place_of` gives, and for variables of closures."""
+    """For what a descriptor keeps of an object: a slot, or what a variable of a function holds."""
     before = _got(place, owner)
 
     def back() -> None:
@@ -217,16 +238,17 @@ def _got(place: Any, owner: Any) -> Any:
         return _MISSING
 
 
-def state_again(of_c: Any) -> Back | None:
-    """For an object of C; None if there is no way."""
+def state_again(of_c: Any) -> Iterator[Back]:
+    """For an object of C; nothing if there is no way."""
     for base in (bytearray, array):
         if is_a(of_c, base):
-            return partial(base.__setitem__, of_c, slice(None), base.__getitem__(of_c, slice(None)))
+            yield partial(base.__setitem__, of_c, slice(None), base.__getitem__(of_c, slice(None)))
     if is_a(of_c, Random) and not is_a(of_c, SystemRandom):
-        return partial(Random.setstate, of_c, Random.getstate(of_c))
-    if type(of_c) in (StringIO, BytesIO) and not of_c.closed:
-        return partial(of_c.__setstate__, of_c.__getstate__())
-    return None
+        yield partial(Random.setstate, of_c, Random.getstate(of_c))
+    elif type(of_c) in (StringIO, BytesIO) and not of_c.closed:
+        yield partial(of_c.__setstate__, of_c.__getstate__())
+    elif kind_of(type(of_c)) is Kind.CACHE and not of_c.cache_info().currsize:
+        yield of_c.cache_clear  # one that has answers cannot lose the others alone
 
 
 def environment_again() -> Back:
@@ -261,69 +283,34 @@ def _free(lock: Any) -> None:
         lock.release()
 
 
-def state_of_library(codes: Iterable[CodeType]) -> dict[int, Any]:
-    """What modules of the standard library keep for themselves, by identity: caches and the like, which fill on first
-    use. It is what their variables lead to, of those modules whose code these are. It ends at other modules, and at
-    objects of the program's classes.
-    """
-    names = {name for each in codes if (name := standard_module(each.co_filename))}
-    waiting: list[Any] = [vars(sys.modules[name]) for name in names if name in sys.modules]
-    found: dict[int, Any] = {id(each): each for each in waiting}
-    while waiting and len(found) < _MOST_OF_LIBRARY:
-        holder = waiting.pop()
-        for each in gc.get_referents(holder):
-            if id(each) not in found and _is_of(names, each) and _leads_on(holder, each):
-                found[id(each)] = each
-                waiting.append(each)
-    return found
-
-
-def _leads_on(holder: Any, each: Any) -> bool:
-    """A tuple holds what the program has given, but for the closure of a function."""
-    return type(each) is not tuple or type(holder) is FunctionType
-
-
-def _is_of(names: set[str], each: Any) -> bool:
-    of = type(each)
-    if of is FunctionType:
-        return each.__module__ in names
-    if of in _LEAVES_OF_LIBRARY or is_namespace(each):
-        return False
-    return module_of(each) in names if is_a(each, type) else is_of_c(of) or module_of(of) in names
-
-
-_LEAVES_OF_LIBRARY: Final = ATOMS - {type, FunctionType} | {ModuleType, CodeType}
-
-
 class Undo:
-    """Knows what has been changed, and puts it back. Call `note` for every object that the factory makes."""
+    """Knows what has been changed, and puts it back. Call `note` for every object that the factory makes. `make_twin`
+    gives the explored primitive for a real lock.
+    """
 
-    def __init__(self, seam: Seam) -> None:
-        self._seam = seam
+    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
+        self._seam, self._make_twin = seam, make_twin
+        seam.stands_for = self._twin
+        self._numbers: dict[int, tuple[Any, int]] = {}
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
-        self._undo: list[tuple[Any, Callable[[], object]]] = []
-        """What was changed, and how to put it back."""
-        self._saved: dict[Any, Any] = {}
-        """What is to be put back, or needs not be: what was made meanwhile, of which nothing is kept here. If it ends,
-        only what is made later can have its identity."""
+        self._before = Snapshot(roots)
+        self._changed: dict[int, tuple[Back, ...]] = {}
+        """What makes that again what it was which has been changed."""
         self.now = Present()
         self._when_gone = self._is_gone
         self.lost: dict[str, str] = {}
         """The objects of C that outlive an execution with what it has changed, and where it has."""
         self.used: dict[str, str] = {}
         """Those of which it is not known whether they are changed."""
-        self._of_all: set[int] = set()
-        """The parts that all objects of the factory have in common, and others that are older than an execution."""
-        self._environment = environment_again()
         self._given: dict[int, ref[Any]] = {}
         """What the factory has given."""
 
     def refuse_older(self, made: Any) -> None:
-        """Refuse an object that the factory has given before, if it does not always give the same: nobody can tell in
-        which state that was at first.
+        """Refuse an object that the factory has given before, and that nothing puts back: nobody can tell in which
+        state that was at first.
         """
-        if id(made) in self._of_all:
+        if self._before.states_of(made) is not None:
             return
         if id(made) in self._given and self._given[id(made)]() is made:
             raise Refused("the factory gives an object again that it has given before, with what calls have changed")
@@ -335,8 +322,35 @@ class Undo:
         for each, where in held(made):
             if id(each) not in self.now.lying:
                 self.now.lying[id(each)] = kept(each, self._when_gone), where
-                if self._outlives(each):  # as one of a pool does that the factory has taken
-                    self._of_all.add(id(each))
+        for lock, twin in self.now.twins.values():
+            if id(lock) in self.now.lying:
+                twin._name = self.now.lying[id(lock)][1]
+
+    def _twin(self, lock: Any) -> Any:
+        """The explored lock that stands for a real one."""
+        if self._seam.scheduler is None:
+            return lock
+        known = self.now.twins.get(id(lock))
+        if known is None or known[0] is not lock:
+            if (
+                self._seam.before is not None
+                and type(lock) in LOCKS
+                and self._before.states_of(lock)
+                and not is_free(lock)
+            ):
+                raise Refused(
+                    "a lock was free, and is held now: by code that was ended, or by a thread of the program's"
+                )
+            made = self._make_twin(lock)
+            lying = self.now.lying.get(id(lock))
+            made._name = ("a lock", self._number_of(lock) if lying is None else lying[1])
+            known = self.now.twins[id(lock)] = (lock, made)
+        return known[1]
+
+    def _number_of(self, lock: Any) -> int:
+        """The number of a lock that was made before, the same in every execution. Its name must be its own: what is
+        known of one lock, of who has waited for it, is not so of another."""
+        return self._numbers.setdefault(id(lock), (lock, len(self._numbers)))[1]
 
     def _is_gone(self, gone: Any) -> None:
         """A part of what the factory made is no more: another object may have its identity now."""
@@ -364,93 +378,23 @@ class Undo:
 
     def put_back(self) -> None:
         """Put back what has been changed and outlives an execution."""
-        while self._undo:
-            self._undo.pop()[1]()
-        self._environment()
-        self._saved.clear()
+        for backs in self._changed.values():
+            for back in backs:
+                back()
+        self._changed.clear()
 
-    def leave(self, left: Mapping[int, Any]) -> None:
-        """Put back what has been changed, but leave these objects as they are, by identity. Random numbers begin again,
-        since they are no cache."""
-        self._undo = [(owner, back) for owner, back in self._undo if id(owner) not in left or is_a(owner, Random)]
-        self.put_back()
-
-    def _save(self, of: Any, again: Callable[[Any], Callable[[], object]], *what: str, owner: Any = None) -> None:
-        """Something is about to be changed, of which `what` tells a part: `again` knows how to put it back."""
-        key = (id(of), *what) if what else id(of)
-        if self.listens and key not in self._saved:
-            self._saved[key] = of
-            self._undo.append((of if owner is None else owner, again(of)))
-
-    def _save_attribute(self, owner: Any, name: str, kind: Kind) -> None:
-        if not self.listens or self._is_new(owner) or self._is_made(owner):
-            return
-        place = None if kind is Kind.TYPE else place_of(type(owner), name)
-        if kind is Kind.TYPE:
-            self._save(owner, class_again, "its attributes")
-        elif place is not None:
-            self._save(owner, partial(place_again, place), name)
-        elif (space := space_of(owner)) is not None:
-            self._save(space, names_again, owner=owner)
-
-    def _is_new(self, owner: Any) -> bool:
-        """Whether the factory has made it for this execution."""
-        return id(owner) in self.now.lying and id(owner) not in self._of_all
-
-    def _is_made(self, owner: Any) -> bool:
-        """Whether an object was made meanwhile. Nothing that lives longer leads to it; an answer may, and needs it."""
-        key = (id(owner), "made")
-        if key in self._saved:
-            return True
-        if (id(type(owner)), "called") not in self._saved or not is_empty(owner) or self._outlives(owner):
-            return False
-        self._saved[key] = None
-        return True
-
-    def _outlives(self, owner: Any) -> bool:
-        """Whether an object is known to be older than the execution."""
-        return id(owner) in self._of_all
-
-    def _save_items(self, container: Any) -> None:
-        made = self.now.touched.get(id(container))
-        if not self._is_new(container) and not (made is not None and made[3]):
-            self._save(container, items_again)
-
-    def _save_reachable(self, given: Any, *, is_changed: bool = False) -> None:
-        if is_a(given, CONTAINERS):
-            self._save_items(given)
-        elif kind_of(type(given)) in OF_C:
-            self._save_state(given, is_changed=is_changed)
-
-    def _save_state(self, of_c: Any, *, is_changed: bool) -> None:
-        """An object of C is about to be used, or surely to be changed. What outlives an execution is put back if there
-        is a way.
+    def _save(self, owner: Any, *, is_changed: bool = False) -> None:
+        """Something is about to be changed; an object of C may only be used, if it is not told that it `is_changed`.
+        What outlives an execution is put back if there is a way.
         """
-        if not self.listens or id(of_c) in self._saved or not self._outlives(of_c):
+        _, owner = self.now.spaces.get(id(owner), (None, owner))
+        if not self.listens or id(owner) in self._changed or (backs := self._before.states_of(owner)) is None:
             return
-        if next(filter(is_of_c, type(of_c).__mro__)) is object:
-            return  # what it holds is put back
-        self._saved[id(of_c)] = of_c
-        back = state_again(of_c)
-        if back is not None:
-            self._undo.append((of_c, back))
-        else:
-            told = f"a {type(of_c).__name__} outlives an execution, and nothing can put it back"
-            is_lost = is_changed and type(of_c) is not count  # the next number is a new one, as it was before
+        self._changed[id(owner)] = backs
+        if not backs and kind_of(type(owner)) in _OF_C:
+            told = f"a {type(owner).__name__} outlives an execution, and nothing can put it back"
+            is_lost = is_changed and type(owner) is not count  # the next number is a new one, as it was before
             (self.lost if is_lost else self.used).setdefault(told, _place())
-
-    def _cache_again(self, cache: Any) -> Callable[[], None]:
-        """For a cache: removes the answers that it gets meanwhile. One that had some cannot lose the others alone."""
-        size, where = cache.cache_info().currsize, _place()
-
-        def back() -> None:
-            if not size:
-                cache.cache_clear()
-            elif cache.cache_info().currsize != size:
-                name = getattr(cache, "__qualname__", "")
-                self.lost.setdefault(f"the cache of {name}, which had answers before, gets others", where)
-
-        return back
 
 
 def kept(each: Any, forget: Callable[[Any], object]) -> Any:

@@ -15,22 +15,20 @@ the exploration begins again (`grew`). So the last one has steps for all that ra
 from __future__ import annotations
 
 import _thread
+import dis
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
-from functools import partial
+from functools import cache, partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, cast
 
-from stress.answers import space_of
 from stress.explorer import sharing, sites
-from stress.explorer.call_backs import CallBacks
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import CALLING, does_something, only_names_classes
 from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, reachable
-from stress.explorer.filling import MAKING, follows_its_object, gives_away
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import (
     ACCESSES,
@@ -53,9 +51,8 @@ from stress.explorer.kinds import (
     unwrapped,
 )
 from stress.explorer.knowledge import NewCode
-from stress.explorer.machine import standing
-from stress.explorer.outliving import CONTENT, OF_C, Snapshot, names_again, place_again, state_of_library
-from stress.explorer.places import FOREIGN, Place
+from stress.explorer.outliving import OF_C
+from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.present import Present
 from stress.explorer.sharing import BOUND, DEEP, EVERYTHING, SHALLOW, WHOLE
@@ -66,9 +63,6 @@ from stress.explorer.wholes import OWN_THREAD, refusal_of
 from stress.outside import Outside
 
 __all__ = ["PlainState"]
-
-
-CallBacks.ours.update((__file__, sharing.__file__))
 
 
 class PlainState(sharing.Sharing):
@@ -85,7 +79,7 @@ class PlainState(sharing.Sharing):
         outside: Outside,
         roots: Iterable[Any] = (),
     ) -> None:
-        super().__init__(seam, make_twin)
+        super().__init__(seam, make_twin, roots)
         self.stepped = Stepped()
         self._modules = modules
         self.unseen: dict[str, str] = {}
@@ -95,8 +89,6 @@ class PlainState(sharing.Sharing):
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
-        self._unguarded: set[str] = set()
-        self._before = Snapshot(roots)
         self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -105,21 +97,9 @@ class PlainState(sharing.Sharing):
         """The reasons why the exploration is not complete."""
         way_out = "stress.treat can say how to take its module"
         ran = [f"{what} ran without steps ({where}; {way_out})" for what, where in self.unseen.items()]
-        told = "outlives an execution, and calls change it without a lock"
         if not self._before.is_whole:
             ran.append("the program's modules hold more objects than can be put back after each execution")
-        ran += [f"{what} ({where})" for what, where in self.lost.items()]
-        return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
-
-    def _outlives(self, owner: Any) -> bool:
-        key = id(owner)
-        return key in self._of_all or key in self.stepped.older or self._before.has(owner)
-
-    def _guard(self, what: str) -> None:
-        """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
-        holds = getattr(self._seam.scheduler, "holds_lock", None)
-        if holds is not None and not holds(self._me()):
-            self._unguarded.add(what)
+        return ran + [f"{what} ({where})" for what, where in self.lost.items()]
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
@@ -145,13 +125,12 @@ class PlainState(sharing.Sharing):
     def begin_again(self) -> None:
         """Give steps to all that ran, and forget what was counted."""
         self.knowledge.grew = False
-        self._lasting.clear()
         self.unseen.clear()
-        self._unguarded.clear()
         self.lost.clear()
         self.used.clear()
         self.put_back()
         self._before.put_back()
+        self._before.include(self.knowledge.codes)
         self.stepped.take_back()
         self.stepped.give(self.knowledge)
         sites.use(self)
@@ -178,39 +157,26 @@ class PlainState(sharing.Sharing):
 
     # -------------------------------------------------------------------------------------------- one execution
 
-    def begin_execution(self, factory: Any) -> None:
-        """Put back what the previous execution has changed of what outlives it, and forget its objects. The next one is
-        made by calling `factory`.
-        """
+    def begin_execution(self) -> None:
+        """Put back what the previous execution has changed of what outlives it, and forget its objects."""
         self.watches = self.entered.next_execution()
-        self._begin(factory)
+        self._begin()
         self._look_at_what_is_known()
 
-    def is_warm(self) -> None:
-        """An execution has filled the caches of the library: they stay as they are."""
-        self.leave(state_of_library(self.knowledge.codes.values()))
-
-    def alone_begins(self, factory: Any) -> None:
-        """Calls are about to be made by one thread alone, from the state before an execution, on a new object of the
-        factory's.
-        """
+    def alone_begins(self) -> None:
+        """Calls are about to be made by one thread alone, from the state before an execution."""
         self._before_alone = self.now
-        self._begin(factory)
+        self._begin()
         self.listens = True
 
-    def _begin(self, factory: Any) -> None:
-        """Let all be as it was at first. The explorer is about to call the factory, which no code with steps calls."""
+    def _begin(self) -> None:
+        """Let all be as it was at first."""
         self.put_back()
-        self.reset_locals()
         self.now = Present()
-        self.now.calling[MAIN] = (factory, 0, 0)
-        if is_a(factory, type):
-            self._saved[id(factory), "called"] = factory
 
     def alone_ends(self) -> None:
         """These calls have been made."""
         self.listens = False
-        self.reset_locals()
         self.now = self._before_alone
         self.put_back()
 
@@ -238,10 +204,8 @@ class PlainState(sharing.Sharing):
 
     def spin(self, site: Any) -> None:
         """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
-        known to change. If the thread stands as it stood before, with the same values in its variables, it waits: every
-        access of this execution is a step from now on. If not, it may count: every access is a step for so many turns
-        more. If there is none, it reads nothing, and counts; if there is one, the exploration begins again, with every
-        access a step. If it looks at the clock, time passes.
+        known to change: every access of this execution is a step from now on. If it makes none for so many turns more,
+        it reads nothing, and counts. If it looks at the clock, time passes.
         """
         now, scheduler = self.now, self._seam.scheduler
         now.turns = 0
@@ -253,8 +217,10 @@ class PlainState(sharing.Sharing):
             now.spins_at, now.rounds = at, 0
             return
         now.rounds += 1
-        if at[0] != MAIN:
-            self._probe()
+        if at[0] != MAIN and self.names is EVERYTHING:
+            self._look_at_what_is_known()
+        elif at[0] != MAIN:
+            self.names = self._items = self._shared = EVERYTHING
         if is_alone and now.rounds > _MOST_ROUNDS_ALONE:
             raise WouldWait
         if now.rounds > _MOST_ROUNDS:
@@ -262,45 +228,34 @@ class PlainState(sharing.Sharing):
         if now.rounds > _ROUNDS_IN_NO_TIME:
             cast("Any", scheduler).lets_time_pass()
 
-    def _probe(self) -> None:
-        now, stands = self.now, standing()
-        waits, now.stands = stands == now.stands, stands
-        if waits:  # in this execution others may go on, and show what it waits for
-            now.probes = False
-            self.names = self._items = self._shared = EVERYTHING
-        elif now.probes:  # and there was no step: it counts
-            now.probes = False
-            self._look_at_what_is_known()
-        elif self.names is not EVERYTHING:
-            now.probes, self.names, self._items = True, EVERYTHING, EVERYTHING
-
-    def _found_by_probe(self) -> None:
-        """A loop goes round and round, and reads something that may change."""
-        self.now.probes = False
-        self.knowledge.learn(self.knowledge.names, _ALL)
-        if self.aborts:
-            raise NewCode
-
     def _look_at_what_is_known(self) -> None:
         """Let the accesses be steps that are known to be."""
         known = self.knowledge
         self.names, self._items, self._shared = known.names, known.items, known.shared
-        if _ALL in known.names:
-            self.names = self._items = EVERYTHING
 
     def go_on(self, *_: Any) -> None:
-        """A function returns: if an instruction has called it back, that goes on with its work."""
-        if self._seam.before is not None and self.now.call_backs.marks:
-            self.now.call_backs.goes_on(sys._getframe(2), self._seam.before)
+        """A function returns. An instruction that has called it back goes on, so its step is made again."""
+        marks, before = self.now.marks, self._seam.before
+        if before is None or not marks:
+            return
+        frame = sys._getframe(2)
+        marks.pop(id(frame), None)
+        caller = frame.f_back
+        while caller is not None and (
+            caller.f_code.co_filename == sites.__file__ or treatment_of(caller.f_code) is Treatment.OPAQUE
+        ):
+            caller = caller.f_back
+        if caller is not None and id(caller) in marks:
+            at, place, changes = marks[id(caller)]
+            if at <= caller.f_lasti <= _instruction_behind(caller.f_code, at):
+                before(place, None, "write") if changes else before(place)
 
     # --------------------------------------------------------------------------------------------------- attributes
 
     def read_attribute(self, owner: Any, name: str) -> None:
         """An attribute of a Python object, whose name is known to change, is about to be read."""
-        if self._has_quickly(owner, name, False):
-            return
         if self._counts():
-            self._keep(owner, name, False, self._step(self._keys_of_attribute(owner, name), False))
+            self._step(self._keys_of_attribute(owner, name), False)
 
     def load(self, site: Any, kind: Kind, owner: Any, name: str = "") -> Any:
         """An attribute of something else is about to be read, which the site names; answers what to read it of."""
@@ -310,8 +265,7 @@ class PlainState(sharing.Sharing):
             refuse_private(twin, name, False, site)
             return twin
         if kind is Kind.LOCAL:
-            self._localise(site, owner)
-            return owner
+            self._refuse_local(owner)
         if kind is Kind.MODULE and self.listens and owner in self._modules:
             return self._modules[owner]
         if kind is Kind.TYPE and name in ("__enter__", "__exit__") and kind_of(owner) is Kind.LOCK:
@@ -334,8 +288,6 @@ class PlainState(sharing.Sharing):
             if name in self.knowledge.of_classes:
                 self._step([("a class", name)], False)
         elif kind is Kind.SUPER:
-            if name not in MAKING:
-                self.now.new.pop(id(owner.__self__), None)
             self._step(self._keys_of_attribute(owner.__self__, name), False)
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
@@ -348,28 +300,19 @@ class PlainState(sharing.Sharing):
 
     def change_attribute(self, owner: Any, name: str, kind: Kind | None = None) -> None:
         """An attribute is about to be changed."""
-        if self._has_quickly(owner, name, True):
-            return
         kind = kind_of(type(owner)) if kind is None else kind
-        if id(owner) in self.now.new:
-            is_filled = sys._getframe(2).f_code.co_name in MAKING  # else `__init__` has failed, and it lives on
-            if is_filled and name != "__dict__" and not gives_away(type(owner), name, True):
-                return
-            del self.now.new[id(owner)]  # others may have that dictionary, or what the code gave them that runs now
         if kind is Kind.LOCAL:
-            self._localise(name, owner)
-            return
+            self._refuse_local(owner)
         if kind is Kind.TYPE and name == "__slotnames__":
             return  # a cache of `copyreg`, which every thread fills with the same
         if kind is Kind.MODULE:
             self._use_global(vars(owner), name, True)
             return
-        self._save_attribute(owner, name, kind)
+        self._save(owner)
         if not self._counts():
             return
         knowledge = self.knowledge
         if kind is Kind.TYPE:
-            self._guard(f"{owner.__qualname__}.{name}")
             knowledge.learn(knowledge.of_classes, name)
             knowledge.learn(knowledge.names, name)
             self._step([("a class", name)], True)
@@ -377,10 +320,15 @@ class PlainState(sharing.Sharing):
             self._use_foreign(owner, True)
         else:
             if name in _EXCHANGED:
-                raise Refused(f"calls exchange the {name} of an object, and with it all attributes")
+                raise Refused(f"calls exchange the {name} of an object, and with it all that it has")
             knowledge.learn(knowledge.names, name)
             where = self._whose(owner)
-            self._keep(owner, name, True, self._step([] if where is None else [(where, name)], True))
+            self._step([] if where is None else [(where, name)], True)
+
+    def _refuse_local(self, owner: Any) -> None:
+        if self._counts():
+            told = "is derived from threading.local, and each thread has its attributes: let it be a threading.local"
+            raise Refused(f"a {type(owner).__name__} {told}")
 
     def read_attributes(self, site: Any, owner: Any) -> None:
         """Some attributes are about to be read."""
@@ -400,11 +348,10 @@ class PlainState(sharing.Sharing):
     def _use_global(self, names: dict[str, Any], name: str, changes: bool) -> None:
         known = self.knowledge.variables
         if changes:
-            self._save(names, names_again)
+            self._save(names)
         if self._counts() and (changes or name in known):
             if changes:
                 self.knowledge.learn(known, name)
-                self._guard(name)
             self._step([(dict.get(names, "__name__"), name)], changes)
 
     def read_variable(self, site: Any, cell: Any) -> None:
@@ -417,7 +364,7 @@ class PlainState(sharing.Sharing):
 
     def _use_variable(self, cell: Any, name: str, changes: bool) -> None:
         if changes:
-            self._save(cell, partial(place_again, CONTENT))
+            self._save(cell)
         if not self._counts():
             return
         if changes:
@@ -428,10 +375,9 @@ class PlainState(sharing.Sharing):
 
     # --------------------------------------------------------------------------------------------------- containers
 
-    def read_whole(self, _: Any, operand: Any) -> None:
+    def read_whole(self, site: Any, operand: Any) -> None:
         """A container or the like is about to be read as a whole."""
-        if self._counts():
-            self._step_of_c(self._keys_of((operand,), SHALLOW), False)
+        self._use(site, "shallow", (operand,))
 
     def read_attributes_in_parts(self, site: Any, operand: Any) -> None:
         """As `read_in_parts`, of attributes."""
@@ -445,36 +391,23 @@ class PlainState(sharing.Sharing):
             told = "an instruction that reads several things, which another thread disturbs,"
             self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
 
-    def read_deep(self, _: Any, operand: Any) -> None:
+    def read_deep(self, site: Any, operand: Any) -> None:
         """A container or the like is about to be read with all that it holds."""
-        if self._counts():
-            self._step_of_c(self._keys_of((operand,), DEEP), False)
+        self._use(site, "read", (operand,))
 
     def operate(self, site: Any, operands: tuple[Any, Any], changes: bool) -> None:
         """An operator is about to be applied."""
-        left, right = operands
-        space = self._space_of(left) if changes else None
-        if space is not None and is_a(right, dict):
-            for name in items_of(right):
-                self.change_attribute(space, name)
-        else:
-            is_changed = changes and kind_of(type(left)) in (Kind.CONTAINER, Kind.FOREIGN)
-            self._use(site, "first" if is_changed else "read", operands)
+        is_changed = changes and kind_of(type(operands[0])) in (Kind.CONTAINER, Kind.FOREIGN)
+        self._use(site, "first" if is_changed else "read", operands)
 
     def read_item(self, site: Any, kind: Kind, owner: Any, key: Any) -> None:
         """An item is about to be read."""
-        if type(owner) is list and type(key) is int:  # nothing is called back
-            if not self._has_quickly(owner, None, False) and self._counts():
-                self._keep(owner, None, False, self._step(self._keys_of_items(owner), False))
-        elif kind in _WITH_ITEMS and not has_python(owner, "__getitem__"):
+        if kind in _WITH_ITEMS and not has_python(owner, "__getitem__"):
             self._call_method(site, owner, "__getitem__", (key,))
 
     def change_item(self, site: Any, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
         """An item is about to be changed or removed. Several at once take the items of the value that is given."""
-        if type(owner) is list and type(key) is int and values:
-            if not self._has_quickly(owner, None, True):
-                self._keep(owner, None, True, self._call_of_container(owner, "__setitem__", (key,)))
-        elif kind in _WITH_ITEMS and not has_python(owner, name := "__setitem__" if values else "__delitem__"):
+        if kind in _WITH_ITEMS and not has_python(owner, name := "__setitem__" if values else "__delitem__"):
             values = values if type(key) is slice or kind is Kind.FOREIGN else ()
             self._call_method(site, owner, name, (key, *values))
 
@@ -483,20 +416,9 @@ class PlainState(sharing.Sharing):
         if kind is Kind.PLAIN or kind is Kind.QUIET:
             return
         if kind in OF_C:
-            self._save_state(iterator, is_changed=True)
-        if not self._counts():
-            return
-        if kind is Kind.FOREIGN:
-            self._use_foreign(iterator, True)
-            return
-        if kind is Kind.CONTAINER:  # a loop over a list may do without an iterator
-            self._step(self._keys_of_items(iterator), False)
-            return
-        where = self._whose(iterator)
-        keys = [] if where is None else [(where, "next")]
-        if kind is Kind.ITERATOR and type(iterator) not in _OF_NUMBERS:
-            keys += [key for key in self._keys_of((iterator,), SHALLOW) if key not in keys]
-        self._step_of_c(keys, where is not None)
+            self._save(iterator, is_changed=True)
+        if self._counts():  # a loop over a list may do without an iterator
+            self._step_of_c(self._keys_of((iterator,), SHALLOW), False)
 
     # -------------------------------------------------------------------------------------------------------- calls
 
@@ -516,14 +438,9 @@ class PlainState(sharing.Sharing):
             of = type(callee)
         is_method = of is MethodType
         function = callee.__func__ if is_method else callee
-        scheduler = self._seam.scheduler
-        me = MAIN if scheduler is None else scheduler.identity()
-        self.now.calling[me] = None
-        self.now.call_backs.marks.pop(id(sys._getframe(2)), None)
+        self.now.marks.pop(id(sys._getframe(2)), None)
         if type(function) is FunctionType:
             code = function.__code__
-            if is_method and self.now.new and not (id(code) in self.stepped.made and follows_its_object(code)):
-                self.now.new.pop(id(callee.__self__), None)
             if id(code) in self.stepped.made:
                 return
             treatment = treatment_of(code)
@@ -545,9 +462,6 @@ class PlainState(sharing.Sharing):
             self._meet(site, given)
         if of is _TYPE or issubclass(of, _TYPE):
             site.known[callee]  # asks for its kind if it is new
-            frame = sys._getframe(2)
-            self.now.calling[me] = (callee, id(frame), frame.f_lasti)
-            self._saved[id(callee), "called"] = callee
             self._use(site, effect_of(callee), given)
             return
         owner = callee.__self__ if of in BOUND else None
@@ -561,8 +475,6 @@ class PlainState(sharing.Sharing):
         elif of not in BOUND:
             self._call_other(site, callee, given)
             return
-        if callee.__name__ == "__new__" and given:
-            self._saved[id(given[0]), "called"] = given[0]
         self._call_method(site, owner, callee.__name__, given)
 
     def _meet(self, site: Any, given: tuple[Any, ...]) -> None:
@@ -580,7 +492,7 @@ class PlainState(sharing.Sharing):
     def _call_other(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         kind = kind_of(type(callee))
         if kind is Kind.CACHE:
-            self._save(callee, self._cache_again)
+            self._save(callee)
             if self._counts():
                 cache = [("a cache", getattr(callee, "__qualname__", ""))]
                 self._step_of_c(cache, True)
@@ -591,7 +503,7 @@ class PlainState(sharing.Sharing):
 
     def _use_of_c(self, site: Any, of_c: Any, given: tuple[Any, ...], is_changed: bool = False) -> None:
         """An object of C does something with what it is given."""
-        self._save_state(of_c, is_changed=is_changed)
+        self._save(of_c, is_changed=is_changed)
         if self._counts():
             self._use_foreign(of_c, True)
             self._use(site, "change", given)
@@ -611,8 +523,7 @@ class PlainState(sharing.Sharing):
         elif kind in (Kind.ITERATOR, Kind.GENERATOR):
             self.take_next(site, kind, owner)
         elif kind is Kind.VIEW:
-            if self._counts():
-                self._step_of_c(self._keys_of((owner, *given), SHALLOW), False)
+            self._use(site, "shallow", (owner, *given))
         elif kind is Kind.CACHE:
             self._call_other(site, owner, given)
         elif type(owner) in DESCRIPTORS and name in ACCESSES and given:
@@ -620,11 +531,8 @@ class PlainState(sharing.Sharing):
         elif kind is Kind.QUIET:
             self._use(site, "whole" if name in READS_ATTRIBUTES else "read", given)
         elif issubclass(type(owner), BaseException) and name in OF_EXCEPTIONS:
-            for each in (*OF_EXCEPTIONS[name], *(key for one in given if is_a(one, dict) for key in items_of(one))):
-                self.change_attribute(owner, each)
-            notes = (space_of(owner) or {}).get("__notes__")
-            if type(notes) is list:
-                self._call_of_container(notes, "append", given)
+            if self._counts() and self._whose(owner) is not None:
+                raise Refused(f"threads share an exception, which {name} changes ({site})")
         else:
             effect = method_effect(name)
             if effect in ("set", "get"):
@@ -634,7 +542,7 @@ class PlainState(sharing.Sharing):
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
                 self._use(site, "names", (owner,))
 
-    def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> Place | None:
+    def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         fills = name == "__getitem__" and hasattr(type(owner), "__missing__") and not has_python(owner, "__missing__")
         changes = name in CHANGING or fills
         space = self._space_of(owner)
@@ -651,11 +559,11 @@ class PlainState(sharing.Sharing):
                     self.change_attribute(space, each)
                 elif each in self.names:
                     self.read_attribute(space, each)
-            return None
+            return
         if changes:
-            self._save_items(owner)
+            self._save(owner)
         if not self._counts():
-            return None
+            return
         keys = self._keys_of_items(owner, changes)
         if given:
             compares = name in COMPARING
@@ -663,7 +571,7 @@ class PlainState(sharing.Sharing):
             keys += self._keys_of((owner, *given) if compares else given, reach)
             keys = list(dict.fromkeys(keys))
         succeeds = attempt(owner, name, given) if changes and len(keys) == 1 else None
-        return self._step_of_c(keys, changes, succeeds)
+        self._step_of_c(keys, changes, succeeds)
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
@@ -677,21 +585,22 @@ class PlainState(sharing.Sharing):
             name: Any = "__dict__" if effect == "names" else given[1] if len(given) > 1 else None
             if is_a(name, str):
                 refuse_private(first, name, effect == "set", site)
-                self.change_attribute(first, name) if effect == "set" else self._get(site, first, name)
+                kind = kind_of(type(first))
+                if effect == "set":
+                    self.change_attribute(first, name)
+                elif kind not in (Kind.QUIET, Kind.LOCK):
+                    self.load(site, kind, first, name)
             return
-        if effect in ("first", "change"):
-            for each in given if effect == "change" else given[:1]:
-                self._save_reachable(each, is_changed=effect == "first")
-        if not self._counts():
-            return
-        if effect == "next":
+        if effect == "first":  # as a method that changes it, and may compare its items
+            self._call_method(site, first, "sort", given[1:])
+        elif effect == "next":
             self.take_next(site, kind_of(type(first)), first)
-        elif effect == "first":
-            keys = self._keys_of((first,), SHALLOW, True) + self._keys_of(given[1:], DEEP)
-            self._step_of_c(list(dict.fromkeys(keys)), True)
         else:
             changes = effect == "change"
-            self._step_of_c(self._keys_of(given, _REACH[effect], changes), changes)
+            for each in given if changes else ():
+                self._save(each)
+            if self._counts():
+                self._step_of_c(self._keys_of(given, _REACH[effect], changes), changes)
 
     def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
         """The effect of Python code without steps: a whole here, it goes through what it is given item by item."""
@@ -704,29 +613,24 @@ class PlainState(sharing.Sharing):
             told = f"{function.__qualname__}, which another thread disturbs,"
             self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
 
-    def _get(self, site: Any, owner: Any, name: str) -> None:
-        kind = kind_of(type(owner))
-        if kind is Kind.PLAIN and name != "__dict__":
-            if name in self.names:
-                self.read_attribute(owner, name)
-        elif kind not in (Kind.QUIET, Kind.LOCK):
-            self.load(site, kind, owner, name)
-
-    def expect(self, factory: Any, first: Any, second: Any) -> None:
-        """Learn from two objects of the factory's what will probably run, and which parts are the same in both: these
-        outlive an execution.
-        """
+    def expect(self, factory: Any, first: Any) -> None:
+        """Learn from an object of the factory's what will probably run."""
         self.stepped.roots = [factory]
         for code in reachable([factory, first, *(type(each) for each, _ in held(first))]):
             if treatment_of(code) is Treatment.EXPLORED:
                 self.knowledge.codes[id(code)] = code
-        mine = {id(each) for each, _ in held(first)}
-        self._of_all = {id(each) for each, _ in held(second)} & mine
 
 
-_EXCHANGED: Final = ("__class__", "__dict__")
-_ALL: Final = "*"
-"""Stands among the known names for all of them, and for all items."""
+@cache
+def _instruction_behind(code: CodeType, at: int) -> int:
+    """Where the instruction lies that a site is about, which looks its operands up at another place before it."""
+    behind = (each for each in dis.get_instructions(code) if each.offset > at and each.opname not in _BETWEEN)
+    return next(behind).offset
+
+
+_BETWEEN: Final = frozenset({"POP_TOP", "KW_NAMES", "PRECALL", "CACHE"})
+"""Instructions between a look at the operands and what they are for."""
+_EXCHANGED: Final = ("__class__", "__dict__", "__code__")
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
 _ROUNDS_IN_NO_TIME: Final = 4
@@ -734,8 +638,6 @@ _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
-_OF_NUMBERS: Final = (type(iter(range(1))), type(iter(range(1 << 70))))
-"""Iterators that read no container."""
 _TYPE: Final = type
 _WITH_ITEMS: Final = (Kind.CONTAINER, Kind.FOREIGN, Kind.VIEW)
 _REACH: Final = {"shallow": SHALLOW, "read": DEEP, "whole": WHOLE, "change": WHOLE}

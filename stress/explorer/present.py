@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from stress.explorer.call_backs import CallBacks
 from stress.explorer.slots import MAIN
 
 __all__ = ["Present"]
@@ -20,19 +19,14 @@ class Present:
     lying: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """Where the parts of the objects lie that the factory made."""
     touched: dict[int, list[Any]] = field(default_factory=dict)
-    """Other objects, each with its name, the thread that touched it first, and whether that one made it."""
-    new: dict[int, Any] = field(default_factory=dict)
-    """The objects that are being filled."""
-    calling: dict[int, Any] = field(default_factory=dict)
-    """The class that each thread has called last, if nothing else since, with the place of the call."""
+    """Other objects, each with its name, and the thread that touched it first."""
     spaces: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """The dictionaries that hold attributes, with their objects."""
-    locals: dict[int, Any] = field(default_factory=dict)
-    """The attributes of objects derived from `threading.local`, in each thread."""
-    localised: set[tuple[int, int]] = field(default_factory=set)
     twins: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """Real locks that were made before, each with the explored one that stands for it."""
-    call_backs: CallBacks = field(default_factory=CallBacks)
+    marks: dict[int, tuple[int, Any, bool]] = field(default_factory=dict)
+    """The steps of instructions that run and may call back, each by the identity of its frame. That may have ended:
+    another one passes the site of an instruction first."""
     calls_back: bool = False
     """Whether the present instruction may call a method in C that changes something, or takes items."""
     turns: int = 0
@@ -41,7 +35,3 @@ class Present:
     """The step and the thread when it was looked at."""
     rounds: int = 0
     """How often it was looked at since then, with no step in between."""
-    stands: Any = None
-    """Where the thread stood then, and the values of its variables."""
-    probes: bool = False
-    """Whether a loop goes round without a step, and it is tried whether it reads anything."""

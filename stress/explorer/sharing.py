@@ -1,12 +1,8 @@
 """Which objects several threads use, and which places an access of one touches.
 
-* An object that nobody can know yet is not shared: the one that `__init__` fills, until it is given to others.
 * Objects that the factory made are told apart by where they lie; of others, all that one instruction made, or else all
   of one type, are taken as one.
 * An attribute or a container is a place only if it is known to change (`Knowledge`).
-
-To find the places of an access takes longer than anything else that a step does. Most steps are like one of the same
-execution, or of an earlier one: an attribute of what the factory makes lies in the same place in all of them.
 """
 
 from __future__ import annotations
@@ -15,35 +11,33 @@ import array
 import gc
 import io
 import itertools
+import os
 import random
 import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 
 from stress.answers import attributes_of, space_of
 from stress.explorer.containers import CONTAINERS, is_a, items_in
-from stress.explorer.filling import gives_away, is_empty
 from stress.explorer.held import parts_of
 from stress.explorer.kinds import (
     ATOMS,
     LOCKS,
     Kind,
-    effect_if_called_back,
     is_of_c,
-    is_outside,
     kind_of,
+    may_be_called_back,
 )
 from stress.explorer.knowledge import Knowledge
-from stress.explorer.outliving import kept
+from stress.explorer.outliving import Undo, kept
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
 from stress.explorer.policy import Refused
 from stress.explorer.slots import MAIN, Seam
-from stress.explorer.stand_ins import StandIns
 
 __all__ = ["BOUND", "DEEP", "EVERYTHING", "SHALLOW", "WHOLE", "Key", "Sharing"]
 
@@ -51,74 +45,27 @@ Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
 
 
-class Sharing(StandIns):
+class Sharing(Undo):
     """Knows the objects that an execution has met, names the places that its accesses touch, and makes the steps.
-    `make_twin` is as for `StandIns`.
+    `make_twin` is as for `Undo`.
     """
 
-    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any]) -> None:
-        super().__init__(seam, make_twin)
+    def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
+        super().__init__(seam, make_twin, roots)
         self.knowledge = Knowledge()
         self.names: Any = self.knowledge.names
         self._items: Any = self.knowledge.items
         self._shared: Any = self.knowledge.shared
         self._places: dict[Any, Place] = {}
-        self._lasting: dict[tuple[str, str | None, bool], Place] = {}
-        """The places of attributes and items of what every execution has anew, by where it lies."""
-
-    def begin_to_fill(self, site: Any, owner: Any) -> None:
-        """`__init__` begins: the object is new if a class was called for that."""
-        if not self.listens:
-            return
-        me = self._me()
-        calling, caller, at = self.now.calling.get(me) or (None, 0, 0)
-        calling = calling if is_a(calling, type) else None
-        self.now.calling[me] = None
-        if calling is None or not issubclass(type(owner), calling) or id(owner) in self.now.lying:
-            return
-        frame = sys._getframe(2).f_back
-        if caller and (frame is None or id(frame) != caller or not 0 <= frame.f_lasti - at <= _NEAR):
-            return  # that call has failed, and something else calls `__init__`
-        if type(calling.__new__) is FunctionType or not is_empty(owner):
-            return  # an older one, which `__new__` has given, or may have
-        if id(owner) in self.now.touched or self._outlives(owner):
-            return
-        self._saved[id(owner), "made"] = None
-        if self._seam.before is None:
-            return
-        self.now.new[id(owner)] = [kept(owner, partial(self.now.new.pop, id(owner))), id(sys._getframe(2))]
-        if me != MAIN:
-            self._touch(owner, _category(owner), True)
-
-    def end_to_fill(self, _: Any, owner: Any) -> None:
-        """An `__init__` is done."""
-        if id(owner) in self.now.new and self.now.new[id(owner)][1] == id(sys._getframe(2)):
-            del self.now.new[id(owner)]
-
-    def give_away(self, _: Any, owner: Any) -> None:
-        """An object that may be new is about to be given to others."""
-        self.now.new.pop(id(owner), None)
-
-    def may_give_away(self, site: Any, owner: Any) -> None:
-        """An attribute of an object that may be new is about to be read."""
-        if id(owner) in self.now.new and gives_away(type(owner), site.name, False):
-            del self.now.new[id(owner)]
-
-    def find_new(self, *_: Any) -> None:
-        """What functions have in their variables is about to be found, new objects among it."""
-        self.now.new.clear()
 
     def note_made(self, site: Any, made: Any) -> None:
         """A container or a function has been made by an instruction."""
-        if self._seam.before is None:
-            self._saved[id(made)] = None
-            return
-        if self._me() != MAIN:
-            self._touch(made, f"a {type(made).__name__} made in {site.place}", True)
+        if self._seam.before is not None and self._me() != MAIN:
+            self._touch(made, f"a {type(made).__name__} made in {site.place}")
 
-    def _touch(self, owner: Any, name: Any, is_made: bool) -> list[Any]:
-        """This thread is the first that touches an object, and may have made it."""
-        known = [kept(owner, partial(self.now.touched.pop, id(owner))), name, self._me(), is_made]
+    def _touch(self, owner: Any, name: Any) -> list[Any]:
+        """This thread is the first that touches an object."""
+        known = [kept(owner, partial(self.now.touched.pop, id(owner))), name, self._me()]
         self.now.touched[id(owner)] = known
         return known
 
@@ -127,7 +74,7 @@ class Sharing(StandIns):
         if id(owner) in self.now.lying:
             return self.now.lying[id(owner)][1]
         if id(owner) not in self.now.touched:
-            known = self._touch(owner, _category(owner), False)
+            known = self._touch(owner, _category(owner))
         elif (known := self.now.touched[id(owner)])[2] != self._me():
             self.knowledge.learn(self.knowledge.shared, known[1])
         shared = self._shared
@@ -173,8 +120,8 @@ class Sharing(StandIns):
 
     def _keys_of(self, given: tuple[Any, ...], reach: int, changes: bool = False) -> list[Key]:
         """The places that a call in C accesses which reads, or `changes`, what it is given: containers, what iterators
-        and views show, and within its `reach` what these hold, or all attributes, too. If it may call something that
-        reads or changes more, it may do so with all that it is given.
+        and views show, and within its `reach` what these hold, or all attributes, too. If it may call something in
+        C, that may change all of it.
         """
         keys: dict[Key, None] = {}
         waiting, seen = list(given), set[int]()
@@ -186,14 +133,13 @@ class Sharing(StandIns):
             seen.add(id(each))
             if len(seen) > _MOST_READ:
                 raise Refused(f"a call in C may read more than {_MOST_READ:,} objects")
-            effect = effect_if_called_back(each)
-            if (effect == "change" and not changes) or (effect and reach < WHOLE):
-                self.now.calls_back = self.now.calls_back or effect == "change"
-                return self._keys_of(given, WHOLE, changes or effect == "change")
+            if (reach < WHOLE or not changes) and may_be_called_back(each):
+                self.now.calls_back = True
+                return self._keys_of(given, WHOLE, True)
             kind = kind_of(of)
+            if changes:
+                self._save(each)
             if kind is Kind.CONTAINER:
-                if changes:
-                    self._save_items(each)
                 keys.update(dict.fromkeys(self._keys_of_items(each, changes)))
                 waiting += items_in(each) if reach else []
             elif issubclass(of, (tuple, frozenset)):
@@ -228,23 +174,12 @@ class Sharing(StandIns):
         return list(keys)
 
     def _is_met(self, owner: Any) -> bool:
-        """Whether another thread may meet an object of C, or what it shows: a memoryview shows those of another."""
+        """Whether another thread may meet an object of C, or what it shows."""
         if owner is _NUMBERS:
             return False
         if type(owner) in _PROXIES:
             raise Refused("a weak proxy stands for an object that is not seen: let it be a weakref.ref")
-        waiting, seen = [owner], set[int]()
-        while waiting and len(seen) < _MOST_BEHIND:
-            each = waiting.pop()
-            kind = kind_of(type(each))
-            if id(each) in seen or type(each) in ATOMS or kind in (Kind.TYPE, Kind.MODULE):
-                continue
-            seen.add(id(each))
-            if kind in (Kind.FOREIGN, Kind.CONTAINER) and self._whose(each) is not None:
-                return True
-            waiting += gc.get_referents(each)
-        of = type(owner)  # what it refers to may not be known
-        return of not in _ON_THEIR_OWN and (not of.__flags__ & _IS_COLLECTED or any(map(is_outside, of.__mro__)))
+        return type(owner) not in _ON_THEIR_OWN or self._whose(owner) is not None
 
     def _step(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
         """Make the step that accesses these places. If it changes something only where it `succeeds`, that is asked
@@ -254,8 +189,6 @@ class Sharing(StandIns):
         changes, now.calls_back = changes or now.calls_back, False
         if before is None or not keys:
             return None
-        if now.probes:
-            self._found_by_probe()
         name: Any = keys[0] if len(keys) == 1 else Several(keys)
         if name in self._places:
             place = self._places[name]
@@ -270,9 +203,16 @@ class Sharing(StandIns):
         return place
 
     def _step_of_c(self, keys: list[Key], changes: bool, succeeds: Callable[[], bool] | None = None) -> Place | None:
-        """The same, of a call in C that may call back."""
+        """The same, of a call in C that may call back: it is made again after each of these."""
         place = self._step(keys, changes, succeeds)
-        self.now.call_backs.add(place, changes)
+        marks = self.now.marks
+        if place is not None or marks:
+            frame = sys._getframe(1)
+            while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+                frame = frame.f_back
+            marks.pop(id(frame), None)
+            if place is not None:
+                marks[id(frame)] = frame.f_lasti, place, changes
         return place
 
     def _use_foreign(self, owner: Any, changes: bool) -> None:
@@ -287,7 +227,7 @@ class Sharing(StandIns):
     def _use_outside(self, given: tuple[Any, ...]) -> None:
         """The effect of a call that finds or leaves something outside what it is given."""
         for each in given:
-            self._save_reachable(each)
+            self._save(each)
         if self._counts():
             self._step_of_c(list(dict.fromkeys([FOREIGN, *self._keys_of(given, WHOLE, True)])), True)
 
@@ -310,33 +250,6 @@ class Sharing(StandIns):
             for at in range(first + 1, machine.step - 1)
         )
 
-    def _has_quickly(self, owner: Any, name: str | None, changes: bool) -> bool:
-        """Make a step like an earlier one, perhaps of another execution, on what lies in the same place, if there was
-        one.
-        """
-        of, lying = id(owner), self.now.lying
-        if of not in lying or of in self._of_all or self.names is EVERYTHING:
-            return False
-        key = (lying[of][1], name, changes)
-        if key not in self._lasting:
-            return False
-        before = self._seam.before
-        if before is not None and self.listens:
-            if changes:
-                before(self._lasting[key], None, "write")
-            else:
-                before(self._lasting[key])
-        return True
-
-    def _keep(self, owner: Any, name: str | None, changes: bool, place: Place | None) -> None:
-        """Later steps like this one are quick, since what the factory made lies in the same place in all executions."""
-        of, lying = id(owner), self.now.lying
-        if place is not None and of in lying and of not in self._of_all and self.names is not EVERYTHING:
-            self._lasting[lying[of][1], name, changes] = place
-
-    def _found_by_probe(self) -> None:
-        raise NotImplementedError
-
     def _counts(self) -> bool:
         """Whether a thread of the scenario runs. If another one does, its step is only counted."""
         before = self._seam.before
@@ -347,6 +260,9 @@ class Sharing(StandIns):
             before(_PASSED)
             return False
         return True
+
+
+_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 class _Everything:
@@ -362,14 +278,10 @@ SHALLOW, DEEP, WHOLE = range(3)
 BOUND: Final = (type(len), type(object().__str__))
 _REENTRANT: Final = LOCKS[1]
 _PASSED: Final = Place(None, "")
-_NEAR: Final = 24
-"""Bytes of code between a site and its call, at most: the next call is farther away."""
 _NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
 """The random numbers of the library's own, which are nobody's state: a call of them is no step."""
 _ON_THEIR_OWN: Final = frozenset({bytearray, array.array, io.StringIO, io.BytesIO, random.Random})
-"""Types of C whose objects refer to nothing that another object shows."""
-_IS_COLLECTED: Final = 1 << 14
-_MOST_BEHIND: Final = 30
+"""Types of C whose objects refer to nothing that another object shows. Of others nobody knows: a memoryview does."""
 _PROXIES: Final = (weakref.ProxyType, weakref.CallableProxyType)
 _MOST_READ: Final = 20_000
 _GIVING: Final[tuple[Any, ...]] = ([], {}, {}.values(), {}.items(), deque(), (), set(), range(1), range(1 << 70))

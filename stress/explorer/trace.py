@@ -36,9 +36,9 @@ class Given(Strategy):
     def decide(self, me: int) -> int:
         """As `Strategy.decide`. Threads that make no more steps have stopped for ever."""
         machine = self.machine
-        if machine.step == machine.limit and me >= 0:
-            return me  # the machine ends it, as it did the first time
         if machine.step >= len(self._order):
+            if machine.step >= machine.limit and me >= 0:
+                return me  # the machine ends it, as it did the first time
             machine.enabled = 0
             return -1
         to = self._order[machine.step]

@@ -282,6 +282,20 @@ class TestMeanwhile:
         assert not errors
         assert all(outcomes), [each.summary for each in outcomes]
 
+    def test_a_lock_that_another_thread_may_hold_is_no_deadlock(self) -> None:
+        """Code that was ended had taken it. While another thread of the program's runs, nobody knows whose it is."""
+        over = threading.Event()
+        thread = threading.Thread(target=over.wait)
+        thread.start()
+        try:
+            outcome = explore(Entered, Counter(), TWICE)
+        finally:
+            over.set()
+            thread.join()
+            if TOKEN.locked():
+                TOKEN.release()
+        assert outcome.verdict is not Verdict.ILLEGAL, outcome.report()
+
     def test_any_thread_may_explore(self) -> None:
         outcomes: list[Any] = []
         for _ in range(2):

@@ -113,21 +113,6 @@ class OfLocal(LockedCounter):
         return self.mine.n
 
 
-class Mine(threading.local):
-    def __init__(self) -> None:
-        self.worker = LockedCounter()
-
-
-class OfMine(LockedCounter):
-    """Each thread has a worker of its own, for longer than the object lives."""
-
-    mine = Mine()
-
-    def increment(self) -> int:
-        with self.mine.worker.lock:
-            return super().increment()
-
-
 class LooksAtThreads(LockedCounter):
     def increment(self) -> int:
         super().increment()
@@ -206,7 +191,7 @@ CASES: list[Any] = [
     *((Gate, spec, TWICE, {"at_start": CLAIM}, WRONG, "") for spec in (None, Numbers())),
     *((Biased, spec, [[("claim",), ("increment",)], [("increment",)]], {}, WRONG, "") for spec in (None, Numbers())),
     *((made, None, TWICE, {}, RIGHT, "")
-      for made in (Depth, OfRLock, OwnRLock, OfMine, OfNativeNumbers, LooksAtThreads, OfShownTwice, OfClocks)),
+      for made in (Depth, OfRLock, OwnRLock, OfNativeNumbers, LooksAtThreads, OfShownTwice, OfClocks)),
     *((made, None, ONE_TWICE, {}, RIGHT, "") for made in (Depth, OfLocal)),
     (Depth, None, TWICE, {"at_start": [("increment",)]}, RIGHT, ""),
     (OfMain, None, TWICE, {"at_start": CLAIM, "at_end": CLAIM}, RIGHT, ""),
