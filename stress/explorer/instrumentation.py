@@ -171,7 +171,7 @@ class _Copy:
             if not told:
                 before += self._look(sites.Reads(code, line, "read_whole"), 1)
         elif name in ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"):
-            before += self._exchange(sites.Enter(code, line))
+            before += self._exchange(sites.LoadAttribute(code, line, "__enter__"))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self._call(each, before, line, past)
         elif _is_turn(each):

@@ -48,7 +48,7 @@ _LONGEST: Final = 3_000
 _STOPPING: Final = frozenset({
     "read_attribute", "load", "change_attribute", "read_attributes", "read_global", "change_global", "read_variable",
     "change_variable", "read_whole", "read_in_parts", "read_attributes_in_parts", "read_deep", "operate", "read_item",
-    "change_item", "take_next", "call", "enter",
+    "change_item", "take_next", "call",
 })  # fmt: skip
 """What a site tells the state just before its instruction."""
 

@@ -26,7 +26,7 @@ from typing import Any, Final, cast
 
 from stress.explorer import sharing, sites
 from stress.explorer.clock import CLOCK
-from stress.explorer.codes import CALLING, does_something, only_names_classes
+from stress.explorer.codes import CALLING, does_something
 from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
@@ -119,7 +119,7 @@ class PlainState(sharing.Sharing):
             knowledge.grew = True
             if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
                 raise NewCode
-        elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
+        elif does_something(code):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
 
     def begin_again(self) -> None:
@@ -289,6 +289,8 @@ class PlainState(sharing.Sharing):
                 self._step([("a class", name)], False)
         elif kind is Kind.SUPER:
             self._step(self._keys_of_attribute(owner.__self__, name), False)
+        elif kind is Kind.FOREIGN and name == "__enter__":  # or it is entered by `with`
+            self._use_foreign(owner, True)
         elif kind is Kind.FOREIGN:
             keys = self._keys_of_attribute(owner, name)
             if is_state(owner, name) and self._is_met(owner):
@@ -421,14 +423,6 @@ class PlainState(sharing.Sharing):
             self._step_of_c(self._keys_of((iterator,), SHALLOW), False)
 
     # -------------------------------------------------------------------------------------------------------- calls
-
-    def enter(self, site: Any, kind: Kind, owner: Any) -> Any:
-        """Something is about to be entered by `with`; answers what to enter."""
-        if kind is Kind.LOCK:
-            return self._twin(owner)
-        if kind is Kind.FOREIGN and self._counts():
-            self._use_foreign(owner, True)
-        return owner
 
     def call(self, site: Any, callee: Any, given: tuple[Any, ...]) -> None:
         """Something is about to be called."""

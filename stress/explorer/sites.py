@@ -17,7 +17,6 @@ from stress.explorer.synchronization import refuse_private
 __all__ = [
     "Call",
     "CallWithAll",
-    "Enter",
     "LoadAttribute",
     "LoadItem",
     "Next",
@@ -205,16 +204,6 @@ class Next(Site):
             if of not in _ENDING:
                 _state.count_turn(self)
             _state.take_next(self, kind, iterator)
-
-
-class Enter(Site):
-    """Enters its operand by `with`; answers the operand, or the explored primitive that stands for it."""
-
-    def __getitem__(self, owner: Any) -> Any:
-        if _state is None:
-            return owner
-        kind = self.known[type(owner)]
-        return owner if kind is PLAIN or kind is QUIET else _state.enter(self, kind, owner)
 
 
 class Call(Site):
