@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, Final
 
 from stress.explorer.policy import Refused
@@ -49,8 +48,17 @@ class _Thread(threading.Thread):
 
     number: int
 
+    def start(self) -> None:
+        raise RuntimeError("threads can only be started once")
+
     def join(self, timeout: float | None = None) -> None:
         raise Refused("the object waits for the end of a thread that calls it")
+
+    def is_alive(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<Thread({self.name}, started {self.ident})>"
 
 
 _Thread.__module__, _Thread.__name__, _Thread.__qualname__ = "threading", "Thread", "Thread"
@@ -73,7 +81,7 @@ def explored_identity(seam: Seam) -> dict[Any, Any]:
     they answer what the real ones do.
     """
     pattern = vars(threading.Thread(name="MainThread", daemon=False))
-    pattern["_started"] = SimpleNamespace(is_set=lambda: True)  # in the place of a real event
+    del pattern["_started"]  # a real event
 
     def of(number: int) -> _Thread:
         callers = seam.callers
