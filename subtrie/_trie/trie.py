@@ -475,11 +475,12 @@ exact=False)\n--\n
 
     def members(self, filter: str, group: str) -> tuple[Subscription, ...]:
         """Return the subscriptions of the members of one group of `filter`, in no particular order; `()` if there is no
-        such group. `filter` is the one after the name of the group, which it does not name itself. O(words + members of
-        this group). The rest is as in `groups`.
+        such group. `filter` may name the group itself, as in `groups`. O(words + members of this group). Lock-free.
+        Linearizes as `in`.
 
         Raises:
-            ValueError: `filter` names a group itself.
+            TopicError: For a text that is not a filter.
+            ValueError: `filter` names another group.
 
         >>> from subtrie import MQTT
         >>> t = SubscriptionTrie(MQTT)
@@ -491,8 +492,8 @@ exact=False)\n--\n
         if not isinstance(group, str):
             raise TypeError(f"the name of a group is a str, not {type(group).__name__}")
         audience, words, named = self._audience_of(filter)
-        if named is not None:
-            raise ValueError(f"the filter {filter!r} names a group itself: give the part after it")
+        if named not in (None, group):
+            raise ValueError(f"the filter {filter!r} names the group {named!r}, not {group!r}")
         return shown_members(members_of(audience, group), self.dialect, group, words)
 
     def topics(self) -> Iterator[str]:

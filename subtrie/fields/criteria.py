@@ -163,7 +163,8 @@ class Criterion:
         raise NotImplementedError
 
     def met_by(self, message: dict[Any, Any]) -> bool:
-        """Return whether a message satisfies this: it has the field, with such a value."""
+        """Return whether a flat message satisfies this: it has the field, with such a value. Give it `flattened(event)`
+        of an event with objects or lists, whose dotted fields are not there otherwise."""
         value = message.get(self.name, _MISSING)
         if type(value) is Elements:
             for element in value:

@@ -270,7 +270,7 @@ def test_what_else_is_refused() -> None:
         *((lambda ask=ask: ask("ab"), TypeError, "takes several topics")
           for ask in (trie.match_many, trie.deliveries_many, trie.match_columns)),
         (lambda: trie.members("a", 1), TypeError, "the name of a group is a str, not int"),  # type: ignore[arg-type]
-        (lambda: trie.members("$share/g/a", "g"), ValueError, "names a group itself"),
+        (lambda: trie.members("$share/g/a", "h"), ValueError, "names the group 'g', not 'h'"),
         *((lambda other=other: trie.diff(other), TypeError, "takes a SubscriptionTrie, not ") for other in (None, "a.b", AMQP)),
         (lambda: trie.diff(SubscriptionTrie()), ValueError, "same dialect: MQTT, not AMQP"),
         (lambda: trie.diff(SubscriptionTrie(MQTT, exact=True)), ValueError, "exact="),
