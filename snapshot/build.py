@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 from snapshot._extras import extra
 from snapshot.dialect_fields import KNOWN
 from snapshot.file_metadata import FileMetadata
-from snapshot.merging import QUEUE
-from snapshot.option_maps import OptionReader
+from snapshot.option_maps import TYPES, OptionReader
 from snapshot.sparks import table_from
-from snapshot.storing import options_of, subscriber_of
+from snapshot.storing import JSON, QUEUE, subscriber_of, types_text
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, shared_strings_in, text_column
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS, RowError, loaded
+from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-USED = ("filter", "subscriber", "options", "group", "dialect")
+USED = ("filter", "subscriber", "options", TYPES, "group", "dialect")
 """The columns that a trie is built from."""
 
 Columns = tuple[list[Any], list[Any], list[Any]]
@@ -36,14 +36,14 @@ def from_arrow(data: Any, dialect: Dialect | None = None, *, exact: bool = False
     Args:
         data: a ``pyarrow`` table, record batch or reader of batches, or anything else that exports an Arrow stream,
             such as a Polars or DuckDB frame. It needs the columns ``filter`` and ``subscriber``, text without nulls. It
-            may have ``options``, a map of text to text; ``group``, text; and ``dialect``, text. Other columns are
-            ignored.
+            may have ``options``, a map of text to text; ``types``, as in files of `snapshot.write`; ``group``, text;
+            and ``dialect``, text. Other columns are ignored.
         dialect: the dialect. None: the one that the column ``dialect`` names, which is AMQP, MQTT or NATS.
         exact: as for `SubscriptionTrie`.
 
     Returns:
-        A new, writable trie. All subscribers are strings. So are all options, except those to which the dialect gives
-        another type.
+        A new, writable trie. All subscribers are strings. So are the options of rows without ``types``, except those to
+        which the dialect gives another type.
 
     Raises:
         ImportError: pyarrow is not installed.
@@ -116,7 +116,7 @@ def _of_texts(dialect: Dialect) -> FileMetadata:
     """The meaning of texts that come without one: strings, except exclusions, and options to which the dialect gives
     another type."""
     typed = (name for name, allowed in dialect.options if not _is_text(allowed))
-    return FileMetadata(dialect, False, frozenset([EXCLUSIONS, *typed]), rows=0)
+    return FileMetadata(dialect, False, 0, json_options=frozenset([EXCLUSIONS, *typed]), tags=False)
 
 
 def _is_text(allowed: Any) -> bool:
@@ -133,7 +133,7 @@ class RowReader:
 
     def __init__(self, meaning: FileMetadata, *, own: bool) -> None:
         self._meaning = meaning
-        self._options = OptionReader(meaning.json_options, own=own, tags=meaning.tags)
+        self._options = OptionReader(types_text(dict.fromkeys(meaning.json_options or (), JSON)), own=own)
 
     def read(self, batch: pa.RecordBatch, first: int = 0) -> Columns:
         """The rows of a batch.
@@ -148,8 +148,9 @@ class RowReader:
         subscribers, rows = distinct_in(text_column(batch, "subscriber", first))
         options: list[dict[str, Any] | None] = [None] * len(batch)
         if "options" in batch.schema.names:
-            options = self._options.read(batch.column("options"), first)
-        plain = not (self._meaning.integer_subscribers or self._meaning.tags)
+            options = self._options.read(batch, first)
+        has_tags = self._meaning.tags and any(text.startswith(MARK) for text in subscribers)
+        plain = not (self._meaning.integer_subscribers or has_tags)
         known: list[Any] = subscribers if plain else self._subscribers(subscribers, rows, first)
         return filters, expanded(known, rows), options
 
@@ -158,19 +159,17 @@ class RowReader:
         others may have been different when they were written."""
         filters, subscribers, queues = self.read(batch.drop_columns(["options"]))
         if self._meaning.dialect.queue_groups:
-            json_options = self._meaning.json_options
-            for row, pairs in enumerate(batch.column("options").to_pylist()):
-                texts = {name: text for name, text in pairs if name in QUEUE and text is not None}
-                queues[row] = options_of(texts, texts.values(), json_options, tags=True)
+            texts = extra("pyarrow.compute").map_lookup(batch.column("options"), QUEUE, "first").to_pylist()
+            queues = [None if text is None else {QUEUE: subscriber_of(text, integers=False)} for text in texts]
         return filters, subscribers, queues
 
     def _subscribers(self, texts: list[str], rows: list[int], first: int) -> list[Any]:
         """The subscribers of the distinct texts of a column; ``rows`` holds the number of each row's text."""
-        integers, tags = self._meaning.integer_subscribers, self._meaning.tags
+        integers = self._meaning.integer_subscribers
         found: list[Any] = []
         for number, text in enumerate(texts):
             try:
-                found.append(subscriber_of(text, integers=integers, tags=tags))
+                found.append(subscriber_of(text, integers=integers))
             except ValueError as error:
                 raise RowError(first + rows.index(number), str(error)) from error
         return found
@@ -249,6 +248,7 @@ class Building:
                 if "queue" not in held:
                     held = options[row] = {**held, "queue": group}
                 named = held["queue"]
+                group = subscriber_of(group, integers=False) if self._own else group
             else:
                 named = self._dialect.unshare(tuple(filters[row].split(self._dialect.separator)))[0]
             if named != group:

@@ -12,6 +12,12 @@ column         type                    content
 `taken_at`     timestamp (UTC)         when the snapshot was taken: one value in all rows
 ============== ======================= ===================================================================
 
+What is stored, in files and published directories, has one more:
+
+============== ======================= ===================================================================
+`types`        string                  the types of the options (see `snapshot.storing`)
+============== ======================= ===================================================================
+
 What is exported, by `snapshot.to_arrow` and its like, has three more columns, which are computed from the filter:
 
 ============== ======================= ===================================================================
@@ -80,7 +86,8 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 Item = TypeVar("Item")
 
 Row = tuple[Any, ...]
-"""A subscription as texts: its filter, its subscriber, its options by name; and what the caller keeps beside them."""
+"""A subscription as texts: its filter, its subscriber, its options by name, their types; and what the caller keeps
+beside them."""
 
 
 class Cut(NamedTuple):
@@ -159,6 +166,12 @@ def schema() -> pa.Schema:
     )
 
 
+def stored_schema() -> pa.Schema:
+    """The Arrow schema of a set that is stored."""
+    pa = extra("pyarrow")
+    return schema().append(pa.field("types", pa.string()))
+
+
 def export_schema() -> pa.Schema:
     """The Arrow schema of an exported set."""
     pa = extra("pyarrow")
@@ -217,8 +230,8 @@ def change_batches(newer: Cut, older: SubscriptionTrie, keys: SubscriberKeys) ->
     pa = extra("pyarrow")
     changes = (_texts_of_change(change, keys) for change in changed(newer.trie, older))
     for rows, batch in batches_of(changes, newer):
-        old, new = _maps_of([row[3] for row in rows]), _maps_of([row[4] for row in rows])
-        kinds = pa.array([row[5] for row in rows], pa.string())
+        old, new = _maps_of([row[4] for row in rows]), _maps_of([row[5] for row in rows])
+        kinds = pa.array([row[6] for row in rows], pa.string())
         yield pa.record_batch([*exported(batch, newer).columns, old, new, kinds], schema=change_schema())
 
 
@@ -226,7 +239,7 @@ def _texts_of_change(change: Changed, keys: SubscriberKeys) -> Row:
     old = None if change.before is None else option_texts(change.before)
     new = None if change.after is None else option_texts(change.after)
     kind = "added" if old is None else "removed" if new is None else "updated"
-    return change.filter, keys.of(change.subscriber), old if new is None else new, old, new, kind
+    return change.filter, keys.of(change.subscriber), old if new is None else new, "", old, new, kind
 
 
 def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], pa.RecordBatch]]:
@@ -238,8 +251,8 @@ def batches_of(rows: Iterable[Row], cut: Cut) -> Iterator[tuple[list[Row], pa.Re
     some: list[Row] = []
     text = 0
     for row in rows:
-        topic_filter, subscriber, options, *_ = row
-        text += len("".join((topic_filter, subscriber, *options, *filter(None, options.values()))).encode())
+        topic_filter, subscriber, options, types, *_ = row
+        text += len("".join((topic_filter, subscriber, *options, *filter(None, options.values()), types)).encode())
         if text > MOST_TEXT:
             raise ValueError("the texts of one subscription take more than 2 GiB, which no column holds")
         some.append(row)

@@ -11,15 +11,16 @@ from snapshot._extras import extra
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PARTS = 9
-"""How many runs of bytes `_parts` yields for a batch."""
+PARTS, OLD_PARTS = 11, 9
+"""How many runs of bytes `_parts` yields for a batch; and without types, which files of earlier versions lack."""
 
 
 class Digest:
-    """A digest of filters, subscribers and options in their order. It does not depend on how they are batched."""
+    """A digest of filters, subscribers, options and their types in their order. It does not depend on how they are
+    batched."""
 
-    def __init__(self) -> None:
-        self._sums = [hashlib.sha256() for _ in range(_PARTS)]
+    def __init__(self, parts: int = PARTS) -> None:
+        self._sums = [hashlib.sha256() for _ in range(parts)]
 
     def note(self, rows: pa.RecordBatch) -> None:
         """Add rows to the digest."""
@@ -40,7 +41,8 @@ def _parts(rows: pa.RecordBatch) -> Iterator[memoryview]:
     ends = options.offsets
     held = slice(ends[0].as_py(), ends[-1].as_py())
     yield _integers(pc.subtract(ends[1:], ends[:-1]))
-    for texts in (rows.column("filter"), rows.column("subscriber"), options.keys[held], options.items[held]):
+    types = [rows.column("types")] if "types" in rows.schema.names else []
+    for texts in (rows.column("filter"), rows.column("subscriber"), options.keys[held], options.items[held], *types):
         yield _integers(pc.fill_null(pc.binary_length(texts), -1))
         yield _text(texts)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
 from snapshot.merging import merged, there_after, untouched
+from snapshot.older import current
 from snapshot.published import DataFile, Directory, Version
 from snapshot.published.directory import require_whole
 from snapshot.published.feed import added, parquet_file, read_feed
@@ -28,9 +29,9 @@ class Part(NamedTuple):
     """Row groups of a full instant, without the rows that feeds name; or, without groups, the rows that they add."""
 
     version: Version
-    full: DataFile
+    full: Version
     groups: list[int]
-    feeds: list[DataFile]
+    feeds: list[Version]
 
 
 def parts_of(directory: Directory, version: Version) -> list[Part]:
@@ -42,9 +43,8 @@ def parts_of(directory: Directory, version: Version) -> list[Part]:
     full, later = directory.parts(version)
     assert full.full is not None
     require_whole(directory.store, full.full)
-    feeds = [each.feed for each in later if each.feed is not None]
     groups = _groups_of(directory.store, full.full)
-    return [Part(version, full.full, some, feeds) for some in (groups if not feeds else [*groups, []])]
+    return [Part(version, full, some, later) for some in (groups if not later else [*groups, []])]
 
 
 def rows_of(store: Store, part: Part) -> Iterator[pa.Table | pa.RecordBatch]:
@@ -54,12 +54,14 @@ def rows_of(store: Store, part: Part) -> Iterator[pa.Table | pa.RecordBatch]:
         DamagedError: a feed is damaged or missing.
     """
     queues = part.version.dialect.queue_groups
-    changes = merged([read_feed(store, file) for file in part.feeds], queues) if part.feeds else None
+    changes = merged([read_feed(store, each) for each in part.feeds], queues) if part.feeds else None
     if not part.groups:
         yield _stamped(there_after(changes).drop_columns(added().names), part.version)
         return
-    with parquet_file(store, part.full.path) as file:
-        for batch in file.iter_batches(BATCH_ROWS, row_groups=part.groups):
+    assert part.full.full is not None
+    with parquet_file(store, part.full.full.path) as file:
+        for each in file.iter_batches(BATCH_ROWS, row_groups=part.groups):
+            batch = current(each, part.full.json_options)
             yield batch if changes is None else _stamped(untouched(batch, changes, queues), part.version)
 
 

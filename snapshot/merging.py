@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
-from snapshot.option_maps import maps_of
+from snapshot.option_maps import TYPES, maps_of
+from snapshot.storing import QUEUE
 from snapshot.text_columns import expanded, text_in
-from subtrie.tagged import MARK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,9 +24,6 @@ KIND = "_change_type"
 
 MOST = 2**29
 """How many bytes of text are put into one column, at most; a column holds 2 GiB, and a subscription may exceed this."""
-
-QUEUE = ("queue", f"{MARK}queue")
-"""The options that name the queue group: its text, and its tagged text if it has one."""
 
 
 def there_after(changes: pa.Table) -> pa.Table:
@@ -51,8 +48,7 @@ def name_texts(rows: pa.Table | pa.RecordBatch, queues: bool) -> Any:
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     parts = [rows.column("filter")]
     if queues:
-        options = rows.column("options")
-        parts += [pc.fill_null(pc.map_lookup(options, name, "first"), "") for name in QUEUE]
+        parts.append(pc.fill_null(pc.map_lookup(rows.column("options"), QUEUE, "first"), ""))
     texts = [*(pc.binary_length(part) for part in parts), *parts, rows.column("subscriber")]
     large = pa.large_string()  # what stands in several columns may not fit into one of 2 GiB
     return pc.binary_join_element_wise(*(each.cast(large) for each in texts), pa.scalar(":", large))
@@ -97,8 +93,10 @@ def _net(rows: pa.Table, ends: pa.Table) -> Iterator[pa.Table]:
     rows = rows.combine_chunks()
     first, last = (rows.take(pc.index_in(each, value_set=rows.column("row"))) for each in (first, last))
     was, there = _is_of(first, DELETE, BEFORE), _is_of(last, INSERT, AFTER)
-    old = last.set_column(last.schema.get_field_index("options"), "options", first.column("options"))
-    differ = pc.and_(pc.and_(was, there), _differ(first.column("options"), last.column("options")))
+    old = last
+    for name in ("options", TYPES):
+        old = old.set_column(old.schema.get_field_index(name), name, first.column(name))
+    differ = pc.and_(pc.and_(was, there), _differ(old, last))
     parts = [
         (old, pc.and_not(was, there), DELETE),
         (old, differ, BEFORE),
@@ -129,13 +127,14 @@ def _changed(rows: pa.Table, kind: str) -> pa.Table:
     return rows.set_column(rows.schema.get_field_index(KIND), KIND, kinds)
 
 
-def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.Array:
+def _differ(before: pa.Table, after: pa.Table) -> pa.Array:
     """Whether the options of each row are others, in any order."""
     pa = extra("pyarrow")
-    both = pa.concat_arrays([before.combine_chunks(), after.combine_chunks()])
-    maps = maps_of(both)
-    known: dict[Any, int] = {}
-    pairs = (frozenset(zip(*maps.pairs(number), strict=True)) for number in range(len(maps.texts)))
-    alike = expanded([known.setdefault(each, number) for number, each in enumerate(pairs)], maps.numbers)
     rows = len(before)
+    both = pa.concat_tables([each.select(["options", TYPES]) for each in (before, after)]).combine_chunks()
+    maps = maps_of(*(both.column(name).combine_chunks() for name in both.schema.names))
+    known: dict[Any, int] = {}
+    numbers = range(len(maps.texts))
+    pairs = ((frozenset(zip(*maps.pairs(number), strict=True)), maps.types_of(number)) for number in numbers)
+    alike = expanded([known.setdefault(each, number) for number, each in enumerate(pairs)], maps.numbers)
     return pa.array([old != new for old, new in zip(alike[:rows], alike[rows:], strict=True)], pa.bool_())

@@ -1,4 +1,4 @@
-"""Options read back from a column of maps of text to text.
+"""Options read back from a column of maps of text to text, and one of their types (`snapshot.storing`).
 
 A set usually has few different maps. So the rows are first compared as columns, by a short text for each. Then each
 different map becomes Python objects once.
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_SHARED = 4096
 """How many different maps batches share. Most sets have few; a row with a map of its own takes 200 bytes more."""
 
+TYPES = "types"
+"""The column of types."""
+
 Options = dict[str, Any]
 Pairs = tuple[tuple[str, ...], tuple[str | None, ...]]
 """The names and the texts of a row's options."""
@@ -28,77 +31,84 @@ class OptionReader:
     """Reads the options of one batch after another.
 
     Args:
-        json_options: names of the options whose texts are JSON; all other values are strings.
+        types: the types of options in rows that do not say them.
         own: whether the rows come from an export, in which options are never null.
-        tags: whether there may be tagged texts (`snapshot.storing`).
     """
 
-    def __init__(self, json_options: frozenset[str], *, own: bool = False, tags: bool = False) -> None:
-        self._json_options = json_options
+    def __init__(self, types: str, *, own: bool = False) -> None:
+        self._types = types
         self._own = own
-        self._tags = tags
-        self._shared: dict[Pairs, Options] = {}
+        self._shared: dict[tuple[Pairs, str], Options] = {}
 
-    def read(self, column: pa.Array, first: int) -> list[Options | None]:
+    def read(self, batch: pa.RecordBatch, first: int) -> list[Options | None]:
         """The options of each row, None for no options. Rows with equal options may share one dictionary.
 
         Args:
+            batch: has the column ``options``, and perhaps that of their types.
             first: the number of the first row, for errors.
 
         Raises:
             ValueError: the column does not hold maps of text. Or, naming the row: a forbidden null, an option without a
                 name or twice in a row, or a text that is not JSON.
         """
+        column = batch.column("options")
         if self._own and column.null_count:
             raise RowError(first + first_null(column), "options are null")
-        maps = maps_of(column, first)
+        maps = maps_of(column, as_text(batch.column(TYPES), TYPES) if TYPES in batch.schema.names else None, first)
         held: list[Options | None] = []
         for number in range(len(maps.texts)):
             try:
-                held.append(self._of(maps.pairs(number)))
+                types = maps.types_of(number)
+                held.append(self._of(maps.pairs(number), self._types if types is None else types))
             except ValueError as error:
                 raise RowError(first + maps.numbers.index(number), str(error)) from error
         return expanded(held, maps.numbers)
 
-    def _of(self, pairs: Pairs) -> Options | None:
-        names, texts = pairs
-        if not names:
-            return None
-        held = self._shared.get(pairs)
+    def _of(self, pairs: Pairs, types: str) -> Options | None:
+        held = self._shared.get((pairs, types))
         if held is None:
-            held = options_of(names, texts, self._json_options, tags=self._tags)
+            held = options_of(*pairs, types)
             if len(self._shared) < MOST_SHARED:
-                self._shared[pairs] = held
-        return held
+                self._shared[pairs, types] = held
+        return held or None
 
 
 class Maps(NamedTuple):
-    """The different maps of a column.
+    """The different maps of a column, told apart by their types, too, if there is a column of types.
 
     Args:
         numbers: the number of each row's map: the same for the same options in the same order.
-        texts: a text for each number: for each option, the numbers of its name and its value, which a null lacks.
+        texts: a text for each number: for each option, the numbers of its name and its value, which a null lacks;
+            and that of the types, which a null lacks.
         names: the names, by number.
         values: the values, by number.
+        types: the types, by number.
     """
 
     numbers: list[int]
     texts: list[str]
     names: list[str]
     values: list[str]
+    types: list[str]
 
     def pairs(self, number: int) -> Pairs:
         """The options of a map."""
-        text = self.texts[number]
+        text = self.texts[number].partition(";")[0]
         pairs = [pair.split(":") for pair in text.split(",")] if text else []
         names = tuple(self.names[int(name)] for name, _ in pairs)
         return names, tuple(self.values[int(value)] if value else None for _, value in pairs)
 
+    def types_of(self, number: int) -> str | None:
+        """The types of its options."""
+        text = self.texts[number].partition(";")[2]
+        return self.types[int(text)] if text else None
 
-def maps_of(column: pa.Array, first: int = 0) -> Maps:
+
+def maps_of(column: pa.Array, types: pa.StringArray | None = None, first: int = 0) -> Maps:
     """The different maps of a column. A null has no options.
 
     Args:
+        types: the types of the options of each row.
         first: the number of the first row, for errors.
 
     Raises:
@@ -113,8 +123,11 @@ def maps_of(column: pa.Array, first: int = 0) -> Maps:
     texts = pc.if_else(column.is_valid(), texts, "")  # Arrow may hold pairs even for a null
     if texts.null_count:
         raise RowError(first + first_null(texts), "an option has no name")
-    rows = texts.dictionary_encode()
-    different = (each.to_pylist() for each in (rows.dictionary, names.dictionary, values.dictionary))
+    kinds = (pa.nulls(len(column), pa.string()) if types is None else types).dictionary_encode()
+    rows = pc.binary_join_element_wise(
+        texts, pc.fill_null(kinds.indices.cast(text), ""), pa.scalar(";", text)
+    ).dictionary_encode()
+    different = (each.to_pylist() for each in (rows.dictionary, names.dictionary, values.dictionary, kinds.dictionary))
     return Maps(integers_in(rows.indices).tolist(), *different)
 
 

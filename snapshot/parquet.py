@@ -17,17 +17,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 from snapshot._extras import extra
 from snapshot.build import USED, Building, from_arrow
-from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches
-from snapshot.digest import Digest
-from snapshot.file_metadata import FileMetadata, kinds_of, metadata_of
+from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, cut_of, in_batches, schema, set_batches, stored_schema
+from snapshot.digest import OLD_PARTS, PARTS, Digest
+from snapshot.file_metadata import FileMetadata
 from snapshot.merging import MOST
+from snapshot.older import current
 from snapshot.paths import Location, Path, location_of, parquet_files, replaced_whole
-from snapshot.storing import Kinds, Storing
+from snapshot.storing import JSON, MOST_TYPES, Storing, types_text
 from snapshot.text_columns import TEXTS, pieces, text_in
 from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import Limits, of_kind, topics_of
 from subtrie import Dialect, SubscriptionTrie, TopicError, TopicStore
-from subtrie.tagged import MARK
+from subtrie.columns import INTEGER_TEXTS, INTEGERS, STRINGS
+from subtrie.tagged import MARK, rebuilds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,55 +64,99 @@ def write(source: SubscriptionTrie | TopicStore[Any], path: Path, *, key: Key | 
     O(n log n) time. It takes memory for a million rows, since they are sorted, and, with a ``key``, for one entry for
     each distinct subscriber. The linearization point is that of `to_arrow`.
     """
-    cut = cut_of(source)
+    write_set(cut_of(source), path, key)
+
+
+def write_set(
+    cut: Cut,
+    path: Path,
+    key: Key | None = None,
+    rows: Callable[[Storing], Iterable[Row]] | None = None,
+    integers: bool | None = None,
+    *,
+    tags: bool = True,
+) -> tuple[int, bool | None]:
+    """Write all subscriptions. Return how many there are, and whether subscribers are integers: None if there are none.
+
+    Args:
+        rows: what makes rows of the subscriptions if they cannot be written without Python objects; None: `_rows_of`.
+        integers: the type that subscribers have already.
+        tags: whether there may be tagged texts.
+    """
     try:
-        write_plain(cut, path, key)
-    except (TypeError, ValueError):  # TypeError or ValueError of a value; or an error that comes again
-        given = None if key is None else SubscriberKeys(key).of
-        write_stored(cut, path, lambda storing: stored_rows(cut, storing, given))
+        count, found = _write_plain(cut, path, key)
+        if found is None or integers in (None, found):
+            return count, integers if found is None else found
+    except (OSError, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001 (of a value or a key function; or it comes again)
+        pass
+    storing = Storing(integers, tags=tags)
+    with _written(path) as out:
+        given = _rows_of(cut, storing, key) if rows is None else rows(storing)
+        out.add(with_types(batch, [row[3] for row in some]) for some, batch in batches_of(given, cut))
+        out.finish(FileMetadata(cut.trie.dialect, storing.integers is True, out.rows, cut.limits))
+    return out.rows, storing.integers
 
 
-def write_plain(cut: Cut, path: Path, key: Key | None) -> tuple[int, Kinds]:
-    """Write all subscriptions without making Python objects of their texts. Return how many there are, and the types of
-    the columns.
+def _write_plain(cut: Cut, path: Path, key: Key | None) -> tuple[int, bool | None]:
+    """Write all subscriptions without making Python objects of their texts.
 
     Raises:
         TypeError: the type of a column does not express a value, which a tagged text might.
         ValueError: the same; or two subscribers have the same key.
     """
-    keys = SubscriberKeys(key)
+    keys = _Faithful(key)
     with _written(path) as out:
-        out.add(map(_without_marks, set_batches(cut, keys)))
-        kinds = kinds_of(cut, keys, out.rows)
-        out.finish(metadata_of(cut, kinds, out.rows, tags=False))
-    return out.rows, kinds
+        out.add(_typed(batch, keys) for batch in set_batches(cut, keys))
+        kinds = STRINGS if keys.is_given and out.rows else keys.kinds & ~INTEGER_TEXTS
+        if kinds not in (0, STRINGS, INTEGERS):
+            raise ValueError("subscribers of several types")
+        out.finish(FileMetadata(cut.trie.dialect, kinds == INTEGERS, out.rows, cut.limits))
+    return out.rows, kinds == INTEGERS if kinds else None
 
 
-def write_stored(
-    cut: Cut, path: Path, rows: Callable[[Storing], Iterable[Row]], kinds: Kinds | None = None
-) -> tuple[int, Kinds]:
-    """Write subscriptions as a `Storing` turned them into texts, with tagged texts where a column has another type.
-    Return the same as `write_plain`.
+class _Faithful(SubscriberKeys):
+    """Refuses the values of options that cannot be rebuilt from their texts."""
 
-    Args:
-        kinds: types that columns have already.
+    def option(self, name: str, value: object) -> str | None:
+        if isinstance(value, str) or not rebuilds(value):
+            raise ValueError(f"the option {name!r} needs a tagged text")
+        return super().option(name, value)
+
+
+def _typed(batch: pa.RecordBatch, keys: SubscriberKeys) -> pa.RecordBatch:
+    """The batch with the types of all options so far.
+
+    Raises:
+        ValueError: an option is a string in one row and not in another; or there are too many; or a text would be taken
+            for a tagged one.
     """
-    storing = Storing(kinds or Kinds(), tags=True)
-    with _written(path) as out:
-        out.add(batch for _, batch in batches_of(rows(storing), cut))
-        kinds = storing.kinds()
-        out.finish(metadata_of(cut, kinds, out.rows, tags=True))
-    return out.rows, kinds
+    pc = extra("pyarrow.compute")
+    kinds = {name: kinds & ~INTEGER_TEXTS for name, kinds in keys.option_kinds.items()}
+    text = types_text({name: JSON for name, kind in kinds.items() if not kind & STRINGS})
+    if len(text) > MOST_TYPES or any(kind & STRINGS and kind != STRINGS for kind in kinds.values()):
+        raise ValueError("options whose types differ")
+    if any(pc.any(pc.starts_with(batch.column(name), MARK)).as_py() for name in ("subscriber", "group")):
+        raise ValueError(f"a subscriber or a queue group begins with {MARK!r}")
+    return with_types(batch, [text] * len(batch))
 
 
-def stored_rows(cut: Cut, storing: Storing, key: Callable[[Any], str] | None) -> Iterator[Row]:
+def with_types(batch: pa.RecordBatch, types: list[str]) -> pa.RecordBatch:
+    """The rows with the types of their options."""
+    pa = extra("pyarrow")
+    return pa.record_batch([*batch.columns, pa.array(types, pa.string())], schema=stored_schema())
+
+
+def _rows_of(cut: Cut, storing: Storing, key: Key | None) -> Iterator[Row]:
     """All subscriptions as a `Storing` turns them into texts."""
+    given = None if key is None else SubscriberKeys(key).of
     for some in in_batches(cut.subscriptions()):
         storing.decide(some)
         for held in some:
             try:
-                subscriber = held.subscriber if key is None else key(held.subscriber)
-                yield held.filter, storing.subscriber(subscriber), storing.options(held.options)
+                subscriber = held.subscriber if given is None else given(held.subscriber)
+                yield held.filter, storing.subscriber(subscriber), *storing.options(held.options)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{error}, in {held!r}") from error
 
@@ -142,7 +188,7 @@ def _written(path: Path) -> Iterator[_Written]:
     pq = extra("pyarrow.parquet")
     with (
         replaced_whole(location_of(path)) as stream,
-        pq.ParquetWriter(stream, schema(), compression="zstd", write_page_checksum=True) as writer,
+        pq.ParquetWriter(stream, stored_schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
         yield _Written(writer)
 
@@ -162,18 +208,9 @@ def _sorted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _in_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    rows = extra("pyarrow").Table.from_batches(batches, schema()).sort_by("filter").combine_chunks()
+    rows = extra("pyarrow").Table.from_batches(batches, stored_schema()).sort_by("filter").combine_chunks()
     for batch in rows.to_batches():
         yield from pieces(batch)
-
-
-def _without_marks(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, if no text would be taken for a tagged one."""
-    pc = extra("pyarrow.compute")
-    texts = (batch.column("subscriber"), batch.column("options").keys)
-    if any(pc.any(pc.starts_with(each, MARK)).as_py() for each in texts):
-        raise ValueError(f"a subscriber or the name of an option begins with {MARK!r}")
-    return batch
 
 
 @overload
@@ -237,15 +274,16 @@ def load_opened(content: Any, name: str) -> tuple[SubscriptionTrie, Limits | Non
 def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limits | None]:
     """The trie of a file with the metadata of `write`, and the limits of the topic store that it mirrors."""
     text, digest_text = _metadata(file)
-    metadata, digest = FileMetadata.from_json(text), Digest()
+    metadata = FileMetadata.from_json(text)
+    digest = Digest(PARTS if metadata.json_options is None else OLD_PARTS)
     if dialect is not None and dialect != metadata.dialect:
         raise ValueError(f"its dialect is {metadata.dialect.name}, not the {dialect.name} that was given")
     building = Building(metadata, own=True)
     for batch in _batches(file):
         for piece in pieces(batch):
-            plain = piece.cast(extra("pyarrow").schema([schema().field(name) for name in piece.schema.names]))
-            building.add(plain)
+            plain = piece.cast(extra("pyarrow").schema([stored_schema().field(name) for name in piece.schema.names]))
             digest.note(plain)
+            building.add(current(plain, metadata.json_options))
     rows = building.rows
     trie = building.finished()  # its errors, which name rows, come first
     if rows != metadata.rows:
@@ -258,8 +296,9 @@ def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limit
 def _metadata(file: Any) -> tuple[bytes, bytes]:
     """The texts of the metadata and of the digest."""
     metadata = file.metadata.metadata or {}
-    known = [field for field in file.schema.to_arrow_schema() if field.name in schema().names]
-    if METADATA_KEY not in metadata or not extra("pyarrow").schema(known).equals(schema()):
+    names = stored_schema().names
+    known = extra("pyarrow").schema([field for field in file.schema.to_arrow_schema() if field.name in names])
+    if METADATA_KEY not in metadata or not (known.equals(stored_schema()) or known.equals(schema())):
         raise ValueError("other columns, or no metadata")
     return metadata[METADATA_KEY], metadata.get(DIGEST_KEY, b"")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot import held_sets
 from snapshot._extras import extra
-from snapshot.columns import cut_of, schema, set_batches, table_of
+from snapshot.columns import cut_of, schema, set_batches, stored_schema, table_of
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.instants import Part, parts_of, rows_of
 from snapshot.merging import KIND, merged, there_after, untouched
+from snapshot.older import current
+from snapshot.option_maps import TYPES
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
 from snapshot.published.directory import read_whole, require_whole
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-OPTIONS_SEEN = 64 * 1024
-"""Rows of which the driver looks at the options."""
+OPTIONS_SEEN, GROUPS_SEEN = 64 * 1024, 4
+"""Rows of which the driver looks at the options, and in how many parts of a file they are, at most."""
 
 
 class SentSet(ABC):
@@ -73,7 +74,7 @@ class SetSource(ABC):
 
     @abstractmethod
     def options(self) -> tuple[OptionMap, ...]:
-        """Different options that subscriptions have: all of them, or those of the first `OPTIONS_SEEN` rows."""
+        """Different options that subscriptions have: all of them, or those of `OPTIONS_SEEN` rows."""
 
     @abstractmethod
     def rows(self, spark: SparkSession) -> DataFrame:
@@ -217,7 +218,8 @@ def _built(directory: Directory, version: Version) -> HeldSet:
     pa, queues = extra("pyarrow"), version.dialect.queue_groups
     full, later = directory.parts(version)
     assert full.full is not None
-    rows = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, full.full)).read(JOINED)
+    rows = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, full.full)).read([*JOINED, TYPES])
+    rows = current(rows, full.json_options).select(JOINED)
     if later:
         changes = merged(_changes(directory, later), queues)
         rows = pa.concat_tables([untouched(rows, changes, queues), there_after(changes).select(JOINED)])
@@ -227,7 +229,7 @@ def _built(directory: Directory, version: Version) -> HeldSet:
 def _changes(directory: Directory, versions: Iterable[Version], names: Sequence[str] = JOINED) -> list[pa.Table]:
     """The feeds of versions, with these columns and ``_change_type``."""
     columns = [*names, KIND]
-    return [read_feed(directory.store, version.feed, columns) for version in versions if version.feed is not None]
+    return [read_feed(directory.store, version, columns) for version in versions if version.feed is not None]
 
 
 class _PublishedSet(SetSource):
@@ -250,8 +252,10 @@ class _PublishedSet(SetSource):
         known: tuple[OptionMap, ...] = ()
         with self._directory.store.open(full.path) as opened:
             file = extra("pyarrow.parquet").ParquetFile(opened)
-            for batch in itertools.islice(file.iter_batches(OPTIONS_SEEN, columns=["options"]), 1):
-                known = numbered(batch.column("options"), ())[1]
+            groups = file.num_row_groups
+            for group in range(0, groups, -(-groups // GROUPS_SEEN) or 1):  # of all the file, whose rows are sorted
+                rows = file.iter_batches(OPTIONS_SEEN // GROUPS_SEEN, row_groups=[group], columns=["options"])
+                known = numbered(next(rows).column("options"), known)[1]
         return known
 
     def rows(self, spark: SparkSession) -> DataFrame:
@@ -265,11 +269,13 @@ class _PublishedSet(SetSource):
             require_workers(spark)
             parts, where = parts_of(self._directory, self._version), self._directory.store.uri
             read = partial(_read_parts, where=where, parts=parts)
-            return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(schema())).select(*names)
+            return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema())).select(*names)
         full, later = self._directory.parts(self._version)
         assert full.full is not None
         require_whole(self._directory.store, full.full)
-        whole = parquet_from(spark, self._directory.locate(full.full)).select(*names)
+        whole = parquet_from(spark, self._directory.locate(full.full))
+        has = set(whole.columns)  # a file of an earlier version may lack one
+        whole = whole.selectExpr(*(f"`{name}`" if name in has else f"cast(null as string) as {name}" for name in names))
         if not later:
             return whole
         changes = merged(_changes(self._directory, later, names), self.dialect.queue_groups)
@@ -286,7 +292,7 @@ def _read_parts(numbers: Iterable[pa.RecordBatch], *, where: str, parts: list[Pa
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             for rows in rows_of(store, parts[number]):
-                yield from shaped(rows, schema().names)
+                yield from shaped(rows, stored_schema().names)
 
 
 def read(
@@ -307,7 +313,7 @@ def read(
         storage: as for `Publisher`. The executors use it, too.
 
     Returns:
-        The columns of `snapshot.columns`, one row for each subscription.
+        The columns of `snapshot.columns` that are stored, one row for each subscription.
 
     Raises:
         ImportError: pyarrow or pyspark is not installed.
@@ -324,5 +330,5 @@ def read(
     version = directory.version_at(at)
     functions = extra("pyspark.sql.functions")
     taken_at = functions.expr(f"timestamp_micros({round(version.time.timestamp() * 1_000_000)})")
-    frame = _PublishedSet(directory, version).read(spark, schema().names)
+    frame = _PublishedSet(directory, version).read(spark, stored_schema().names)
     return frame.withColumn("snapshot_id", functions.lit(version.snapshot_id)).withColumn("taken_at", taken_at)

@@ -1,98 +1,55 @@
 """How subscriptions are stored: the texts of a row, from which exactly the subscription is rebuilt.
 
-A column has a type. The subscribers of a file are strings, or all are integers; the texts of one option are strings, or
-all are JSON. A value of another type also has a readable text there, so that any program can read the column, and a
-tagged text beside it (`subtrie.tagged`), from which it is rebuilt:
+An option has a readable text, which any program can use. The column ``types`` of its row says what it stands for: a
+JSON object with a text for each name. Without one, the value is the text itself. For ``json`` it is what the text is
+the JSON of. Any other is a tagged text (`subtrie.tagged`), from which the value is rebuilt; other programs can do
+without it. An option whose name cannot be encoded as UTF-8 stands there alone. There may be names that the row lacks.
 
-* an option ``n`` of another type: the tagged text is a second option, ``~n``
-* an option whose name begins with ``~``, cannot be encoded as UTF-8, is longer than `MOST_NAME` or comes when
-  `MOST_NAMES` others have columns already: only the second option, which is named ``~~`` and the name as JSON
-* a subscriber of another type, or one that begins with ``~``: its text is ``~`` and its tagged text
-
-So no two subscribers have the same text, and each row says by itself what it means.
+All subscribers of a directory, or a file, are strings, or all are integers. One of another type has ``~`` and its
+tagged text, and so has a string that begins with ``~``. So no two subscribers have the same text. The same holds for
+queue groups, since they name subscriptions, too.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from snapshot.texts import option_text, option_value
+from snapshot.texts import option_text
 from subtrie import Subscription
 from subtrie.tagged import MARK, form_of, has_surrogates, rebuilds, require_storable, untagged
 
-MOST_NAME: Final = 256
-"""The longest name of an option that has a column of its own, in characters."""
+JSON: Final = "json"
+"""The type of an option whose text is JSON."""
 
-MOST_NAMES: Final = 4096
-"""How many options have columns of their own. Each manifest lists their names, and must stay short."""
+QUEUE: Final = "queue"
+"""The option that names the queue group."""
 
+MOST_TYPES: Final = 4096
+"""How many characters say the types of all rows of a file, at most; otherwise each row has those of its own options."""
 
-class Kinds(NamedTuple):
-    """The types of columns.
-
-    Args:
-        integers: whether subscribers are integers (else strings); None if there are none.
-        json_options: names of the options whose texts are JSON.
-        string_options: names of the options whose texts are strings.
-    """
-
-    integers: bool | None = None
-    json_options: frozenset[str] = frozenset()
-    string_options: frozenset[str] = frozenset()
-
-    def names(self) -> frozenset[str]:
-        """The names of the options that have columns of their own."""
-        return self.json_options | self.string_options
-
-    def agree(self, other: Kinds) -> bool:
-        """Whether no column has two types."""
-        if self.json_options & other.string_options or self.string_options & other.json_options:
-            return False
-        return self.integers is None or other.integers is None or self.integers is other.integers
-
-    def with_those_of(self, other: Kinds) -> Kinds:
-        """These types and those of later columns, which agree."""
-        integers = self.integers if other.integers is None else other.integers
-        return Kinds(integers, self.json_options | other.json_options, self.string_options | other.string_options)
-
-    def are_few(self) -> bool:
-        """Whether a manifest may list these names, and more."""
-        names = self.names()
-        return len(names) < MOST_NAMES and all(len(name) <= MOST_NAME for name in names)
+Texts = tuple[dict[str, str | None], str]
+"""The texts of options by their names, and that of their types."""
 
 
 class Storing:
-    """Turns subscriptions into rows of texts. A column gets its type from the first value that it holds.
+    """Turns subscriptions into rows of texts.
 
     Args:
-        kinds: the types that columns have already.
-        tags: whether values of other types are stored with a tagged text. If not, they are refused.
+        integers: whether subscribers are integers (else strings); None if there are none. Then the first decides.
+        tags: whether values that need a tagged text are stored. If not, they are refused.
     """
 
-    def __init__(self, kinds: Kinds, *, tags: bool) -> None:
-        self.integers = kinds.integers
-        self._given = kinds
-        self._is_json = dict.fromkeys(kinds.json_options, True) | dict.fromkeys(kinds.string_options, False)
+    def __init__(self, integers: bool | None, *, tags: bool) -> None:
+        self.integers = integers
         self._tags = tags
 
-    def kinds(self) -> Kinds:
-        """The types that columns have by now."""
-        json_options = frozenset(name for name, is_json in self._is_json.items() if is_json)
-        return Kinds(self.integers, json_options, frozenset(self._is_json.keys() - json_options))
-
     def decide(self, held: Iterable[Subscription]) -> None:
-        """Choose the types of columns that were given none: strings, if some of these values are."""
-        given = self._given.json_options | self._given.string_options
-        for each in held:
-            if self._given.integers is None and self.integers is not False and isinstance(each.subscriber, str | int):
-                self.integers = not isinstance(each.subscriber, str) and not isinstance(each.subscriber, bool)
-            for name, value in each.options.items():
-                if name in given or self._is_apart(name):
-                    continue
-                if isinstance(value, str) or (name not in self._is_json and value is not None and rebuilds(value)):
-                    self._is_json[name] = not isinstance(value, str)
+        """Choose the type of subscribers, if there is none yet: strings, if some of these are."""
+        found = [each.subscriber for each in held]
+        if self.integers is None and any(isinstance(each, str) for each in found):
+            self.integers = False
 
     def subscriber(self, subscriber: Any) -> str:
         """The text of a subscriber.
@@ -101,11 +58,9 @@ class Storing:
             TypeError: it has none.
         """
         is_string = isinstance(subscriber, str)
-        if is_string and self.integers is not True and not has_surrogates(subscriber):
-            text = str.__str__(subscriber)
-            if not (self._tags and text.startswith(MARK)):
-                self.integers = False
-                return text
+        if is_string and self.integers is not True and not (has_surrogates(subscriber) or subscriber.startswith(MARK)):
+            self.integers = False
+            return str.__str__(subscriber)
         is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
         if is_integer and self.integers is not False and int.__abs__(subscriber) < 2**63:
             self.integers = True
@@ -118,56 +73,60 @@ class Storing:
             raise TypeError(f"the subscriber cannot be stored: {error}{_CURE}") from None
 
     def _refusal(self, subscriber: Hashable) -> str:
-        if isinstance(subscriber, str | int) and self.integers is not None:
+        if isinstance(subscriber, str | int) and isinstance(subscriber, str) is self.integers:
             ours, others = ("integers", "strings") if self.integers else ("strings", "integers")
             return f"there are subscribers that are {ours}, and {subscriber!r}: {others} could not be told apart{_CURE}"
         return f"the subscriber could not be rebuilt, since JSON cannot express it: {subscriber!r}{_CURE}"
 
-    def options(self, options: Mapping[str, Any]) -> dict[str, str | None]:
-        """The texts of options, by the names under which they are stored.
+    def options(self, options: Mapping[str, Any]) -> Texts:
+        """The texts of options.
 
         Raises:
             TypeError: one of them has no form.
         """
-        stored: dict[str, str | None] = {}
+        texts: dict[str, str | None] = {}
+        types: dict[str, str] = {}
         for name, value in ((_plain(name), _plain(value)) for name, value in options.items()):
-            if self._fits(name, value):
-                stored[name] = option_text(name, value)
-            elif not self._tags:
-                raise TypeError(self._option_refusal(name, value))
-            elif self._is_apart(name):
-                stored[f"{MARK}{MARK}{json.dumps(name)}"] = _tagged_option(name, value)
-            else:
-                stored[MARK + name] = _tagged_option(name, value)
-                stored[name] = _readable(value)
-        return stored
+            is_named = not has_surrogates(name)
+            kind = _kind_of(name, value) if is_named else ""
+            if kind == "":
+                if not self._tags:
+                    raise TypeError(f"option {name!r} could not be rebuilt, since JSON cannot express it: {value!r}")
+                kind = _tagged_option(name, value)
+            if kind is not None:
+                types[name] = kind
+            if is_named:
+                texts[name] = option_text(name, value) if kind in (None, JSON) else _readable(name, value)
+        return texts, types_text(types)
 
-    def _fits(self, name: str, value: Any) -> bool:
-        """Whether the column's own text gives the value back."""
-        if self._tags and self._is_apart(name):
-            return False
-        if value is None:
-            return True
-        is_string = isinstance(value, str)
-        if self._is_json.get(name, not is_string) is is_string:
-            return False
-        if has_surrogates(value) if is_string else not rebuilds(value):
-            return False
-        self._is_json[name] = not is_string
-        return True
 
-    def _is_apart(self, name: str) -> bool:
-        """Whether an option with this name has no column of its own."""
-        if name.startswith(MARK) or has_surrogates(name):
-            return True
-        return name not in self._is_json and (len(name) > MOST_NAME or len(self._is_json) >= MOST_NAMES)
+def types_text(types: Mapping[str, str]) -> str:
+    """The text of the types of options."""
+    return json.dumps(types, sort_keys=True)
 
-    def _option_refusal(self, name: str, value: Any) -> str:
-        if self._is_json.get(name, not isinstance(value, str)) is isinstance(value, str):
-            return f"option {name!r} is a string in one subscription and not in another, and could not be rebuilt"
-        if isinstance(value, str):
-            return f"option {name!r} cannot be encoded as UTF-8: {value!r}"
-        return f"option {name!r} could not be rebuilt, since JSON cannot express it: {value!r}"
+
+def types_in(text: str) -> dict[str, str]:
+    """The types of options of a row.
+
+    Raises:
+        ValueError: the text says none.
+    """
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(kind, str) for kind in found.values()):
+        raise ValueError(f"{text:.100} says no types of options")
+    return found
+
+
+def _kind_of(name: str, value: Any) -> str | None:
+    """The type of an option, None if its text is the value; "" if it needs a tagged text."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        return JSON if rebuilds(value) else ""
+    return "" if has_surrogates(value) or (name == QUEUE and value.startswith(MARK)) else None
 
 
 _CURE = "; give a key= function that turns a subscriber into a string"
@@ -194,8 +153,10 @@ def _exact(subscriber: Hashable) -> Any:
     return subscriber
 
 
-def _readable(value: Any) -> str:
+def _readable(name: str, value: Any) -> str:
     """A text for people and other programs; that beside it is the faithful one."""
+    if name == QUEUE:  # it must differ from those of other groups
+        return MARK + form_of(value)
     if not isinstance(value, str):
         try:
             value = json.dumps(value, allow_nan=False)
@@ -210,50 +171,40 @@ def _readable(value: Any) -> str:
 # ------------------------------------------------------------------------------------------------------- and back
 
 
-def subscriber_of(text: str, *, integers: bool, tags: bool) -> Any:
+def subscriber_of(text: str, *, integers: bool) -> Any:
     """The subscriber of a text.
-
-    Args:
-        tags: whether the row may have tagged texts.
 
     Raises:
         ValueError: it is none.
     """
-    if tags and text.startswith(MARK):
+    if text.startswith(MARK):
         return untagged(text[1:])
     return int(text) if integers else text
 
 
-def options_of(
-    names: Iterable[str], texts: Iterable[str | None], json_options: frozenset[str], *, tags: bool
-) -> dict[str, Any]:
-    """The options of a row.
-
-    Args:
-        tags: whether the row may have tagged texts.
+def options_of(names: Iterable[str], texts: Iterable[str | None], types: str) -> dict[str, Any]:
+    """The options of a row, of their texts and that of their types.
 
     Raises:
         ValueError: a text is not what it should be.
     """
     names = list(names)
-    pairs = dict(zip(names, texts, strict=True))
+    pairs, kinds = dict(zip(names, texts, strict=True)), types_in(types)
     if len(pairs) < len(names):
         raise ValueError(f"an option occurs twice among {names}")
-    if not tags or not any(name.startswith(MARK) for name in pairs):
-        return {name: option_value(name, text, json_options) for name, text in pairs.items()}
-    values: dict[str, Any] = {}
-    for name, text in pairs.items():
-        if not name.startswith(MARK):
-            if MARK + name not in pairs:
-                values[name] = option_value(name, text, json_options)
-            continue
-        if text is None:
-            raise ValueError(f"option {name!r} has no tagged text")
-        own = json.loads(name[2:]) if name.startswith(MARK + MARK) else name[1:]
-        if not isinstance(own, str):
-            raise ValueError(f"option {name!r} names none")
-        values[own] = untagged(text)
-    return values
+    values = {name: _value(name, text, kinds.get(name)) for name, text in pairs.items()}
+    return values | {name: untagged(kind) for name, kind in kinds.items() if kind != JSON and name not in pairs}
+
+
+def _value(name: str, text: str | None, kind: str | None) -> Any:
+    if text is None or kind is None:
+        return text
+    if kind != JSON:
+        return untagged(kind)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
 def check_storable(
@@ -261,8 +212,7 @@ def check_storable(
 ) -> None:
     """Check that a subscription could be published and restored, before it is made.
 
-    It tells what `Publisher` sets aside. With ``strict=True`` a publisher refuses more: also what needs a tagged text,
-    which depends on the values that its columns have already.
+    It tells what `Publisher` sets aside. With ``strict=True`` a publisher refuses more: also what needs a tagged text.
 
     Args:
         key: the function that turns a subscriber into a string, if the publisher has one.

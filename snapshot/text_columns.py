@@ -84,7 +84,7 @@ def _require_valid(data: pa.RecordBatch | pa.Array, what: str, *, full: bool) ->
         raise ValueError(f"{what} is damaged: {error}") from error
 
 
-TEXTS = ("filter", "subscriber", "options")
+TEXTS = ("filter", "subscriber", "options", "types")
 """The columns whose texts are counted: any others are short."""
 
 

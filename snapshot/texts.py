@@ -9,7 +9,6 @@ An option value that is a string is its own text, and ``None`` becomes a null. A
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -127,26 +126,6 @@ def option_text(name: str, value: object) -> str | None:
 def option_texts(options: Mapping[str, Any]) -> dict[str, str | None]:
     """The texts of options by their names. Errors as `option_text`."""
     return {name: option_text(name, value) for name, value in options.items()}
-
-
-def option_value(name: str, text: str | None, json_options: frozenset[str]) -> Any:
-    """The value of an option, from its text.
-
-    Args:
-        json_options: the names of the options whose texts are JSON.
-
-    Raises:
-        ValueError: the text should be JSON and is not.
-
-    >>> option_value("note", "1", frozenset({"qos"})), option_value("qos", "1", frozenset({"qos"}))
-    ('1', 1)
-    """
-    if text is None or name not in json_options:
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"option {name!r} is not JSON: {error}") from error
 
 
 def _require_utf8(text: str, what: str, of: object) -> None:

@@ -7,7 +7,6 @@ instant, and its retention removes both.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import uuid
@@ -15,12 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from snapshot.columns import Cut
-from snapshot.parquet import stored_rows, write_plain, write_stored
+from snapshot.parquet import write_set
 from snapshot.published.delta import log_full
 from snapshot.published.directory import open_directory
 from snapshot.published.manifest import FULL, DataFile, data_name, record_name, sealed
 from snapshot.published.restoring import restored
-from snapshot.storing import Kinds
 
 
 def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None = None) -> int:
@@ -28,7 +26,9 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
 
     Whoever restores, follows or matches with a later version begins with it, and reads only the changes since. If this
     is called often enough, the publisher of a large set never writes a full instant after the first, which takes it
-    seconds in which it publishes nothing: each time when a quarter of the subscriptions has changed.
+    seconds in which it publishes nothing: each time when a quarter of the subscriptions has changed. Of a directory
+    that an earlier version of this package wrote, this makes files of the present format: until there is one, readers
+    convert what they read.
 
     The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`), until
     retention removes its file, as it does some time after the publisher has written a full instant of its own.
@@ -67,19 +67,10 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     if there is not None and there.version == number and there.full is not None:
         log_full(store, version, there.full)
         return number
-    kinds = Kinds(version.integers, frozenset(version.json_options), frozenset(version.string_options))
     cut = Cut(trie.snapshot(), version.snapshot_id, version.time, version.limits)
-
-    def make(path: str) -> int:
-        with contextlib.suppress(TypeError, ValueError):
-            rows, found = write_plain(cut, path, None)
-            if found.agree(kinds):
-                return rows
-        return write_stored(cut, path, lambda storing: stored_rows(cut, storing, None), kinds)[0]
-
     name = data_name(FULL, number, "c")
     try:
-        rows, size, digest = store.produce(name, make)
+        (rows, _), size, digest = store.produce(name, lambda path: write_set(cut, path, integers=version.integers))
         file = DataFile(name, rows, size, digest)
         text, _ = sealed(dataclasses.replace(version, full=file))
         store.create(record, text, f"{FULL}/.{number:020}.c.{uuid.uuid4().hex}.json")

@@ -10,16 +10,16 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from snapshot.columns import Cut, in_batches
-from snapshot.parquet import write_plain, write_stored
+from snapshot.parquet import write_set
 from snapshot.published.directory import Directory
 from snapshot.published.errors import DamagedError
 from snapshot.published.feed import Written, alike, write_feed, write_merged
 from snapshot.published.ledger import Ledger, Trial
 from snapshot.published.manifest import CHANGES, FULL, DataFile, Merged, Version, data_name
 from snapshot.published.restoring import lost, rebuild
-from snapshot.published.sieve import Refused, Sieve, SubscriptionKey
+from snapshot.published.sieve import Refused, Sieve, Stored, SubscriptionKey
 from snapshot.published.store import Store
-from snapshot.storing import Kinds, Storing
+from snapshot.storing import Storing
 from subtrie import SubscriptionTrie
 from subtrie.columns import Changed, changed
 
@@ -146,40 +146,25 @@ class Composer:
                 self._store.remove(file.path)
 
     def _first(self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile]) -> Composition:
-        full, kinds = self._full(cut, number, sieve, written)
+        full, integers = self._full(cut, number, sieve, written, None)
         counts = {"subscriptions": full.rows, "changes": full.rows, "refused": len(sieve.refused)}
-        fields = {"kind": "full", "full": full, "feed": None, **counts, **_fields_of(kinds), "base": number}
+        fields = {"kind": "full", "full": full, "feed": None, **counts, "integers": integers, "base": number}
         return Composition(fields, sieve.trial, sieve.refused)
 
     def _next(self, cut: Cut, number: int, last: Published, sieve: Sieve, written: list[DataFile]) -> Composition:
         version = last.version
         integers = None if version.subscriptions == 0 else version.integers  # a set without rows has no types to keep
-        before = Kinds(integers, frozenset(version.json_options), frozenset(version.string_options))
-        storing = Storing(before, tags=not self._strict)
-        full: DataFile | None = None
-        try:
-            changes = sieve.stored(storing)
-            if next(changes, None) is None and not _outweighs(len(last.chain) - 1, 0, version.subscriptions):
-                return Composition(None, sieve.trial, sieve.refused)
-            feed, content = self._feed(cut, number, sieve.stored(storing), written)
-            kinds = storing.kinds()
-        except TypeError:
-            if not self._strict:
-                raise
-            full, kinds = self._full(cut, number, sieve, written)  # perhaps an option has got another type
-            feed, content = self._feed(cut, number, sieve.stored(Storing(kinds, tags=False)), written)
+        storing = Storing(integers, tags=not self._strict)
+        changes = sieve.stored(storing)
+        if next(changes, None) is None and not _outweighs(len(last.chain) - 1, 0, version.subscriptions):
+            return Composition(None, sieve.trial, sieve.refused)
+        feed, content = self._feed(cut, number, sieve.stored(storing), written)
+        integers, full = storing.integers, None
         subscriptions = version.subscriptions + content.growth
-        new = dataclasses.replace(
-            version, version=number, feed=feed, merged=None, changes=content.changes, **_fields_of(kinds)
-        )
-        chain = (*last.chain, new)
-        if full is None and _outweighs(len(last.chain), _changes_in(chain[1:]), subscriptions):
-            full, kinds = self._full(cut, number, sieve, written)
-            # The same text must name the same subscriber as in the feeds before, and the same options have columns as
-            # in this version's own feed.
-            if not kinds.agree(storing.kinds()) or not (self._strict or kinds.are_few()):
-                self.discard([written.pop(written.index(full))])
-                full, kinds = self._full(cut, number, sieve, written, storing.kinds())
+        new = dataclasses.replace(version, version=number, feed=feed, merged=None, changes=content.changes)
+        chain = (*last.chain, dataclasses.replace(new, integers=integers, json_options=None))
+        if _outweighs(len(last.chain), _changes_in(chain[1:]), subscriptions):
+            full, integers = self._full(cut, number, sieve, written, integers)
         fields = {
             "kind": "changes" if full is None else "full",
             "full": full,
@@ -189,7 +174,7 @@ class Composer:
             "refused": len(sieve.refused),
             "base": last.chain[0].version if full is None else number,
             "merged": None if full is not None else self._merged(chain, written),
-            **_fields_of(kinds),
+            "integers": integers,
         }
         return Composition(fields, sieve.trial, sieve.refused)
 
@@ -213,7 +198,7 @@ class Composer:
     # ---------------------------------------------------------------------------------------------------------- files
 
     def _feed(
-        self, cut: Cut, number: int, changes: Iterator[Changed], written: list[DataFile]
+        self, cut: Cut, number: int, changes: Iterator[Stored], written: list[DataFile]
     ) -> tuple[DataFile, Written]:
         name = data_name(CHANGES, number, self._epoch)
         content, size, digest = self._store.produce(name, lambda path: write_feed(path, changes, cut, number))
@@ -235,32 +220,16 @@ class Composer:
         return Merged(written[-1], since.version, since.digest)
 
     def _full(
-        self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile], kinds: Kinds | None = None
-    ) -> tuple[DataFile, Kinds]:
-        """Write a full instant.
+        self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile], integers: bool | None
+    ) -> tuple[DataFile, bool | None]:
+        """Write a full instant. Return whether subscribers are integers, too.
 
         Args:
-            kinds: the types of columns that are given; None: those that suit the set.
+            integers: the type that they have already. The same text must name the same subscriber as in feeds before.
         """
-
-        def make(path: str) -> tuple[int, Kinds]:
-            """Return how many rows the file has, and the types of its columns."""
-            rows = functools.partial(sieve.rows, cut.trie)
-            if kinds is not None:
-                return write_stored(cut, path, rows, kinds)[0], kinds
-            try:
-                count, found = write_plain(cut, path, sieve.key)
-                if found.are_few() or self._strict:
-                    return count, found
-            except (OSError, MemoryError):
-                raise
-            except Exception:  # of a value or a key function; row by row, those that raise one are set aside
-                if self._strict:
-                    raise
-            return write_stored(cut, path, rows)
-
-        name = data_name(FULL, number, self._epoch)
-        (count, found), size, digest = self._store.produce(name, make)
+        rows, name = functools.partial(sieve.rows, cut.trie), data_name(FULL, number, self._epoch)
+        write = functools.partial(write_set, cut, key=sieve.key, rows=rows, integers=integers, tags=not self._strict)
+        (count, found), size, digest = self._store.produce(name, write)
         file = DataFile(name, count, size, digest)
         written.append(file)
         return file, found
@@ -300,12 +269,3 @@ def _to_merge(chain: tuple[Version, ...]) -> tuple[Version, list[Version]]:
     *_, (some, _) = alike(feeds)
     place = [each.version for each in chain].index(some[0].version)
     return chain[place - 1], some
-
-
-def _fields_of(kinds: Kinds) -> dict[str, Any]:
-    """The types of columns as fields of a manifest."""
-    return {
-        "integers": kinds.integers,
-        "json_options": tuple(sorted(kinds.json_options)),
-        "string_options": tuple(sorted(kinds.string_options)),
-    }

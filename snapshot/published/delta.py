@@ -13,7 +13,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from snapshot._extras import extra
-from snapshot.columns import schema
+from snapshot.columns import stored_schema
 from snapshot.published.manifest import FULL, DataFile, Version
 from snapshot.published.store import Store
 
@@ -57,7 +57,8 @@ def _name(number: int) -> str:
 
 def _begun(version: Version) -> list[dict[str, Any]]:
     """What the first commit says of the table."""
-    fields = [{"name": each.name, "type": _type(each.type), "nullable": True, "metadata": {}} for each in schema()]
+    columns = [(each.name, _type(each.type)) for each in stored_schema()]
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns]
     table = {
         "id": str(uuid.UUID(version.directory)),
         "format": {"provider": "parquet", "options": {}},

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from snapshot._extras import extra
 from snapshot.build import Columns, RowReader
-from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, schema
+from snapshot.columns import BATCH_ROWS, Cut, Row, batches_of, stored_schema
 from snapshot.file_metadata import FileMetadata
 from snapshot.merging import AFTER, BEFORE, DELETE, INSERT, KIND, merged, of_kind, there_after
+from snapshot.older import current
+from snapshot.option_maps import TYPES
 from snapshot.published.directory import Directory, read_whole
 from snapshot.published.errors import DamagedError
 from snapshot.published.manifest import FORMAT, DataFile, Version
+from snapshot.published.sieve import Stored
 from snapshot.published.store import Store
-from snapshot.storing import Kinds
 from subtrie import SubscriptionTrie
-from subtrie.columns import Changed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ class Written(NamedTuple):
 
 def feed_schema() -> pa.Schema:
     """The Arrow schema of a feed."""
-    return extra("pyarrow").schema([*schema(), *added()])
+    return extra("pyarrow").schema([*stored_schema(), *added()])
 
 
 def added() -> pa.Schema:
@@ -57,12 +58,8 @@ def added() -> pa.Schema:
     return pa.schema([(KIND, pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time)])
 
 
-def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) -> Written:
-    """Write changes into a Parquet file in their order, with one batch in memory at a time.
-
-    Args:
-        changes: changes of texts, as a `snapshot.published.sieve` makes them.
-    """
+def write_feed(path: str, changes: Iterable[Stored], cut: Cut, version: int) -> Written:
+    """Write changes into a Parquet file in their order, with one batch in memory at a time."""
     pa = extra("pyarrow")
     counts: Counter[str] = Counter()
     with extra("pyarrow.parquet").ParquetWriter(
@@ -71,6 +68,7 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
         for some, batch in batches_of(_rows(changes), cut):
             kinds = [kind for *_, kind in some]
             commit = [
+                pa.array([row[3] for row in some], pa.string()),
                 pa.array(kinds, pa.string()),
                 pa.repeat(pa.scalar(version, pa.int64()), len(some)),
                 pa.repeat(pa.scalar(cut.taken_at, pa.timestamp("us", tz="UTC")), len(some)),
@@ -83,39 +81,41 @@ def write_feed(path: str, changes: Iterable[Changed], cut: Cut, version: int) ->
 
 def write_merged(path: str, store: Store, versions: Iterable[Version]) -> int:
     """Write the last row of each subscription in the feeds of versions, and return how many there are."""
-    feeds = [(version, read_feed(store, version.feed)) for version in versions if version.feed is not None]
+    feeds = [(version, read_feed(store, version)) for version in versions]
     rows = merged([feed for _, feed in feeds], feeds[-1][0].dialect.queue_groups)
     extra("pyarrow.parquet").write_table(rows, path, compression="zstd", write_page_checksum=True)
     return len(rows)
 
 
-def _rows(changes: Iterable[Changed]) -> Iterator[Row]:
-    for filter, _, subscriber, before, after in changes:
+def _rows(changes: Iterable[Stored]) -> Iterator[Row]:
+    for filter, subscriber, before, after in changes:
         if before is not None:
-            yield filter, subscriber, before, DELETE if after is None else BEFORE
+            yield filter, subscriber, *before, DELETE if after is None else BEFORE
         if after is not None:
-            yield filter, subscriber, after, INSERT if before is None else AFTER
+            yield filter, subscriber, *after, INSERT if before is None else AFTER
 
 
 # -------------------------------------------------------------------------------------------------------- and back
 
 
-def read_feed(store: Store, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
-    """The rows of a feed, which fit into memory, and some of its columns, or all.
+def read_feed(store: Store, version: Version, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of the feed of a version, which fit into memory, and some of its columns, or all.
 
     Raises:
         DamagedError: the file has other bytes than were written, or is no feed.
         FileNotFoundError: the file is missing.
     """
-    content = read_whole(store, file)
+    file = version.feed
+    assert file is not None
+    content, names = read_whole(store, file), columns or feed_schema().names
     try:
-        rows: pa.Table = extra("pyarrow.parquet").ParquetFile(content).read(columns or feed_schema().names)
+        rows: pa.Table = current(extra("pyarrow.parquet").ParquetFile(content).read(names), version.json_options)
         unknown = set(rows.column(KIND).unique().to_pylist()).difference((INSERT, DELETE, BEFORE, AFTER))
         if unknown:
             raise ValueError(f"a change of type {unknown.pop()!r}")
     except (ValueError, TypeError, KeyError, OSError, extra("pyarrow").ArrowException) as error:
         raise _not_a_feed(store, file, error) from error
-    return rows
+    return rows.select([name for name in names if name in rows.schema.names])
 
 
 @contextmanager
@@ -134,40 +134,40 @@ def apply_feed(trie: SubscriptionTrie, directory: Directory, *versions: Version)
         DamagedError: a file is damaged; changes of it, and those before the damage, may have been applied.
         FileNotFoundError: a file is missing.
     """
-    for some, kinds in alike(versions):
-        files = [version.feed for version in some if version.feed is not None]
-        feeds = [read_feed(directory.store, file, USED) for file in files]
+    for some, integers in alike(versions):
+        feeds = [read_feed(directory.store, version, USED) for version in some]
         dialect = some[-1].dialect
         try:
             changes = feeds[0] if len(feeds) == 1 else merged(feeds, dialect.queue_groups)
-            _apply(trie, changes, FileMetadata(dialect, bool(kinds.integers), kinds.json_options, 0, tags=True))
+            _apply(trie, changes, FileMetadata(dialect, bool(integers), 0))
         except (ValueError, TypeError, KeyError) as error:
-            raise _not_a_feed(directory.store, files[0], error) from error
+            assert some[0].feed is not None
+            raise _not_a_feed(directory.store, some[0].feed, error) from error
 
 
 def _not_a_feed(store: Store, file: DataFile, error: Exception) -> DamagedError:
     return DamagedError(f"{store.locate(file.path)} is not a change feed of format {FORMAT}: {error}")
 
 
-USED = ("filter", "subscriber", "options", KIND)
+USED = ("filter", "subscriber", "options", TYPES, KIND)
 """The columns that readers of feeds need."""
 
 
-def alike(versions: Iterable[Version]) -> Iterator[tuple[list[Version], Kinds]]:
-    """Versions with feeds, in parts that can be merged, and the types of their columns: in a part one text means one
-    value. And a part has at most `MOST_MERGED` rows, or is a single version."""
+def alike(versions: Iterable[Version]) -> Iterator[tuple[list[Version], bool | None]]:
+    """Versions with feeds, in parts that can be merged, and whether their subscribers are integers: in a part one text
+    means one subscriber. And a part has at most `MOST_MERGED` rows, or is a single version."""
     some: list[Version] = []
-    kinds, rows = Kinds(), 0
+    integers, rows = None, 0
     for version in versions:
         assert version.feed is not None
-        own = Kinds(version.integers, frozenset(version.json_options), frozenset(version.string_options))
-        if some and (rows + version.feed.rows > MOST_MERGED or not kinds.agree(own)):
-            yield some, kinds
-            some, kinds, rows = [], Kinds(), 0
+        differ = None not in (integers, version.integers) and integers is not version.integers
+        if some and (differ or rows + version.feed.rows > MOST_MERGED):
+            yield some, integers
+            some, integers, rows = [], None, 0
         some.append(version)
-        kinds, rows = kinds.with_those_of(own), rows + version.feed.rows
+        integers, rows = integers if version.integers is None else version.integers, rows + version.feed.rows
     if some:
-        yield some, kinds
+        yield some, integers
 
 
 def _apply(trie: SubscriptionTrie, changes: pa.Table, meaning: FileMetadata) -> None:

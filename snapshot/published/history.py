@@ -11,6 +11,7 @@ from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
 from snapshot.merging import INSERT
 from snapshot.merging import net as net_of
+from snapshot.older import current
 from snapshot.published.directory import open_directory, require_whole
 from snapshot.published.feed import added, feed_schema, parquet_file, read_feed
 from snapshot.published.manifest import Version
@@ -84,13 +85,13 @@ def changes(
 def changes_in(store: Store, version: Version) -> Iterator[pa.Table]:
     """The rows of a version's feed, in parts. The first version has none: its rows are inserts."""
     if version.feed is not None:
-        yield read_feed(store, version.feed)
+        yield read_feed(store, version)
         return
     assert version.full is not None
     require_whole(store, version.full)
     with parquet_file(store, version.full.path) as file:
         for batch in file.iter_batches(BATCH_ROWS):
-            yield as_inserts(batch, version)
+            yield as_inserts(current(batch, version.json_options), version)
 
 
 def as_inserts(rows: pa.Table | pa.RecordBatch, version: Version) -> pa.Table:

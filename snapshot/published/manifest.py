@@ -28,8 +28,8 @@ from snapshot.topics import Limits
 from subtrie import Dialect, SubscriptionTrie
 
 FORMAT: Final = 4
-"""The version of the format that docs/published-format.md describes. Files of format 3 had further columns. Of format 2
-there were no merged files and records."""
+"""The version of the format that docs/published-format.md describes. Files of format 3 had further columns, and none of
+types. Of format 2 there were no merged files and records."""
 
 FORMATS: Final = (2, 3, FORMAT)
 """The formats that are read."""
@@ -129,8 +129,6 @@ class Version:
         oldest: the number of the oldest version that is kept; None if nothing has been published.
         dialect: the trie's dialect.
         integers: True if subscribers are integers, False if strings; None if there have been none.
-        json_options: names of the options whose texts are JSON.
-        string_options: names of the options whose texts are strings.
         snapshot_id: the name of the snapshot.
         directory: the name of the directory, the same in all its versions.
         epoch: the number of the claim of the publisher that published it.
@@ -141,6 +139,7 @@ class Version:
         refused: how many subscriptions could not be stored, so that this version lacks them.
         limits: those of the topic store that was published; None for a set of subscriptions.
         merged: the changes of this version and others before it, in one file; None in most versions.
+        json_options: names of the options whose texts are JSON, in files of formats that had no types; else None.
         digest: the digest of the manifest's own bytes, once it is written.
     """
 
@@ -156,8 +155,6 @@ class Version:
     oldest: int | None
     dialect: Dialect
     integers: bool | None
-    json_options: tuple[str, ...]
-    string_options: tuple[str, ...]
     snapshot_id: str
     directory: str
     epoch: int
@@ -168,6 +165,7 @@ class Version:
     refused: int = 0
     limits: Limits | None = None
     merged: Merged | None = None
+    json_options: tuple[str, ...] | None = None
     digest: str = field(default="", compare=False)
 
     @property
@@ -187,7 +185,8 @@ class Version:
     def to_json(self) -> bytes:
         """The text of the manifest, in the present format."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        del fields["digest"]
+        for name in ("digest", *([] if fields["json_options"] is not None else ["json_options"])):
+            del fields[name]
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)
         fields["limits"] = None if self.limits is None else self.limits._asdict()
@@ -245,8 +244,7 @@ def sealed(version: Version) -> tuple[bytes, Version]:
     """
     text = version.to_json()
     if len(text) > MOST_BYTES:
-        names = len(version.json_options) + len(version.string_options)
-        raise ValueError(f"the names of {names} different options do not fit into a manifest; use fewer")
+        raise ValueError(f"the dialect {version.dialect.name} does not fit into a manifest")
     return text, dataclasses.replace(version, digest=digest_of(text))
 
 
@@ -296,8 +294,7 @@ def _read(fields: dict[str, Any]) -> dict[str, Any]:
         "full": _file(fields["full"]),
         "feed": _file(fields["feed"]),
         "dialect": dialect_of(fields["dialect"]),
-        "json_options": tuple(fields["json_options"]),
-        "string_options": tuple(fields["string_options"]),
+        "json_options": tuple(fields["json_options"]) if "json_options" in fields else None,
         "limits": Limits.read(fields.get("limits")),
         "merged": _merged(fields.get("merged")),
     }
@@ -316,7 +313,9 @@ def _merged(fields: dict[str, Any] | None) -> Merged | None:
 
 
 _TYPES: Final[dict[str, Any]] = {
-    name: hint for name, hint in get_type_hints(Version).items() if get_origin(hint) in (None, UnionType)
+    name: hint
+    for name, hint in get_type_hints(Version).items()
+    if get_origin(hint) in (None, UnionType) and name != "json_options"
 }
 """The types of fields, but for those that have parts."""
 
@@ -332,7 +331,7 @@ def _check(version: Version, number: int) -> None:
     for other in (version.base, version.content, version.oldest, version.before() + 1):
         if other is not None and not 0 <= other <= number:
             raise ValueError(f"it refers to version {other}")
-    if not all(isinstance(name, str) for name in (*version.json_options, *version.string_options)):
+    if not all(isinstance(name, str) for name in version.json_options or ()):
         raise TypeError("a name of an option is not text")
     for file in version.files():
         if not _DATA.fullmatch(file.path):

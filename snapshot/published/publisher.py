@@ -128,8 +128,8 @@ class Publisher:
             version is removed as soon as no kept version is rebuilt from it.
         strict: whether `publish` raises an error if a subscription cannot be stored, or two subscribers have the same
             key, and publishes nothing. Otherwise those subscriptions alone are set aside: they are logged and are in
-            `refused`, and everything else is published. Also, values of several types in one column are an error then,
-            which otherwise get tagged texts (`snapshot.storing`).
+            `refused`, and everything else is published. Also, what needs a tagged text (`snapshot.storing`) is an
+            error then, such as subscribers of several types.
         on_error: called with the error when publishing begins to fail, or fails in another way than before.
         on_fenced: called once, with FencedError, when another publisher has taken over. What is changed from then on is
             published by nobody, so let it refuse further changes, or end the program. None: ``on_error`` is called.

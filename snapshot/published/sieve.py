@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 
 from snapshot.columns import Row
 from snapshot.published.ledger import Ledger
-from snapshot.storing import Storing
+from snapshot.storing import Storing, Texts, types_text
 from snapshot.turns import comes_again
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
 from subtrie.tagged import has_surrogates
+
+Stored = tuple[str, str, Texts | None, Texts | None]
+"""A change as it is stored: filter, subscriber, and the options before and after, None for none."""
 
 SubscriptionKey = tuple[str, str | None, Hashable]
 """What names a subscription: its filter, its queue group, its subscriber."""
@@ -109,9 +112,8 @@ class Sieve:
             self.trial.moved[key[2]] -= 1
         self.refused[key] = Refused(key[0], key[2], options, f"{type(error).__name__}: {error}")
 
-    def stored(self, storing: Storing) -> Iterator[Changed]:
-        """The changes, with the texts that are stored instead of subscribers and options. Deletes come first if an
-        insert may have the same subscription.
+    def stored(self, storing: Storing) -> Iterator[Stored]:
+        """The changes as they are stored. Deletes come first if an insert may have the same subscription.
 
         Raises:
             TypeError: strict, and a subscription cannot be rebuilt.
@@ -130,22 +132,19 @@ class Sieve:
                 continue
             subscriber, after = texts or (storing.subscriber(self._published(change.subscriber)), None)
             before = None if change.before is None else _as_before(storing, change.before)
-            yield Changed(change.filter, change.group, subscriber, before, after)
+            yield change.filter, subscriber, before, after
 
     def rows(self, trie: SubscriptionTrie, storing: Storing) -> Iterator[Row]:
         """All subscriptions of a trie that can be stored, as texts."""
-        undecided = True
         for held in trie.subscriptions():
-            if undecided:
-                storing.decide([held])
-                undecided = False
             queue = held.options.get("queue") if self._queues else None
             key = (held.filter, queue, held.subscriber)
             if key in self.refused:
                 continue
             texts = self._texts(storing, key, held.options)
             if texts is not None:
-                yield held.filter, *texts
+                subscriber, options = texts
+                yield held.filter, subscriber, *options
 
     def _effective(self) -> Iterator[Changed]:
         """The changes from what was published: of subscriptions that were set aside, nothing was. Those that could not
@@ -170,13 +169,11 @@ class Sieve:
             subscriber = self._owners.get(subscriber, subscriber)
         return change.filter, change.group if self._queues else None, subscriber
 
-    def _texts(
-        self, storing: Storing, key: SubscriptionKey, options: Mapping[str, Any]
-    ) -> tuple[str, dict[str, str | None]] | None:
+    def _texts(self, storing: Storing, key: SubscriptionKey, options: Mapping[str, Any]) -> tuple[str, Texts] | None:
         """The texts of a subscriber and of options; None if the subscription cannot be stored."""
         filter, _, subscriber = key
 
-        def texts() -> tuple[str, dict[str, str | None]]:
+        def texts() -> tuple[str, Texts]:
             if has_surrogates(filter):
                 raise ValueError("the filter cannot be encoded as UTF-8")
             given = subscriber if self.key is None else self.key(subscriber)
@@ -197,9 +194,13 @@ class Sieve:
         return subscriber if self.key is None or self._owners is not None else self.key(subscriber)
 
 
-def _as_before(storing: Storing, options: Mapping[str, Any]) -> Mapping[str, str | None]:
-    """The options that a subscription had. They only serve other programs, so a value may have changed its type."""
+def _as_before(storing: Storing, options: Mapping[str, Any]) -> Texts:
+    """The options that a subscription had. They only serve other programs, so a value may have none any more."""
     try:
         return storing.options(options)
     except (TypeError, ValueError):
-        return {name: value for name, value in options.items() if isinstance(value, str) and not has_surrogates(value)}
+        texts: dict[str, str | None] = {}
+        for name, value in options.items():
+            if type(value) is str and not has_surrogates(name + value):
+                texts[name] = value
+        return texts, types_text({})

@@ -46,10 +46,11 @@ class TestWrite:
         trie = trie_of(("a", "alice", {"qos": 1}))
         for source in (trie_of(("b", "bob")), trie):
             assert written(path, source) == source
-        assert pq.read_schema(path).equals(columns.schema())
+        assert pq.read_schema(path).equals(columns.stored_schema())
+        assert pq.read_table(path)["types"].to_pylist() == ['{"qos": "json"}']
         volatile = ["snapshot_id", "taken_at"]
         assert (
-            pq.read_table(path)
+            pq.read_table(path, columns=columns.schema().names)
             .drop_columns(volatile)
             .equals(snapshot.to_arrow(trie).select(columns.schema().names).drop_columns(volatile))
         )
@@ -77,6 +78,8 @@ class TestWrite:
     ) -> None:
         for module in (columns, text_columns):
             monkeypatch.setattr(module, limit, most)
+        mixed = trie_of(*((f"a.{number}", number, {"n": number}) for number in range(40)), ("b", "s", {"n": "x"}))
+        assert written(path, mixed) == mixed
         trie = trie_of(*((f"a.{number}", f"s{number}", {"note": "x" * 100}) for number in range(10)))
         assert written(path, trie) == trie
         assert pq.ParquetFile(path).metadata.num_row_groups == groups
@@ -200,7 +203,13 @@ def times(number: int) -> Callable[[pa.Table], pa.Table]:
 
 
 def queue_group(table: pa.Table) -> pa.Table:
-    return replacing("dialect", "NATS")(replacing("options", [("queue", "1")])(table))
+    return replacing("dialect", "NATS")(typed(("queue", "1"), "json")(table))
+
+
+def typed(pair: tuple[str, str], kind: str) -> Callable[[pa.Table], pa.Table]:
+    """A function that replaces the options of a table of one row by one of this type."""
+    types = replacing("types", json.dumps({pair[0]: kind}))
+    return lambda table: types(replacing("options", [pair])(table))
 
 
 def without_group(table: pa.Table) -> pa.Table:
@@ -208,7 +217,7 @@ def without_group(table: pa.Table) -> pa.Table:
 
 
 NOT_OURS = r"is not .*, or not by this version of it.*: no metadata"
-NO_FIELD = r"no metadata of a format up to 6: .*"
+NO_FIELD = r"no metadata of a format up to 5: .*"
 OTHERS = "other subscriptions than were written"
 DIALECT = fields_of(AMQP)
 REFUSED: list[tuple[Any, Any, str]] = [
@@ -218,7 +227,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (None, b"[" * 100_000, NOT_OURS),
     (None, {"dialect": None}, NO_FIELD + "dialect must not be"),
     (None, {"integer_subscribers": "yes"}, NO_FIELD + "integer_subscribers must not be"),
-    *((None, {"json_options": wrong}, NO_FIELD + "json_options must not be") for wrong in ("qos", [[1]])),
+    *((None, {"format": 3, "json_options": wrong}, NO_FIELD + "json_options must not be") for wrong in ("qos", [[1]])),
     (None, {"rows": "1"}, NO_FIELD + "rows must not be"),
     (None, {"dialect": {**DIALECT, "max_words": 5.5}}, NO_FIELD + "max_words"),
     (None, {"dialect": {**DIALECT, "reserved_prefix": 5}}, NO_FIELD + "reserved_prefix"),
@@ -233,13 +242,15 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (None, {"integer_subscribers": True}, "row 0: invalid literal.*'alice'"),
     (replacing("options", None), None, "row 0: options are null"),
     (replacing("options", [("x", "1"), ("x", "2")]), None, r"row 0: an option occurs twice among \['x', 'x'\]"),
-    (replacing("options", [("q", "1 2")]), {"json_options": ["q"]}, "row 0: option 'q' is not JSON"),
-    (replacing("options", [("q", "[" * 100_000)]), {"json_options": ["q"]}, "row 0: option 'q' is not JSON"),
+    (typed(("q", "1 2"), "json"), None, "row 0: option 'q' is not JSON"),
+    (typed(("q", "[" * 100_000), "json"), None, "row 0: option 'q' is not JSON"),
+    (typed(("q", "[1]"), '{"~what": 1}'), None, "row 0: unknown form"),
+    *((replacing("types", text), None, "row 0: ") for text in ("", "[]", '{"q": 1}', "[" * 100_000)),
     (replacing("dialect", "NATS"), None, "row 0: it is of the dialect 'NATS', not 'AMQP'"),
     (replacing("dialect", None), None, "row 0: it is of the dialect None, not 'AMQP'"),
     (
         queue_group,
-        {"dialect": fields_of(NATS), "json_options": ["queue"]},
+        {"dialect": fields_of(NATS)},
         "row 0: a name of a queue group must be a str, not int",
     ),
     (times(0), None, "0 subscriptions, where 1 were written"),

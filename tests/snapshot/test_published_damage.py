@@ -194,7 +194,7 @@ NAMED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a missing manifest": (f"_versions/{2:020}*", os.unlink, "is missing"),
     "a changed manifest": (
         f"_versions/{2:020}*",
-        lambda path: path.write_bytes(path.read_bytes().replace(b"level", b"lewel")),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"AMQP", b"AMQQ")),
         r"is damaged \(its checksum is that of other bytes\); restore it from a copy",
     ),
     "a later format": (

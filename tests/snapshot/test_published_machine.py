@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 import snapshot
-from snapshot import storing
 from snapshot.published import composer, open_directory, retention
 from snapshot.published.restoring import restored
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie, TopicStore
@@ -75,7 +74,6 @@ class Publishing(RuleBasedStateMachine):
         for name, value in {"FEWEST_FEEDS": 3, "LOOSE_FEEDS": 2, "FEWEST_ROWS": 8}.items():
             self.patch.setattr(composer, name, value)
         self.patch.setattr(retention, "REMOVALS", 3)
-        self.patch.setattr(storing, "MOST_NAMES", 2)
         self.where = place(kind, self.folder / "published", self.patch)
         self.dialect, into = dialect, TopicStore[Any](MQTT) if dialect is None else None
         self.key = key if dialect else None
@@ -192,7 +190,6 @@ class Publishing(RuleBasedStateMachine):
     @rule()
     def look_back(self) -> None:
         kept = snapshot.versions(self.where)
-        assert max(len(each.json_options + each.string_options) for each in kept) <= storing.MOST_NAMES
         assert len({each.integers for each in kept if each.subscriptions and self.dialect}) <= 2
         for each in kept:
             for at in (each.version, each.time):

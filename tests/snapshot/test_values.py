@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zipfile
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot import topics
+from snapshot import sets, topics
 from snapshot.published import open_directory
 from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
 from subtrie.tagged import tagged, untagged
 from tests.odd_values import Mute, MuteNumber, Name
 from tests.snapshot.support import filled, trie_of
-from tests.snapshot.values import ALIKE, EQUAL, HOPELESS, NOWHERE, ODD, SUBSCRIBERS, Connection, shown
+from tests.snapshot.values import ALIKE, EQUAL, HOPELESS, NOWHERE, ODD, SUBSCRIBERS, Connection, earlier, shown
 from tests.snapshot.world import content
 from tests.subtrie.test_topic_store import Clocks
 
@@ -78,6 +79,34 @@ def test_an_odd_value_is_stored_beside_ordinary_ones(tmp_path: Path, number: int
     assert ways.publisher.refused == ()
     with snapshot.take_over(tmp_path / "published")[1] as again:  # it reads the value, and writes nothing anew
         assert again.publish() == 2
+
+
+def test_what_an_earlier_version_of_this_package_wrote_comes_back(tmp_path: Path) -> None:
+    """And is continued, and rewritten in the present format."""
+    with zipfile.ZipFile(Path(__file__).parents[1] / "data" / "published-3.zip") as packed:
+        packed.extractall(tmp_path)
+    for dialect in (MQTT, NATS):
+        where, right, trie = tmp_path / dialect.name, [SubscriptionTrie(dialect)], SubscriptionTrie(dialect)
+        earlier(trie, lambda trie=trie, right=right: right.append(trie.fork()))
+        for number in (1, 2, 3):
+            assert held(snapshot.restore(where, at=number)) == held(right[number])
+        rows = snapshot.changes(where, 0, net=False).read_all()
+        assert (rows["types"].null_count, rows.num_rows > len(trie)) == (0, True)
+        follower, (taken, publisher) = snapshot.follow(where), snapshot.take_over(where)
+        taken.subscribe("new", "s", n=(2,))
+        taken.unsubscribe_many([one for one in taken.subscriptions() if one.filter in ("a1", "s", "b")])
+        assert publisher.publish() == 5
+        assert follower.poll() == 5
+        for copy in (follower.trie, snapshot.restore(where)):
+            assert held(copy) == held(taken)
+        (part,) = sets._built(open_directory(where), open_directory(where).version_at()).parts  # as Spark's workers
+        assert {name for row in part.rows["options"].to_pylist() for name, _ in row} >= {"n", "m" * 300, "~n"}
+        assert part.rows.num_rows == len(taken)
+        assert snapshot.compact(where) == 5
+        assert held(snapshot.restore(where)) == held(taken)
+    assert held(snapshot.load(tmp_path / "set.parquet")) == held(snapshot.restore(tmp_path / "MQTT", at=3))
+    assert held(snapshot.load(tmp_path / "plain.parquet")) == held(trie_of(("a/+", "alice", {"qos": 1}), dialect=MQTT))
+    assert content(snapshot.restore(tmp_path / "topics")) == content(filled())
 
 
 @pytest.mark.parametrize("number", range(len(HOPELESS)))
@@ -180,30 +209,27 @@ def test_texts_of_subclasses_are_their_texts(
         assert (found.subscriber, dict(found.options), len(copy)) == (subscriber, options, 2)
 
 
-class TestNames:
-    """Each manifest lists the options that have columns, so a client that makes up names must not make it long."""
+@pytest.mark.parametrize(
+    ("names", "is_later"),
+    [(["n" * 17_000_000], True), ([f"{number}{'é' * 700}" for number in range(6000)], False)],
+    ids=["a long one", "many"],
+)
+def test_names_that_a_client_makes_up_stop_nobody(tmp_path: Path, names: list[str], is_later: bool) -> None:
+    trie = SubscriptionTrie()
+    publisher = snapshot.Publisher(trie, tmp_path, strict=True)
+    if is_later:
+        publisher.publish()
+    trie.subscribe("evil", "s", **dict.fromkeys(names, 1))
+    trie.subscribe("a", "s", **{names[0]: 2})
+    assert publisher.publish() == 1 + is_later
+    assert snapshot.restore(tmp_path) == trie
 
-    @pytest.mark.parametrize(
-        ("names", "is_later"),
-        [(["n" * 17_000_000], True), ([f"{number}{'é' * 700}" for number in range(6000)], False)],
-        ids=["a long one", "many"],
-    )
-    def test_that_fit_into_no_manifest_stop_nobody_who_is_not_strict(
-        self, tmp_path: Path, names: list[str], is_later: bool
-    ) -> None:
-        trie = SubscriptionTrie()
-        publishers = [snapshot.Publisher(trie, tmp_path / str(number), strict=number == 1) for number in range(2)]
-        for publisher in publishers if is_later else ():
-            publisher.publish()
-        trie.subscribe("evil", "s", **dict.fromkeys(names, 1))
-        trie.subscribe("a", "s", **{names[0]: 2})
-        assert publishers[0].publish() == 1 + is_later
-        assert publishers[0].refused == ()
-        assert snapshot.restore(tmp_path / "0") == trie
-        with pytest.raises(ValueError, match="do not fit into a manifest"):
-            publishers[1].publish()
-        trie.clear()
-        assert publishers[1].publish() == 1
+
+def test_a_dialect_fits_into_a_manifest_or_nothing_is_claimed(tmp_path: Path) -> None:
+    long = Dialect("long", ":", "?", "*", options=(("o", ("x" * 17_000_000,)),))
+    with pytest.raises(ValueError, match="dialect long does not fit into a manifest"):
+        snapshot.Publisher(SubscriptionTrie(long), tmp_path)
+    assert snapshot.Publisher(trie_of(("a", "s")), tmp_path).publish() == 1
 
 
 # ------------------------------------------------------------------------------------------------------- topic stores

@@ -15,7 +15,7 @@ from snapshot.option_numbers import OptionMap, numbered, renumbered
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
 from tests.snapshot.support import trie_of
 
-FEED = held_sets.joined_schema().append(pa.field("_change_type", pa.string()))
+FEED = pa.schema([*held_sets.joined_schema(), ("types", pa.string()), ("_change_type", pa.string())])
 
 
 def held_of(trie: SubscriptionTrie) -> held_sets.HeldSet:

@@ -65,3 +65,20 @@ ALIKE: list[tuple[Any, Any]] = [
 def shown(value: Any) -> Any:
     """What equals a value alone, and its type; a NaN equals itself."""
     return "NaN" if value != value else (type(value), value)  # noqa: PLR0124
+
+
+def earlier(trie: Any, publish: Any) -> None:
+    """The content of the versions in tests/data/published-3.zip, which an earlier version of this package published with
+    this function: values of many types, names that had no columns of their own, and in NATS queue groups."""
+    queue: dict[str, Any] = {"queue": "~g"} if trie.dialect.queue_groups else {}
+    for number, value in enumerate(ODD):
+        trie.subscribe(f"a{number}", "s", **{"n": value, "~n": "x", "m" * 300: 1, "\ud800": number, **queue})
+    trie.subscribe("b", "bob", n="text", **queue)
+    publish()
+    for value in SUBSCRIBERS:
+        trie.subscribe("s", value, n=5, **queue)
+    trie.unsubscribe("b", "bob", **queue)
+    publish()
+    trie.subscribe("a1", "s", n=(1,), **queue)
+    trie.subscribe("b", "bob", n=None, **queue)
+    publish()

@@ -25,7 +25,7 @@ Content = dict[tuple[Any, ...], str]
 
 OUTSIDE = {"os": ("link", "open", "listdir", "mkdir", "rename"), "obstore": ("put", "get", "head", "list", "list_with_delimiter", "delete")}  # fmt: skip
 """What a store calls: the steps of a publisher or a reader, between which others act."""
-FAILING = OUTSIDE | {"os": (*OUTSIDE["os"], "fsync"), composer.__name__: ("write_plain", "write_feed", "write_merged")}
+FAILING = OUTSIDE | {"os": (*OUTSIDE["os"], "fsync"), composer.__name__: ("write_set", "write_feed", "write_merged")}
 """What may fail, too."""
 
 PLACES = ["directory", *(["objects"] if find_spec("obstore") else [])]
