@@ -143,6 +143,8 @@ class _Copy:
         name, arg, code = each.name, each.arg, self._code
         line = each.line or code.co_firstlineno
         before, previous = start.before, past[-1] if past else None
+        if _is_turn(each):
+            before += self._tell(sites.Tells(code, line, "turn"))
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             self._load_attribute(each, line)
         elif name == "IMPORT_FROM":
@@ -165,8 +167,6 @@ class _Copy:
             has_spec = name == "FORMAT_VALUE" and arg & 4
             before += self._look(site(code, line), *([2] if has_spec else depths))
         elif name in _TRUTH:
-            if _is_turn(each):
-                before += self._tell(sites.Tells(code, line, "turn"))
             told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
             if not told:
                 before += self._look(sites.Reads(code, line, "read_whole"), 1)
@@ -174,8 +174,6 @@ class _Copy:
             before += self._exchange(sites.LoadAttribute(code, line, "__enter__"))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self._call(each, before, line, past)
-        elif _is_turn(each):
-            before += self._tell(sites.Tells(code, line, "turn"))
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
             before += self._tell(sites.Tells(code, line, "go_on"))
         elif name in _BUILDS or (name == "MAKE_FUNCTION" and self._is_named(previous)):
