@@ -26,7 +26,7 @@ from typing import Any, Final, cast
 
 from stress.explorer import sharing, sites
 from stress.explorer.clock import CLOCK
-from stress.explorer.codes import CALLING, does_something
+from stress.explorer.codes import CALLING, does_something, only_names_classes
 from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
@@ -119,7 +119,7 @@ class PlainState(sharing.Sharing):
             knowledge.grew = True
             if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
                 raise NewCode
-        elif does_something(code):
+        elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
 
     def begin_again(self) -> None:
