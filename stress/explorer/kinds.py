@@ -260,9 +260,8 @@ _NOTHING: Final = frozenset({
 Effect = str
 """What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
 any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "set" or
-"get" (an attribute of its first argument), "first" (changes its first argument), "next" (takes the next item of its
-first argument), "names" (reads attributes of its first argument, or answers all of them), "whole" (all attributes of
-what it is given, and what these hold).
+"get" (an attribute of its first argument, or all of them), "first" (changes its first argument), "next" (takes the next
+item of its first argument), "whole" (reads all attributes of what it is given, and what these hold).
 """
 
 _READING_MODULES: Final = frozenset({"builtins", "math", "time", "_operator", "_functools", "_statistics", "_json",
@@ -294,9 +293,8 @@ _know("read", str, bytes, bytearray, memoryview, dict, csv.reader, csv.writer, s
 _know("outside", open)
 _know("shallow", len, iter, ord)
 _know("set", setattr, delattr)
-_know("get", getattr, hasattr)
+_know("get", getattr, hasattr, dir, vars)
 _know("next", next)
-_know("names", dir, vars)
 _know("first", operator.setitem, operator.delitem, getattr(collections, "_count_elements"))  # noqa: B009
 _know("change", struct.pack_into, pickle.dump, marshal.dump, print)
 _know("whole", pickle.dumps)

@@ -24,6 +24,7 @@ from functools import cache, partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, cast
 
+from stress.answers import space_of
 from stress.explorer import sharing, sites
 from stress.explorer.clock import CLOCK
 from stress.explorer.codes import CALLING, does_something, only_names_classes
@@ -273,15 +274,14 @@ class PlainState(sharing.Sharing):
                 __enter__=lambda lock: self._twin(lock).__enter__(),
                 __exit__=lambda lock, *raised: self._twin(lock).__exit__(*raised),
             )
+        if name == "__dict__" and type(space := space_of(owner)) is dict:
+            self.now.spaces[id(space)] = (space, owner)
+        if not self._counts():
+            return owner
         if name == "__dict__":
-            self._note_space(owner)
-            if not self._counts():
-                return owner
             self._step(
                 [each for one in sorted(self.knowledge.names) for each in self._keys_of_attribute(owner, one)], False
             )
-        if not self._counts():
-            return owner
         if kind is Kind.MODULE:
             self._use_global(vars(owner), name, False)
         elif kind is Kind.TYPE:
@@ -367,13 +367,11 @@ class PlainState(sharing.Sharing):
     def _use_variable(self, cell: Any, name: str, changes: bool) -> None:
         if changes:
             self._save(cell)
-        if not self._counts():
-            return
-        if changes:
-            self.knowledge.learn(self.knowledge.variables, name)
-        where = self._whose(cell)
-        if where is not None:
-            self._step([(where, name)], changes)
+        if self._counts():
+            if changes:
+                self.knowledge.learn(self.knowledge.variables, name)
+            where = self._whose(cell)
+            self._step([] if where is None else [(where, name)], changes)
 
     # --------------------------------------------------------------------------------------------------- containers
 
@@ -415,8 +413,6 @@ class PlainState(sharing.Sharing):
 
     def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
-        if kind is Kind.PLAIN or kind is Kind.QUIET:
-            return
         if kind in OF_C:
             self._save(iterator, is_changed=True)
         if self._counts():  # a loop over a list may do without an iterator
@@ -488,8 +484,7 @@ class PlainState(sharing.Sharing):
         if kind is Kind.CACHE:
             self._save(callee)
             if self._counts():
-                cache = [("a cache", getattr(callee, "__qualname__", ""))]
-                self._step_of_c(cache, True)
+                self._step_of_c([("a cache", getattr(callee, "__qualname__", ""))], True)
         elif kind is Kind.FOREIGN:
             self._use_of_c(site, callee, given)
         elif kind is Kind.QUIET:
@@ -534,7 +529,7 @@ class PlainState(sharing.Sharing):
             elif effect == "read" and kind is Kind.TYPE:  # a method of a class, as `dict.fromkeys` and `int.from_bytes`
                 self._use(site, "outside" if effect_of(owner) == "outside" else "shallow", given)
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
-                self._use(site, "names", (owner,))
+                self._use(site, "get", (owner,))
 
     def _call_of_container(self, owner: Any, name: str, given: tuple[Any, ...]) -> None:
         fills = name == "__getitem__" and hasattr(type(owner), "__missing__") and not has_python(owner, "__missing__")
@@ -575,8 +570,8 @@ class PlainState(sharing.Sharing):
         if not given or effect == "none":
             return
         first = given[0]
-        if effect in ("set", "get", "names"):
-            name: Any = "__dict__" if effect == "names" else given[1] if len(given) > 1 else None
+        if effect in ("set", "get"):
+            name: Any = given[1] if len(given) > 1 else "__dict__"
             if is_a(name, str):
                 refuse_private(first, name, effect == "set", site)
                 kind = kind_of(type(first))

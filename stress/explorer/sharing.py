@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from stress.answers import attributes_of, space_of
-from stress.explorer.containers import CONTAINERS, is_a, items_in
+from stress.explorer.containers import is_a, items_in
 from stress.explorer.held import parts_of
 from stress.explorer.kinds import (
     ATOMS,
@@ -88,15 +88,8 @@ class Sharing(Undo):
         return [*keys, ("a class", name)] if name in self.knowledge.of_classes else keys
 
     def _keys_of_all(self, owner: Any) -> list[Key]:
-        if is_a(owner, CONTAINERS):
-            return self._keys_of_items(owner)
         names = [each for each in self.knowledge.names if _has(owner, each)]
         return [key for name in sorted(names) for key in self._keys_of_attribute(owner, name)]
-
-    def _note_space(self, owner: Any) -> None:
-        space = space_of(owner)
-        if type(space) is dict:
-            self.now.spaces[id(space)] = (space, owner)
 
     def _space_of(self, container: Any) -> Any:
         """The object whose attributes a dictionary holds; None if it holds items, or nobody has asked for it."""
