@@ -401,6 +401,7 @@ def require_arguments(
 ) -> None:
     """Check the other arguments, before anything is done."""
     extra("pyarrow.parquet")
+    extra("pyarrow").array([])  # which imports pandas, if it is there: seconds, which the first version need not wait
     if key is not None and not callable(key):
         raise TypeError(f"key must be a function that turns a subscriber into a string, not {key!r}")
     for each in (on_error, on_fenced):

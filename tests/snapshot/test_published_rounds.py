@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -166,3 +168,19 @@ def test_followers_that_fail_say_so_once_and_wait_longer(
         publisher.publish()
         until(lambda: follower.version == publisher.version)
     assert (len(told), len(caplog.records)) == (1, 2)
+
+
+def test_the_first_version_waits_for_no_import(tmp_path: Path) -> None:
+    """Arrow imports pandas when it first makes a column: that takes seconds."""
+    program = """
+import sys, snapshot
+from subtrie import MQTT, SubscriptionTrie
+publisher = snapshot.Publisher(trie := SubscriptionTrie(MQTT), sys.argv[1])
+before = set(sys.modules)
+for options in {"qos": 1}, {"x": (1,)}:
+    trie.subscribe("a", "s", **options)
+    publisher.publish()
+print([name for name in sys.modules.keys() - before if name.startswith(("numpy", "pandas", "pyarrow"))])
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
