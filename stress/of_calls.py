@@ -21,8 +21,6 @@ class OfCalls(Spec):
     """What an object itself answers. Subclasses define `_learn`."""
 
     initial: Calls = ()
-    keeps_calls = True
-    """No state comes again, so that a search in which a pending call may happen again and again has no end."""
 
     def __init__(self) -> None:
         self._known: dict[Calls, Any] = {}

@@ -5,11 +5,9 @@ The parts of the method, each sound by itself:
 1. `components`: the history is split into parts that share no element; each is judged by itself.
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
    found that has none.
-3. A part that its first turn did not decide is also judged with pending operations that may take effect again and again
-   (relaxed). If that has no linearization, the history is refuted; if it has one, that proves nothing.
-4. A glance: for such a part some specifications know a narrower object that is quick to search and whose linearizations
-   are a proof, or an excerpt on a few elements that may refute the part.
-5. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never
+3. A glance: for a part that its first turn did not decide, some specifications know a narrower object that is quick to
+   search and whose linearizations are a proof, or an excerpt on a few elements that may refute the part.
+4. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never
    `LINEARIZABLE`.
 """
 
@@ -18,7 +16,7 @@ from __future__ import annotations
 import mmap
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final
@@ -32,13 +30,6 @@ from stress.spec import Element, Excerpt, Spec, State
 from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict as Verdict  # whose home this is for users
 
-try:
-    import resource
-except ModuleNotFoundError:  # Windows
-    resource = None  # type: ignore[assignment]
-
-_PEAK_UNITS_A_MEGABYTE: Final = 2**20 if sys.platform == "darwin" else 2**10
-"""The unit of the memory that `getrusage` reports."""
 _PAGES_A_MEGABYTE: Final = 2**20 / mmap.PAGESIZE
 
 
@@ -160,18 +151,12 @@ def is_linearizable(operations: Sequence[Operation], spec: Spec, starts: Sequenc
 
 
 def megabytes_in_use() -> float:
-    """The memory that this process uses. If the system does not report it, the most that it has ever used. (Linux does
-    report it. There, the most that a process has used begins at the value of its parent.) On Windows nothing is known,
-    and memory is not limited.
-    """
+    """The memory that this process uses, as Linux reports it. Elsewhere 0: memory is not limited."""
     try:
         with open("/proc/self/statm", "rb") as sizes:
             return int(sizes.read().split()[1]) / _PAGES_A_MEGABYTE
     except FileNotFoundError:
-        if resource is None:
-            return 0.0
-        peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / _PEAK_UNITS_A_MEGABYTE
+        return 0.0
 
 
 _Answer = tuple[Verdict, Failure | None, int, str]
@@ -181,13 +166,11 @@ _Answer = tuple[Verdict, Failure | None, int, str]
 class _Trial(Search):
     """A search that takes turns with others."""
 
-    def __init__(self, part: Component, spec: Spec, *, proves: bool = True, relaxed: bool = False) -> None:
-        super().__init__(part.operations, spec, part.starts, relaxed=relaxed)
+    def __init__(self, part: Component, spec: Spec, *, proves: bool = True) -> None:
+        super().__init__(part.operations, spec, part.starts)
         self.part = part
         self.proves = proves
-        """Whether linearizability of these operations proves anything. That of an excerpt or of a relaxed search does
-        not.
-        """
+        """Whether linearizability of these operations proves anything. That of an excerpt does not."""
         self.share = self.first_share = first_share(part.operations, spec)
         """The steps of the next turn; doubled after each."""
 
@@ -251,8 +234,10 @@ class _Turns:
             if any(self._is_found_in(each, part, share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None
-            for each in _refuters(part, self._spec, [each for each in seen if isinstance(each, Excerpt)]):
-                heappush(self._queue, each)
+            for excerpt in (each for each in seen if isinstance(each, Excerpt)):
+                starts = [self._spec.restrict(state, excerpt.elements) for state in part.starts]
+                its = Component(excerpt.operations, starts, list(excerpt.elements), projected=True)
+                heappush(self._queue, _Trial(its, self._spec, proves=False))
         trial.share *= 2
         heappush(self._queue, trial)
         return None
@@ -261,15 +246,6 @@ class _Turns:
         """Whether a narrower object than the judged one explains a part."""
         ending = self._advanced(Search(part.operations, narrower, [narrower.initial]), 4 * share)
         return ending is not None and ending.linearizable
-
-
-def _refuters(part: Component, spec: Spec, excerpts: Iterable[Excerpt]) -> Iterator[_Trial]:
-    """Searches that may refute a part that takes long."""
-    for elements, operations in excerpts:
-        starts = list(dict.fromkeys(spec.restrict(state, elements) for state in part.starts))
-        yield _Trial(Component(operations, starts, list(elements), projected=True), spec, proves=False)
-    if any(operation.pending for operation in part.operations) and not getattr(spec, "keeps_calls", False):
-        yield _Trial(part, spec, proves=False, relaxed=True)
 
 
 def _failure(part: Component, ending: Ending) -> Failure:

@@ -67,15 +67,8 @@ def _never() -> bool:
 class Search:
     """The search through the operations of one component. Call `advance` until it returns an ending."""
 
-    def __init__(
-        self,
-        operations: Sequence[Operation],
-        spec: Spec,
-        starts: Iterable[State],
-        *,
-        relaxed: bool = False,
-    ) -> None:
-        self.spec, self.operations, self.starts, self.relaxed = spec, operations, starts, relaxed
+    def __init__(self, operations: Sequence[Operation], spec: Spec, starts: Iterable[State]) -> None:
+        self.spec, self.operations, self.starts = spec, operations, starts
         self._levels = segments(operations)
         self._spent = [0]
         self._walk = self._find()
@@ -140,7 +133,7 @@ class Search:
             elif len(operations) == 2 and level < last:
                 states = self._cross_pair(operations, states)
             else:
-                segment = Segment(operations, self.spec, self.relaxed, self._spent)
+                segment = Segment(operations, self.spec, self._spent)
                 suspended.append((level, chain.from_iterable(map(segment.end_states, states))))
                 states = []
             if self.steps >= pause_at:

@@ -21,11 +21,6 @@ fits any more. Five more rules limit their number:
 * one that would not change the state is left out, since it may as well never happen;
 * what was tried with few of them done is not tried again with more of them done: the first attempt had more choice.
 
-Many pending operations can still make a search hopeless. A *relaxed* search lets each of them take effect again and
-again. It need not remember which did, so its cost no longer grows with their number. It allows more than
-linearizability does: if it refutes a history, the history is refuted; if not, the question stays open. If it leads to
-ever new states, it gives up.
-
 The walk is a generator that returns control every few hundred steps.
 """
 
@@ -44,7 +39,6 @@ SLICE: Final = 256
 """Steps between two returns of control."""
 
 
-_MOST_RELAXED_STATES: Final = 1_000
 _ORDERS: Final = 256
 """The orders of trial that are remembered."""
 
@@ -66,10 +60,8 @@ class Segment:
     appearance. `moves` remembers where each operation leads from each state, so that the specification is asked once.
     """
 
-    def __init__(
-        self, operations: Sequence[Operation], spec: Spec, relaxed: bool = False, spent: list[int] | None = None
-    ) -> None:
-        self.spec, self.relaxed, self.spent = spec, relaxed, spent or [0]
+    def __init__(self, operations: Sequence[Operation], spec: Spec, spent: list[int] | None = None) -> None:
+        self.spec, self.spent = spec, spent or [0]
         operations = sorted(operations, key=lambda each: each.call)
         completed = [each for each in operations if each.returned is not None]
         pending = [
@@ -134,7 +126,7 @@ class Segment:
         alike_before = self.alike_before
         following = [*range(1, len(called_at)), 0]
         preceding = [0, *range(len(called_at) - 1)]
-        any_reads, any_pending, relaxed = any(reads), len(self.operations) > completed, self.relaxed
+        any_reads, any_pending = any(reads), len(self.operations) > completed
         slots, last = self.slots, (1 << completed.bit_length()) - 1
         tried: defaultdict[int, set[int]] = defaultdict(set)
         tried_with: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
@@ -186,7 +178,7 @@ class Segment:
             order = self.in_order_of_trial(returning[first_return])
             for at, candidate in enumerate(order[place:], place):
                 alike = alike_before[candidate]
-                is_first = alike < 0 or (taken >> alike - completed & 1 and not relaxed)
+                is_first = alike < 0 or taken >> alike - completed & 1
                 is_taken = taken >> candidate - completed & 1
                 if is_first and call_position[candidate] <= first_return and not is_taken:
                     return candidate, at
@@ -201,7 +193,7 @@ class Segment:
             return tuple(after for after in options if after not in direct)
 
         def is_new(state: int, done: int, taken: int) -> bool:
-            if not any_pending or relaxed:
+            if not any_pending:
                 known = tried[state]
                 size = len(known)
                 known.add(done)
@@ -245,13 +237,10 @@ class Segment:
                         cursor = following[cursor] if cursor > 0 else cursor - 1
                     continue
                 options = moves[number][state] if state in moves[number] else self._move(number, state)
-                if number >= completed and not relaxed:
+                if number >= completed:
                     options = without_detour(options)
                 spent[0] += 1
                 if spent[0] % SLICE == 0:
-                    if relaxed and len(self._states) > _MOST_RELAXED_STATES:
-                        yield start  # any state will do: it stands for "left open"
-                        return
                     yield PAUSE
                 if not options:
                     cursor = following[cursor] if cursor > 0 else cursor - 1
@@ -260,7 +249,7 @@ class Segment:
             if number < completed:
                 then_done, then_taken = with_done(number), taken
             else:
-                then_done, then_taken = done, taken if relaxed else taken | 1 << number - completed
+                then_done, then_taken = done, taken | 1 << number - completed
             if (after == state and number >= completed) or not is_new(after, then_done, then_taken):
                 if not options:
                     cursor = following[cursor] if cursor > 0 else cursor - 1

@@ -89,12 +89,8 @@ class Window:
 
 def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State], steps: int = _STEPS) -> bool:
     """Whether it is certain, within so many steps, that the operations have no linearization."""
-    pending = any(operation.pending for operation in operations) and not getattr(spec, "keeps_calls", False)
-    for relaxed in (True, False) if pending else (False,):
-        ending = Search(operations, spec, starts, relaxed=relaxed).advance(steps)
-        if ending is not None and not ending.linearizable:
-            return True
-    return False
+    ending = Search(operations, spec, starts).advance(steps)
+    return ending is not None and not ending.linearizable
 
 
 def crucial_window(failure: Failure, spec: Spec, originals: Sequence[Operation]) -> Window:

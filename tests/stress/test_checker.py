@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -32,7 +31,7 @@ from stress import (
 )
 from stress.checker.check import is_linearizable
 from stress.checker.components import components
-from stress.checker.search import Search, segments
+from stress.checker.search import segments
 from stress.reports.diagnosis import diagnose
 from tests.tries.mutants.brute_force import KINDS, UNIQUE, histories, linearizable
 
@@ -64,10 +63,6 @@ def test_verdicts_are_those_of_all_orders(kind: str) -> None:
         verdicts.append(known)
         assert bool(check(history, spec)) == known, history
         assert is_linearizable(history, spec) == known, history
-        if known:  # a relaxed search allows more
-            relaxed = Search(history, spec, [spec.initial], relaxed=True).advance(sys.maxsize)
-            assert relaxed is not None, history
-            assert relaxed.linearizable, history
         seen = spec.glance(history, spec.initial)
         is_explained = isinstance(seen, Spec) and is_linearizable(history, seen)
         is_refuted = isinstance(seen, Excerpt) and not is_linearizable(
