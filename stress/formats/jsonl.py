@@ -178,18 +178,27 @@ def _operation(row: Any) -> Operation:
     if not isinstance(row, list) or len(row) != 7:
         raise ValueError("it must be an array [id, thread, call, return or null, op, [args], result]")
     number, thread, call, returned, op, args, result = row
-    if type(number) is not int:
-        raise ValueError(f"the id must be an integer, not {number!r}")
-    if type(thread) not in (int, str):
-        raise ValueError(f"the thread must be an integer or a string, not {thread!r}")
-    if type(call) not in (int, float) or type(returned) not in (int, float, type(None)):
-        raise ValueError(f"call and return must be numbers (return may be null), not {call!r} and {returned!r}")
-    if any(isinstance(time, float) and not math.isfinite(time) for time in (call, returned)):
-        raise ValueError(f"call and return must be finite, not {call!r} and {returned!r}")
-    if returned is not None and returned < call:
-        raise ValueError(f"it returns at {returned}, before it is called at {call}")
-    if not isinstance(op, str) or not isinstance(args, list):
-        raise ValueError(f"op must be a string and args an array, not {op!r} and {args!r}")
+    times = [each for each in (call, returned) if each is not None]
+    are_numbers = call is not None and all(type(each) in (int, float) for each in times)
+    demands = (
+        (type(number) is int, f"the id must be an integer, not {number!r}"),
+        (type(thread) in (int, str), f"the thread must be an integer or a string, not {thread!r}"),
+        (are_numbers, f"call and return must be numbers (return may be null), not {call!r} and {returned!r}"),
+        (
+            not any(isinstance(each, float) and not math.isfinite(each) for each in times),
+            f"call and return must be finite, not {call!r} and {returned!r}",
+        ),
+        (
+            not are_numbers or times == sorted(times),
+            f"it returns at {returned}, before it is called at {call}",
+        ),
+        (
+            isinstance(op, str) and isinstance(args, list),
+            f"op must be a string and args an array, not {op!r} and {args!r}",
+        ),
+    )
+    if wrong := next((told for is_met, told in demands if not is_met), None):
+        raise ValueError(wrong)
     answer = UNSEEN if returned is None else decode(result)
     return Operation(number, thread, call, returned, op, tuple([decode(each) for each in args]), answer)
 

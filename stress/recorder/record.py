@@ -33,7 +33,6 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from enum import Enum
 from functools import cache, partial
 from random import Random
 from types import FrameType
@@ -267,16 +266,16 @@ def record(
     ]
     collector = nullcontext() if collect else COLLECTOR.held(False)
     with SWITCH_INTERVAL.held(_OFTEN), collector, threads_yielding(yields, seed):
-        end = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
+        waits = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
     inside = _inside(threads, batch)
-    stacks = "" if end is _End.RETURNED else stacks_of(threads)
+    stacks = "" if waits is None else stacks_of(threads)
     header = {
         "spec": name_of(spec), **spec.options(), "clock": clock, "threads": len(plans), "seed": seed,
         "python": sys.version.split()[0], "gil": gil_enabled(),
     }  # fmt: skip
     history = History(_operations(batch, spec, inside), header)
-    if end is not _End.RETURNED:
-        raise Stuck(history, patience, stacks, waits=end is _End.ALL_WAIT)
+    if waits is not None:
+        raise Stuck(history, patience, stacks, waits=waits)
     return history
 
 
@@ -319,19 +318,12 @@ def _all_sleep(threads: Sequence[threading.Thread]) -> bool:
     return all(rest_of(thread.native_id)[0] for thread in threads if thread.is_alive())
 
 
-class _End(Enum):
-    """How the threads of a batch came to their ends."""
-
-    RETURNED = "all calls returned"
-    ALL_WAIT = "all of them wait as they should"
-    STUCK = "nothing moves"
-
-
 def _join(
     threads: Sequence[threading.Thread], batch: _Recording, patience: float, may_wait: Callable[[], bool]
-) -> _End:
-    """Start the threads, and wait for their end, or until nothing has moved for `patience` seconds. An exception from
-    outside, such as Ctrl-C, gives the batch up."""
+) -> bool | None:
+    """Start the threads, and wait for their end, or until nothing has moved for `patience` seconds. None if all calls
+    returned, else whether all of them wait as they should. An exception from outside, such as Ctrl-C, gives the batch
+    up."""
     done, since, asked = -1, time.monotonic(), False
     try:
         for thread in threads:
@@ -353,13 +345,13 @@ def _join(
                     batch.barrier.abort()
                     for other in threads:  # threads that only waited for the others end here
                         other.join(_LOOK)
-                    return _End.ALL_WAIT if waits else _End.STUCK
+                    return waits
     except BaseException:  # such as Ctrl-C, or what a handler of a signal raises
         batch.stop.append(True)
         batch.barrier.abort()
         end_of(threads, _TO_END)  # those whose calls return
         raise
-    return _End.RETURNED
+    return None
 
 
 def _operations(batch: _Recording, spec: Spec, inside: Collection[int]) -> tuple[Operation, ...]:

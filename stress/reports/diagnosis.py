@@ -95,22 +95,18 @@ def explain(
     window = sorted(operations, key=lambda each: each.call)
     longest: list[Partial] = []
     longest_with: dict[int, Partial] = {}
-    seen: set[tuple[int, State]] = set()
-    for start in starts:
-        for path, done, state in _paths(window, spec, start, seen):
-            refused = tuple(_refused(window, spec, done, state))
-            if refused:
-                partial = Partial(start, tuple(path), refused)
-                if longest and len(path) > len(longest[0].steps):
-                    longest = []
-                if not longest or len(path) == len(longest[0].steps):
-                    longest.append(partial)
-                for step in path:
-                    known = longest_with.get(step.operation.id)
-                    if known is None or len(path) > len(known.steps):
-                        longest_with[step.operation.id] = partial
-            if len(seen) > _CONFIGURATIONS:
-                break
+    for path, done, state in _paths(window, spec, starts):
+        refused = tuple(_refused(window, spec, done, state))
+        if refused:
+            partial = Partial(path[0].before if path else state, path, refused)
+            if longest and len(path) > len(longest[0].steps):
+                longest = []
+            if not longest or len(path) == len(longest[0].steps):
+                longest.append(partial)
+            for step in path:
+                known = longest_with.get(step.operation.id)
+                if known is None or len(path) > len(known.steps):
+                    longest_with[step.operation.id] = partial
     return tuple(longest), longest_with
 
 
@@ -131,35 +127,22 @@ def _next_after(operations: Sequence[Operation], done: int) -> Iterator[int]:
 
 
 def _paths(
-    window: Sequence[Operation], spec: Spec, start: State, seen: set[tuple[int, State]]
-) -> Iterator[tuple[list[Step], int, State]]:
-    """Every path to a new pair of (operations done, state), depth first. All of them are yielded in the same list."""
-    path: list[Step] = []
-
-    def onward(done: int, state: State) -> Iterator[tuple[int, State, Step]]:
-        for number in _next_after(window, done):
+    window: Sequence[Operation], spec: Spec, starts: Sequence[State]
+) -> Iterator[tuple[tuple[Step, ...], int, State]]:
+    """A path to each pair of (operations done, state), depth first, as far as there are not too many."""
+    seen = set[tuple[int, State]]()
+    waiting: list[tuple[tuple[Step, ...], int, State]] = [((), 0, start) for start in reversed(starts)]
+    while waiting and len(seen) <= _CONFIGURATIONS:
+        path, done, state = waiting.pop()
+        if (done, state) in seen:
+            continue
+        seen.add((done, state))
+        yield path, done, state
+        for number in reversed(list(_next_after(window, done))):
             operation = window[number]
             result = UNSEEN if operation.pending else operation.result
             for after in spec.successors(state, operation.op, operation.args, result):
-                yield done | 1 << number, after, Step(operation, state, after)
-
-    if (0, start) in seen:
-        return
-    seen.add((0, start))
-    yield path, 0, start
-    stack = [onward(0, start)]
-    while stack:
-        for done, state, step in stack[-1]:
-            if (done, state) not in seen:
-                seen.add((done, state))
-                path.append(step)
-                yield path, done, state
-                stack.append(onward(done, state))
-                break
-        else:
-            stack.pop()
-            if path:
-                path.pop()
+                waiting.append(((*path, Step(operation, state, after)), done | 1 << number, after))
 
 
 def _refused(window: Sequence[Operation], spec: Spec, done: int, state: State) -> Iterator[tuple[Operation, str]]:

@@ -64,7 +64,7 @@ class _Case:
         self.accused = self.who(self.culprit)
         self.deadline = time.monotonic() + _SECONDS
         self.reads = self.only_reads(self.culprit)
-        self.story = window.widened(len(window.before))
+        self.story = window.widened(window.before[-1])
         self.updates = [
             each
             for each in self.story.operations

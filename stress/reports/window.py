@@ -31,7 +31,7 @@ _AROUND = 60
 
 @dataclass(frozen=True)
 class Stretch:
-    """All operations between two quiescent cuts, and the possible states of the object at the first cut."""
+    """All operations from a quiescent cut up to the window, and the possible states of the object at the cut."""
 
     operations: tuple[Operation, ...]
     starts: tuple[State, ...]
@@ -41,10 +41,10 @@ class Stretch:
 class Window:
     """The crucial part of a history: from every one of `starts`, `operations` have no linearization.
 
-    `culprit` is the operation whose return makes the history illegal: without it, there is a linearization. `before`
-    are the stretches that lead up to the window, the latest last. `after` is everything recorded since the beginning of
-    the window, also after the culprit. `projected`: the operations are what the recorded ones (`originals`, by id) say
-    about these `elements` alone.
+    `culprit` is the operation whose return makes the history illegal: without it, there is a linearization.
+    `before` are the stretches that lead up to the window, each longer than the last; the first is empty. `after` is
+    everything recorded since the beginning of the window, also after the culprit. `projected`: the operations are
+    what the recorded ones (`originals`, by id) say about these `elements` alone.
     """
 
     operations: tuple[Operation, ...]
@@ -62,29 +62,18 @@ class Window:
         returned_later = operation.pending and not self.originals[operation.id].pending
         return text.replace("never returned", "returned after this window") if returned_later else text
 
-    def widened(self, stretches: int) -> Window:
-        """The window, extended by this number of the stretches before it."""
-        if not stretches:
-            return self
-        kept, added = self.before[:-stretches], self.before[-stretches:]
-        lead = tuple(operation for stretch in added for operation in stretch.operations)
+    def widened(self, lead: Stretch) -> Window:
+        """The window, extended by a stretch before it."""
         return replace(
-            self,
-            operations=lead + self.operations,
-            after=lead + self.after,
-            starts=added[0].starts,
-            before=kept,
+            self, operations=lead.operations + self.operations, after=lead.operations + self.after, starts=lead.starts
         )
 
     def with_cause(self, cause: Operation, spec: Spec) -> Window:
-        """The window, extended until it contains `cause`."""
-        for stretches in range(len(self.before) + 1):
-            wider = self.widened(stretches)
-            if any(operation.id == cause.id for operation in wider.operations):
-                deadline = time.monotonic() + _SECONDS
-                fewer = _without_reads(list(wider.operations), self.culprit, spec, wider.starts, deadline)
-                return replace(wider, operations=tuple(fewer))
-        return self
+        """The window, extended until it contains `cause`, if that is before it."""
+        wider = self.widened(next((each for each in self.before if cause in each.operations), self.before[0]))
+        deadline = time.monotonic() + _SECONDS
+        fewer = _without_reads(list(wider.operations), self.culprit, spec, wider.starts, deadline)
+        return replace(wider, operations=tuple(fewer))
 
 
 def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State], steps: int = _STEPS) -> bool:
@@ -96,34 +85,28 @@ def illegal(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
 def crucial_window(failure: Failure, spec: Spec, originals: Sequence[Operation]) -> Window:
     """The crucial window of a failure of the history `originals`. Takes a few seconds at most."""
     deadline = time.monotonic() + _SECONDS
-    stretches, later = _stretches(failure)
-    segment, starts = stretches[-1].operations, stretches[-1].starts
+    levels = segments(failure.operations)
+    before: list[Stretch] = []
+    lead: tuple[Operation, ...] = ()
+    for level, states in reversed(failure.trail or ((failure.segment, list(failure.initial)),)):
+        lead = (*levels[level], *lead) if before else ()
+        if len(lead) > _AROUND:
+            break
+        before.append(Stretch(lead, tuple(states)))
+    segment, starts = tuple(levels[failure.segment]), before[0].starts
+    later = [operation for level in levels[failure.segment + 1 :] for operation in level]
     operations, culprit = _first_illegal(segment, spec, starts)
-    operations = _without_reads(operations, culprit, spec, starts, deadline)
     by_id = {operation.id: operation for operation in originals}
     return Window(
-        tuple(operations),
+        tuple(_without_reads(operations, culprit, spec, starts, deadline)),
         starts,
         culprit,
-        stretches[:-1],
-        segment + later,
+        tuple(before),
+        (*segment, *later[:_AROUND]),
         failure.elements,
         failure.projected,
         {operation.id: by_id[operation.id] for operation in failure.operations},
     )
-
-
-def _stretches(failure: Failure) -> tuple[tuple[Stretch, ...], tuple[Operation, ...]]:
-    """The segment that cannot be crossed, after some segments that lead up to it; and some operations after it."""
-    levels = segments(failure.operations)
-    later = [operation for level in levels[failure.segment + 1 :] for operation in level]
-    found = [Stretch(tuple(levels[level]), tuple(states)) for level, states in failure.trail]
-    room = _AROUND
-    kept = [found.pop()]
-    while found and len(found[-1].operations) <= room:
-        room -= len(found[-1].operations)
-        kept.insert(0, found.pop())
-    return tuple(kept), tuple(later[:_AROUND])
 
 
 def _first_illegal(
