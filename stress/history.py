@@ -195,6 +195,11 @@ def show(value: Any) -> str:
         return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, or as much of it as fits."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 @dataclass(frozen=True, repr=False)
 class History:
     """Operations in the order of their calls. `header` tells their origin.
@@ -262,7 +267,7 @@ def refuse_other_things(operations: Iterable[Any]) -> None:
             ) from None
 
 
-def refuse_two_at_once(operations: Iterable[Operation]) -> None:
+def refuse_two_at_once(operations: Iterable[Operation], source: str = "<history>") -> None:
     """Refuse a history in which a thread begins a call during another one. (Pending operations are exempt: the thread
     may have given them up.) O(n log n).
 
@@ -275,7 +280,8 @@ def refuse_two_at_once(operations: Iterable[Operation]) -> None:
         if before is not None and before.returned is not None and operation.call < before.returned:
             raise HistoryError(
                 f"thread {operation.thread!r} is in two calls at once: {before.describe()}, from {before.call} to "
-                f"{before.returned}, and {operation.describe()}, called at {operation.call}"
+                f"{before.returned}, and {operation.describe()}, called at {operation.call}",
+                source=source,
             )
         latest[operation.thread] = operation
 

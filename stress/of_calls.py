@@ -8,13 +8,10 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from stress.alike import alike
-from stress.history import Call, Operation, show
+from stress.history import Call, Operation, shortened, show
 from stress.spec import WAITS, Spec, SpecError, State
 
 Calls = tuple[Call, ...]
-
-_LONGEST = 80
-"""The most characters of an answer in a message."""
 
 
 class OfCalls(Spec):
@@ -40,10 +37,11 @@ class OfCalls(Spec):
     def demand_equal(self, calls: Calls, one: Any, other: Any) -> None:
         """Raise `SpecError` if the last of these calls answered one thing the first time and another the second."""
         if not (one is other or (one == other and alike(one, other))):
+            first, second = (shortened(show(each), 80) for each in (one, other))
             raise SpecError(
-                f"{told(calls[-1])} answers {_short(one)} the first time and {_short(other)} the second, although one "
-                f"thread makes the same calls on a fresh object: {self.describe(calls)}. So a specification must say "
-                "which answers are right"
+                f"{told(calls[-1])} answers {first} the first time and {second} the second, although one thread makes "
+                f"the same calls on a fresh object: {self.describe(calls)}. So a specification must say which answers "
+                "are right"
             )
 
     def describe(self, state: Calls) -> str:
@@ -68,11 +66,6 @@ class AnyAnswer(Spec):
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Any) -> Iterable[State]:
         """As `Spec.successors`."""
         return (state,)
-
-
-def _short(answer: Any) -> str:
-    text = show(answer)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
 
 
 def told(call: Call) -> str:

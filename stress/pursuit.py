@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, cycle, product
+from itertools import chain, cycle
 from random import Random
 from typing import Any, Final
 
@@ -44,8 +44,6 @@ _TRIES: Final = 300
 _YIELDS: Final = (0.3, 0.1, 0.03)
 _BUDGET: Final = Budget(steps=100_000, seconds=1.0)
 _LENGTHS: Final = (1, 2, 3, 4, 6)
-_PROGRAMS: Final = 40
-"""Programs of each length that are drawn one after another."""
 _GRACE: Final = 3.0
 """Seconds after which the process that searches is given up: the object hangs where nothing can interrupt it."""
 
@@ -111,7 +109,7 @@ def _drawn(workloads: Sequence[Workload], seed: int) -> Iterator[tuple[Workload,
     """Calls that are drawn for threads: one for each, two, and so on, and again; each is to be tried once."""
     random = Random(f"{seed}/fewer calls")
     for length in cycle(_LENGTHS):
-        for workload, _ in product(workloads, range(_PROGRAMS)):
+        for workload in workloads:
             plans = workload.plans(random, max(2, len(workload.roles)), 1, length)
             program = tuple(tuple(calls) for (calls,) in plans)
             yield workload, program, 1 if all(program) else 0

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
@@ -84,7 +84,8 @@ class Sequential(OfCalls):
         answers = self._answers(calls)
         if self._doubted < _DOUBTED:
             self._doubted += 1
-            self._compare(calls, answers, self._answers(calls))
+            for at, (one, other) in enumerate(zip(answers, self._answers(calls), strict=False), start=1):
+                self.demand_equal(calls[:at], one, other)
         self._known.update((calls[: at + 1], answer) for at, answer in enumerate(answers))
 
     def doubt(self) -> None:
@@ -107,10 +108,6 @@ class Sequential(OfCalls):
                     f"{told(watch.calls[-1])} returns only after {self._patience:g} s or more if one thread calls it "
                     "alone, so that it cannot be told from one that waits for others: a specification must say"
                 )
-
-    def _compare(self, calls: Calls, answers: Sequence[Any], again: Sequence[Any]) -> None:
-        for at, (one, other) in enumerate(zip(answers, again, strict=False), start=1):
-            self.demand_equal(calls[:at], one, other)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sequential, (self._make,)

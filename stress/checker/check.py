@@ -207,10 +207,6 @@ class _Turns:
         """The part of the budget that is used up; empty if none is."""
         if self.steps >= self._budget.steps:
             return f"{self._budget.steps:,} steps"
-        return self._spent_meanwhile()
-
-    def _spent_meanwhile(self) -> str:
-        """The same, for the limits that are checked during a turn."""
         if time.monotonic() >= self._deadline:
             return f"{self._budget.seconds:,g} seconds"
         return f"{self._budget.megabytes:,g} MB" if megabytes_in_use() >= self._most_megabytes else ""
@@ -218,7 +214,7 @@ class _Turns:
     def _advanced(self, search: Search, share: int) -> Ending | None:
         """The ending of a search that was continued for this share, or for the rest of the budget."""
         before = search.steps
-        ending = search.advance(min(share, self._budget.steps - self.steps), self._spent_meanwhile)
+        ending = search.advance(min(share, self._budget.steps - self.steps), self._spent)
         self.steps += search.steps - before
         return ending
 

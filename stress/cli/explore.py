@@ -46,17 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_exploring(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of every exploration."""
-    parser.add_argument(
-        "--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random, and in which order"
-    )
+    """Add the arguments of every search for faults."""
+    parser.add_argument("--seed", type=int, default=draw_seed(), metavar="N", help="decides what is drawn at random")
     parser.add_argument(
         "--duration",
         type=positive(float),
         metavar="SECONDS",
-        help="explore for at most this long (default: until all is explored)",
+        help="search for at most this long (default: 10 s for threads, else until all is explored)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for each target")
     parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
 
 

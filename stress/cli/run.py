@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from stress.arguments import positive
+from stress.cli.explore import add_exploring
 from stress.cli.output import found_wrong, say, written
 from stress.cli.targets import NONE, Known, add_targets, over
 from stress.processes import default_processes
@@ -20,7 +21,6 @@ from stress.recorder.outcome import Outcome
 from stress.recorder.record import CLOCKS
 from stress.recorder.running import run_and_pursue
 from stress.recorder.workload import Workload
-from stress.seed import draw_seed
 from stress.verdicts import EXIT_STATUS, Verdict
 
 _SECONDS_OF_PURSUIT = 10.0
@@ -29,16 +29,7 @@ _SECONDS_OF_PURSUIT = 10.0
 def add_arguments(parser: argparse.ArgumentParser, known: Known = NONE) -> None:
     """Add the arguments of `run`. `known`: workloads that are known by name."""
     add_targets(parser, known, "a Workload, a list of them, or a factory of objects")
-    parser.add_argument(
-        "--seed", type=int, default=draw_seed(), metavar="N",
-        help="decides which calls are made, and where threads yield",
-    )  # fmt: skip
-    parser.add_argument(
-        "--duration",
-        type=positive(float),
-        metavar="SECONDS",
-        help="run each target for this long (10 without --rounds)",
-    )
+    add_exploring(parser)
     parser.add_argument(
         "--rounds", type=positive(int), metavar="N", help="run each target for at most this many rounds"
     )
@@ -56,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser, known: Known = NONE) -> None:
         default="ticket",
         help="the clock that orders calls and returns (%(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object for each target")
-    parser.add_argument("--report", metavar="FILE.html", help="if a fault is found, write a page about it")
     parser.add_argument("--save", metavar="FILE.jsonl", default="stress-failure.jsonl",
                         help="if a fault is found, write its history to this file (%(default)s)")  # fmt: skip
 

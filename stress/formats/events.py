@@ -30,6 +30,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
+from stress.alike import alike
 from stress.by_key import PerKey
 from stress.formats.edn import EdnMap, KeyedPair, Name, Unreadable, plain, read_edn
 from stress.history import UNSEEN, History, HistoryError, Operation, renumbered
@@ -169,8 +170,8 @@ class Reader:
             return None
         if isinstance(self.spec, Register):
             return (f == "cas" and not isinstance(completed, bool)) or completed
-        repeats = f not in self.spec.read_only and invoked is not None and _are_same(completed, invoked)
-        return UNSEEN if repeats else self.spec.normalise(f, completed)
+        is_same = invoked is not None and completed == invoked and alike(completed, invoked)
+        return UNSEEN if is_same and f not in self.spec.read_only else self.spec.normalise(f, completed)
 
     def _arguments(self, f: str, invoked: Any, given: int) -> tuple[Hashable, ...]:
         """The arguments in the value of an invocation, after `given` other arguments. nil counts as an argument only
@@ -225,13 +226,6 @@ def _transaction(f: str, value: Any) -> list[tuple[Any, ...]]:
                 f"{step!r} is no step of a transaction: it must be [:read key value] or [:write key value]"
             )
     return [(_KINDS[str(step[0])], *step[1:]) for step in value]
-
-
-def _are_same(one: Any, other: Any) -> bool:
-    """Whether two values have the same type and value: True is not 1."""
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_are_same, one, other))
-    return type(one) is type(other) and bool(one == other)
 
 
 def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: bool) -> tuple[History, Spec]:

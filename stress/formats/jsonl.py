@@ -98,13 +98,7 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
 
 def _frames(value: dict[str, Any]) -> Frames:
     """The frames of an exception."""
-    found = value.get("at", [])
-    if not isinstance(found, list):
-        raise ValueError(f"where an exception was raised must be an array, not {found!r}")
-    for frame in found:
-        if not isinstance(frame, list) or list(map(type, frame)) != [str, int, str]:
-            raise ValueError(f"where an exception was raised must be arrays of file, line and function, not {frame!r}")
-    return tuple([(file, line, function) for file, line, function in found])
+    return tuple([(str(file), int(line), str(function)) for file, line, function in value.get("at", [])])
 
 
 def dump(history: History, file: TextIO) -> None:
@@ -140,10 +134,7 @@ def parse(text: str, source: str = "<text>") -> History:
             raise HistoryError(f"a second operation of id {operation.id}", source=source, line=number)
         ids.add(operation.id)
         operations.append(operation)
-    try:
-        refuse_two_at_once(operations)
-    except HistoryError as error:
-        raise HistoryError(error.reason, source=source) from None
+    refuse_two_at_once(operations, source)
     return History(renumbered(operations), {**_decoded(header, source, first), "source": source})
 
 
@@ -152,14 +143,7 @@ def _decoded(header: dict[str, Any], source: str, line: int) -> dict[str, Any]:
         found = {key: decode(value) for key, value in header.items() if key != "stress"}
     except (ValueError, TypeError, RecursionError) as error:
         raise HistoryError(f"no header: {error}", source=source, line=line) from None
-    for key in _TEXTS:
-        if not isinstance(found.get(key, ""), str):
-            raise HistoryError(f"no header: {key!r} must be a string", source=source, line=line)
     return found
-
-
-_TEXTS: Final = ("trouble", "kind", "stacks")
-"""What is told in the header of a fault that the history does not show."""
 
 
 def _lines(text: str, source: str) -> Iterator[tuple[int, Any]]:

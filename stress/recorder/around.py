@@ -5,7 +5,6 @@ are, to find out whether threads are needed at all.
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -79,7 +78,6 @@ def wrong_alone(make: Callable[[], Any], calls: Sequence[Call], spec: Spec) -> H
 
     if made(calls) is None:
         return None
-    first = 1 + bisect_left(range(1, len(calls)), True, key=lambda number: made(calls[:number]) is not None)
     deadline = time.monotonic() + _SECONDS
-    few = needed(calls[:first], lambda some: time.monotonic() < deadline and made(some) is not None)
+    few = needed(calls, lambda some: time.monotonic() < deadline and made(some) is not None)
     return made(few)

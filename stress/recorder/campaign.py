@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
-from typing import Any, Final
+from typing import Final
 
 from stress.checker.check import Budget, check
 from stress.checker.waiting import could_contradict
@@ -183,7 +183,7 @@ class _Campaign:
         the objects and has changed only once.
         """
         makers = {id(each): Fresh(each.factory, each.reset) for each in self._workloads}
-        lasting = [Outliving(*_code_of(each)) for each in self._workloads if each.reset is None]
+        lasting = [Outliving(each.factory) for each in self._workloads if each.reset is None]
         left, number, is_telling, right = settings.rounds, first, False, list[Sequence[Call]]()
         # Each process has the whole time: on a busy machine it may take as long to start. The first calls are made even
         # if time is up before they begin (`record`).
@@ -279,13 +279,6 @@ def _alone(found: Found, batch: Batch, make: Fresh, changed: Collection[str], ri
 def _in_order(history: History) -> list[Call]:
     """The calls of a history, in the order in which they were made."""
     return [(each.op, each.args) for each in sorted(history, key=lambda each: each.call)]
-
-
-def _code_of(workload: Workload) -> Iterator[Any]:
-    """The code of a workload, as far as it can be known before an object is made."""
-    factory = workload.factory
-    yield getattr(factory, "func", factory)
-    yield from (each for each in getattr(factory, "args", ()) if callable(each))
 
 
 def _shares(settings: Settings) -> list[Settings]:

@@ -11,17 +11,14 @@ from __future__ import annotations
 import gc
 import sys
 import types
-import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
 from stress.answers import space_of
+from stress.recorder.workload import made_anew
 from stress.source import is_installed, is_ours, is_standard, module_of
-
-_REMEMBERED: Final = 64
-"""Objects that are remembered without weak references, and the least number with."""
 
 
 class Refused(ValueError):
@@ -29,7 +26,7 @@ class Refused(ValueError):
 
 
 class Fresh:
-    """Makes the objects of a campaign, and refuses one that was given before.
+    """Makes the objects of a campaign, and refuses one that is among the latest.
 
     Args:
         factory: makes an object.
@@ -37,31 +34,21 @@ class Fresh:
     """
 
     def __init__(self, factory: Callable[[], Any], reset: Callable[[], object] | None) -> None:
-        self._factory, self._reset = factory, reset
-        self._before: dict[int, Callable[[], Any]] = {}
+        self._factory, self._reset, self._latest = factory, reset, deque[Any](maxlen=8)
 
     def __call__(self) -> Any:
         """The next object.
 
         Raises:
-            Refused: the factory gave it before.
+            Refused: the factory gave it a short time ago.
         """
-        if self._reset is not None:
-            self._reset()
-            return self._factory()
-        made = self._factory()
-        known = self._before.get(id(made))
-        if known is not None and known() is made:
+        made = made_anew(self._factory, self._reset)
+        if self._reset is None and any(made is each for each in self._latest):
             raise Refused(
                 f"the factory gave the same {type(made).__name__} again: it must make a fresh object at each call, or "
                 "`reset` must put the old one back into the state in which the specification starts"
             )
-        if len(self._before) >= _REMEMBERED:
-            self._before = {at: there for at, there in self._before.items() if there() is not None}
-        try:
-            self._before[id(made)] = weakref.ref(made)
-        except TypeError:  # a list, a dict or an object with slots: only the latest is kept alive
-            self._before = {id(made): lambda: made}
+        self._latest.append(made)
         return made
 
 
@@ -69,14 +56,15 @@ class Outliving:
     """What outlives an object: variables of modules, and attributes of the classes in them.
 
     Only the user's own modules are looked at, and those of the package that the object comes from: what other packages
-    remember is their business. `roots` are the code of the object, as far as it is known.
+    remember is their business.
     """
 
-    def __init__(self, *roots: Any) -> None:
+    def __init__(self, factory: Any) -> None:
+        roots = [getattr(factory, "func", factory), *filter(callable, getattr(factory, "args", ()))]
         packages = {module_of(root).partition(".")[0] for root in roots}
         modules = [each for name, each in list(sys.modules.items()) if _is_users(name, packages)]
         self._spaces = [*modules, *(root for root in roots if isinstance(root, type))]
-        self._values = dict(_places(self._spaces))
+        self._values = dict(_places(self._spaces, set()))
         self._changes: list[set[str]] = []
         """What changed during each batch."""
 
@@ -94,7 +82,7 @@ class Outliving:
     def look(self) -> None:
         """Look again after a batch."""
         if len(self._changes) <= _LOOKS:
-            before, self._values = self._values, dict(_places(self._spaces))
+            before, self._values = self._values, dict(_places(self._spaces, set()))
             changed = {name for name, value in self._values.items() if before.get(name, _ABSENT) != value}
             self._changes.append(changed)
 
@@ -105,19 +93,15 @@ _LOOKS: Final = 6
 _MOST_ITEMS: Final = 400
 
 
-def _places(spaces: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def _places(spaces: Iterable[Any], seen: set[int]) -> Iterator[tuple[str, Any]]:
     """The names of what modules and classes hold, each with a value that differs if what is there does."""
-    waiting, seen = deque(spaces), set[int]()
-    while waiting:
-        space = waiting.popleft()
-        if id(space) in seen:
-            continue
+    for space in (each for each in spaces if id(each) not in seen):
         seen.add(id(space))
         is_class = isinstance(space, type)
         home = f"{module_of(space)}.{space.__qualname__}" if is_class else space.__name__
         for name, value in list(vars(space).items()):
             if isinstance(value, type) and module_of(value) == (module_of(space) if is_class else home):
-                waiting.append(value)
+                yield from _places([value], seen)
             elif not (name.startswith("_") and name.endswith("_")):  # what Python and `enum` keep there
                 yield f"{home}.{name}", _print_of(value)
 

@@ -1,9 +1,8 @@
 """Explains a refuted history: how far it can be linearized, and why every next step is impossible.
 
-`explain` looks at the operations of the crucial window. It finds the longest partial linearizations, and for every
-operation the longest one that contains it, with the states along each. At the end of each it lists the operations that
-would have to come next and why none of them can. It searches like the checker but keeps its paths, so it is meant for
-windows, not for whole histories.
+`explain` looks at the operations of the crucial window. It finds the longest partial linearizations, with the
+states along each. At the end of each it lists the operations that would have to come next and why none of them can. It
+searches like the checker but keeps its paths, so it is meant for windows, not for whole histories.
 """
 
 from __future__ import annotations
@@ -48,14 +47,10 @@ class Partial:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The fault of a history: the crucial window, its longest partial linearizations, and the shape of the fault.
-
-    `partials` are the longest ones; `longest_with` gives, for the id of each operation, a longest one that contains it.
-    """
+    """The fault of a history: the crucial window, its longest partial linearizations, and the shape of the fault."""
 
     window: Window
     partials: tuple[Partial, ...]
-    longest_with: dict[int, Partial]
     shape: Shape
 
 
@@ -64,13 +59,13 @@ def diagnose(judgement: Judgement, spec: Spec, history: History) -> Diagnosis | 
     if judgement.failure is None:
         return None
     window = crucial_window(judgement.failure, spec, history.operations)
-    partials, longest_with = explain(window.operations, spec, window.starts)
+    partials = explain(window.operations, spec, window.starts)
     is_alone = ALONE in history.header or len({each.thread for each in history} - {MAIN}) < 2
     shape = classify(window, spec, _expected(window.culprit, partials, spec), is_alone=is_alone)
     if shape.cause is not None and all(each.id != shape.cause.id for each in window.operations):
         window = window.with_cause(shape.cause, spec)
-        partials, longest_with = explain(window.operations, spec, window.starts)
-    return Diagnosis(window, partials, longest_with, shape)
+        partials = explain(window.operations, spec, window.starts)
+    return Diagnosis(window, partials, shape)
 
 
 def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> list[object]:
@@ -86,15 +81,10 @@ def _expected(culprit: Operation, partials: Sequence[Partial], spec: Spec) -> li
     return answers
 
 
-def explain(
-    operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
-) -> tuple[tuple[Partial, ...], dict[int, Partial]]:
-    """The longest partial linearizations of operations that have no linearization, and the longest one through each
-    operation.
-    """
+def explain(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> tuple[Partial, ...]:
+    """The longest partial linearizations of operations that have no linearization."""
     window = sorted(operations, key=lambda each: each.call)
     longest: list[Partial] = []
-    longest_with: dict[int, Partial] = {}
     for path, done, state in _paths(window, spec, starts):
         refused = tuple(_refused(window, spec, done, state))
         if refused:
@@ -103,11 +93,7 @@ def explain(
                 longest = []
             if not longest or len(path) == len(longest[0].steps):
                 longest.append(partial)
-            for step in path:
-                known = longest_with.get(step.operation.id)
-                if known is None or len(path) > len(known.steps):
-                    longest_with[step.operation.id] = partial
-    return tuple(longest), longest_with
+    return tuple(longest)
 
 
 def _next_after(operations: Sequence[Operation], done: int) -> Iterator[int]:

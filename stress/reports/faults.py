@@ -109,7 +109,10 @@ class _Case:
         """Other threads must have made at least two changes while the culprit looked at different elements."""
         window = self.window
         meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
-        if not self.reads or len(meanwhile) < 2 or self.elements_of_culprit() < 2:
+        universe = universe_of(window.operations, self.spec, window.starts)
+        footprint = self.spec.footprint(self.culprit, universe)
+        looked_at = len(universe if footprint is EVERYTHING else footprint)
+        if not self.reads or len(meanwhile) < 2 or looked_at < 2:
             return None
         if not any(self.fits(self.without([each], window.operations), window.starts) for each in meanwhile):
             return None
@@ -118,12 +121,6 @@ class _Case:
             f"{self.accused} saw no one moment: the answer would be right without one of the calls that were made "
             f"meanwhile. They are: {' and '.join(map(self.who, meanwhile))}.",
         )
-
-    def elements_of_culprit(self) -> int:
-        """The number of elements on which the culprit's answer depends."""
-        universe = universe_of(self.window.operations, self.spec, self.window.starts)
-        footprint = self.spec.footprint(self.culprit, universe)
-        return len(universe if footprint is EVERYTHING else footprint)
 
     def changes_meanwhile(self, other: Operation) -> bool:
         return not self.only_reads(other) and (other.returned is None or other.returned >= self.culprit.call)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from stress.checker.components import components
-from stress.history import Operation
+from stress.history import Operation, shortened
 from stress.reports.diagnosis import Diagnosis, Partial
 from stress.reports.report import Report
 from stress.spec import Spec
@@ -17,7 +18,7 @@ from stress.verdicts import Verdict
 
 _MOST_OPERATIONS: Final = 2_000
 _MOST_PARTIALS: Final = 8
-_LONGEST_TEXT: Final = 400
+_short: Final = partial(shortened, most=400)
 _TONES: Final = {Verdict.LINEARIZABLE: "good", Verdict.ILLEGAL: "bad", Verdict.UNKNOWN: "unknown"}
 
 
@@ -50,7 +51,7 @@ def _data(report: Report) -> dict[str, Any]:
         "components": names,
         "trace": list(report.steps.rows) if report.steps else [],
         "legend": list(report.steps.legend) if report.steps else [],
-        "window": [], "start": "", "culprit": None, "partials": [], "shown_partials": [], "longest_with": {},
+        "window": [], "start": "", "culprit": None, "partials": [],
     }  # fmt: skip
     return data | _crucial(report.diagnosis, report.spec) if report.diagnosis else data
 
@@ -73,20 +74,11 @@ def _components(report: Report) -> tuple[dict[int, int], list[str]]:
 
 def _crucial(diagnosis: Diagnosis, spec: Spec) -> dict[str, Any]:
     window = diagnosis.window
-    kept = list(diagnosis.partials[:_MOST_PARTIALS])
-    shown = len(kept)
-    longest_with = {}
-    for number, partial in diagnosis.longest_with.items():
-        if partial not in kept:
-            kept.append(partial)
-        longest_with[number] = kept.index(partial)
     return {
         "window": [_operation(each, spec, diagnosis) for each in window.operations],
         "start": _short(" or ".join(dict.fromkeys(map(spec.describe, window.starts[:4])))),
         "culprit": window.culprit.id,
-        "partials": [_partial(partial, spec, diagnosis) for partial in kept],
-        "shown_partials": list(range(shown)),
-        "longest_with": longest_with,
+        "partials": [_partial(order, spec, diagnosis) for order in diagnosis.partials[:_MOST_PARTIALS]],
     }
 
 
@@ -101,20 +93,16 @@ def _operation(operation: Operation, spec: Spec, diagnosis: Diagnosis | None = N
     }
 
 
-def _partial(partial: Partial, spec: Spec, diagnosis: Diagnosis) -> dict[str, Any]:
+def _partial(order: Partial, spec: Spec, diagnosis: Diagnosis) -> dict[str, Any]:
     steps = [
         {
             "id": step.operation.id,
             "before": _short(spec.describe(step.before)),
             "after": _short(spec.describe(step.after)),
         }
-        for step in partial.steps
+        for step in order.steps
     ]
     return {
         "steps": steps,
-        "refused": [{"id": each.id, "reason": _short(reason)} for each, reason in partial.refused],
+        "refused": [{"id": each.id, "reason": _short(reason)} for each, reason in order.refused],
     }
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from textwrap import indent
+from typing import Final
 
-from stress.history import calls_and_returns
+from stress.history import calls_and_returns, shortened
 from stress.reports.diagnosis import Diagnosis, Partial
 from stress.reports.report import Report, Steps
 from stress.reports.window import Window
-from stress.spec import Element, Spec
+from stress.spec import Spec
 
 _MOST_ROWS = 60
 _MOST_PARTIALS = 3
-_MOST_STACK_LINES = 80
-_WIDEST = 60
+_short: Final = partial(shortened, most=60)
 _WIDEST_TABLE = 150
 
 
@@ -27,9 +29,9 @@ def render(report: Report, *, is_short: bool = False) -> str:
         lines += _steps(report.steps)
     if report.traceback is not None:
         call, told = report.traceback
-        lines += [f"Where it was raised: {call}", *_indented(told), ""]
+        lines += [f"Where it was raised: {call}", indent(told, "  "), ""]
     if report.stacks:
-        lines += ["Where the threads were", *_indented(report.stacks), ""]
+        lines += ["Where the threads were", indent(report.stacks, "  "), ""]
     lines += [f"  {label}: {value}" for label, value in report.facts.items()]
     if report.replay:
         lines += ["", f"To see it again: {report.replay}"]
@@ -44,33 +46,17 @@ def render_outcome(summary: str, report: Report | None, smaller: Report | None =
     return told + ("" if smaller is None else f"\nThe same in fewer calls: {render(smaller)}")
 
 
-def _indented(text: str) -> Iterator[str]:
-    lines = text.splitlines()
-    yield from (f"  {line}" for line in lines[:_MOST_STACK_LINES])
-    if len(lines) > _MOST_STACK_LINES:
-        yield f"  ... and {len(lines) - _MOST_STACK_LINES} more lines"
-
-
 def _window(report: Report, diagnosis: Diagnosis) -> Iterator[str]:
     window = diagnosis.window
     starts = " or ".join(dict.fromkeys(report.spec.describe(state) for state in window.starts[:4]))
     about = ""
     if window.projected and window.elements:
-        about = f", only as far as {enumerated(window.elements)}"
+        about = _short(f", only as far as they say something about {', '.join(map(repr, window.elements))}")
     yield f"The crucial window: {len(window.operations)} of {len(report.history)} operations{about}"
     yield f"  state before it: {starts}"
     yield ""
     yield from (f"  {line}" for line in render_window(window))
     yield ""
-
-
-def enumerated(elements: Sequence[Element]) -> str:
-    """The elements, or the first ones and the number of others, with a verb."""
-    named = [repr(each) for each in elements]
-    if len(named) > 4:
-        named[3:] = [f"{len(named) - 3} others"]
-    *first, last = named
-    return f"{', '.join(first)} and {last} go" if first else f"{last} goes"
 
 
 def render_window(window: Window) -> Iterator[str]:
@@ -124,24 +110,20 @@ def _rows(window: Window) -> Iterator[tuple[int | str, str]]:
             yield operation.thread, _short(f"  {operation.op} -> {answer}")
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
-
-
 def _partials(diagnosis: Diagnosis, spec: Spec) -> Iterator[str]:
     yield "As far as any order goes"
-    for number, partial in enumerate(diagnosis.partials[:_MOST_PARTIALS], start=1):
-        yield f"  {number}. from {_short(spec.describe(partial.start))}"
-        yield from _partial(partial, diagnosis.window, spec)
+    for number, order in enumerate(diagnosis.partials[:_MOST_PARTIALS], start=1):
+        yield f"  {number}. from {_short(spec.describe(order.start))}"
+        yield from _partial(order, diagnosis.window, spec)
     more = len(diagnosis.partials) - _MOST_PARTIALS
     if more > 0:
         yield f"  ... and {more} more of the same length"
     yield ""
 
 
-def _partial(partial: Partial, window: Window, spec: Spec) -> Iterator[str]:
-    for step in partial.steps:
+def _partial(order: Partial, window: Window, spec: Spec) -> Iterator[str]:
+    for step in order.steps:
         state = f"[now {_short(spec.describe(step.after))}]"
         yield f"       thread {step.operation.thread}: {_short(window.describe(step.operation))}  {state}"
-    for operation, reason in partial.refused:
+    for operation, reason in order.refused:
         yield f"     x thread {operation.thread}: {_short(window.describe(operation))}  {reason}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -121,19 +120,6 @@ def test_a_fault_is_named_and_told_in_a_sentence(case: Any, name: str, sentence:
     assert explained.sentence.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("elements", "told"),
-    [
-        ([1], "1 goes"),
-        ([1, 2], "1 and 2 go"),
-        ([1, 2, 3, 4], "1, 2, 3 and 4 go"),
-        (range(9), "0, 1, 2 and 6 others go"),
-    ],
-)
-def test_a_few_elements_are_named(elements: Sequence[int], told: str) -> None:
-    assert report_text.enumerated(elements) == told
-
-
 # ----------------------------------------------------------------------------------------------------------- the window
 
 
@@ -237,16 +223,9 @@ def test_the_page_holds_the_window_the_orders_and_the_refused_calls_and_needs_no
     assert data["headline"] == "NOT linearizable: torn match"
     assert data["window"][0]["text"] == "match('a.b') -> {}"
     assert data["culprit"] == 0
-    order = data["partials"][data["shown_partials"][0]]
+    order = data["partials"][0]
     assert [step["after"] for step in order["steps"]][-1] == "{'a.b': {1}}"
     assert "would answer {1} in state" in order["refused"][0]["reason"]
-
-
-def test_every_call_knows_the_longest_order_that_contains_it() -> None:
-    data = embedded(report_html.render(report(*LOST_UPDATE)))
-    assert set(data["longest_with"]) == {"0", "1"}
-    for number, partial in data["longest_with"].items():
-        assert int(number) in [step["id"] for step in data["partials"][partial]["steps"]]
 
 
 def test_text_of_the_user_stays_text() -> None:
