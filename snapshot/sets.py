@@ -264,18 +264,20 @@ class _PublishedSet(SetSource):
     def read(self, spark: SparkSession, names: Sequence[str]) -> DataFrame:
         """Columns of the version as Spark itself reads it: the full instant without what feeds name, plus what they
         add."""
-        if not self._directory.store.is_local:
-            # Spark would need a connector of its own for this file system; workers have ours.
+        full, later = self._directory.parts(self._version)
+        assert full.full is not None
+        whole = None
+        if self._directory.store.is_local:
+            require_whole(self._directory.store, full.full)
+            whole = parquet_from(spark, self._directory.locate(full.full))
+        if whole is None or TYPES not in whole.columns:
+            # Spark would need a connector of its own for this file system, and cannot convert rows of earlier versions.
             require_workers(spark)
             parts, where = parts_of(self._directory, self._version), self._directory.store.uri
             read = partial(_read_parts, where=where, parts=parts)
-            return spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema())).select(*names)
-        full, later = self._directory.parts(self._version)
-        assert full.full is not None
-        require_whole(self._directory.store, full.full)
-        whole = parquet_from(spark, self._directory.locate(full.full))
-        has = set(whole.columns)  # a file of an earlier version may lack one
-        whole = whole.selectExpr(*(f"`{name}`" if name in has else f"cast(null as string) as {name}" for name in names))
+            frame = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema()))
+            return frame.select(*names)
+        whole = whole.select(*names)
         if not later:
             return whole
         changes = merged(_changes(self._directory, later, names), self.dialect.queue_groups)
@@ -307,8 +309,8 @@ def read(
 
     Args:
         spark: the session.
-        where: the directory, a path that all executors can read. In an object store, Python workers read it, all
-            columns and rows.
+        where: the directory, a path that all executors can read. In an object store, or if an earlier version
+            of this package wrote the full instant, Python workers read it, all columns and rows.
         at: a version or a time (with a zone); None for the newest version.
         storage: as for `Publisher`. The executors use it, too.
 

@@ -11,6 +11,7 @@ import itertools
 import json
 import random
 import shutil
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -81,6 +82,15 @@ class TestInSpark:
         assert found_in(held.where("subscriber = 'carol'")) == [row for row in instants[4] if row[1] == "carol"]
         time = snapshot.versions(where)[-1].time
         assert found_in(held.where(f"taken_at = timestamp'{time.isoformat()}'")) == instants[4]
+
+    @pytest.mark.once
+    def test_rows_of_an_earlier_version_are_converted(self, spark: SparkSession, tmp_path: Path) -> None:
+        """Of queue groups whose names are written in another way, too."""
+        with zipfile.ZipFile(Path(__file__).parents[1] / "data" / "published-3.zip") as packed:
+            packed.extractall(tmp_path)
+        rows = snapshot.read(spark, tmp_path / "NATS").collect()
+        assert len(rows) == len(snapshot.restore(tmp_path / "NATS"))
+        assert not [row for row in rows if row.types is None]
 
     def test_errors_reach_the_user_and_stores_are_read(self, spark: SparkSession, tmp_path: Path) -> None:
         snapshot.register(spark)
