@@ -7,6 +7,7 @@ dataclass that derives from it. What only `dataclasses` reads from a class is ma
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Literal, TypeVar
@@ -67,10 +68,11 @@ def _made(cls: C) -> C:
 def _init(cls: type, fields: list[tuple[Any, ...]]) -> Any:
     """Compile `__init__`, so that Python itself checks the arguments, in its own words."""
     made: dict[str, Any] = {}
-    body = "".join(f"\n    put(self, {name!r}, {name})" for name, *_ in fields)
-    text = f"def __init__(self, {', '.join(name for name, *_ in fields)}):{body}\n    self.__post_init__()"
-    exec(text, {"put": object.__setattr__}, made)
-    init = made["__init__"]
+    names = ", ".join(name for name, *_ in fields)
+    body = "".join(f"\n  put(self, {name!r}, {name})" for name, *_ in fields)
+    text = f"def make(put):\n def __init__(self, {names}):{body}\n  self.__post_init__()\n return __init__"
+    exec(text, vars(sys.modules[cls.__module__]), made)  # whoever reads the annotations looks there
+    init = made["make"](object.__setattr__)
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__defaults__ = tuple(default for _, _, *given in fields for default in given)
     init.__annotations__ = {name: kind for name, kind, *_ in fields} | {"return": None}
@@ -87,6 +89,6 @@ class _AskedForLater:
         from dataclasses import make_dataclass
 
         cls, name, fields = self._asked
-        value = getattr(make_dataclass(cls.__name__, fields, frozen=True), name)
+        value = getattr(make_dataclass(cls.__name__, fields, frozen=True, repr=False), name)
         setattr(cls, name, value)
         return value

@@ -176,7 +176,8 @@ class TestFrozenDataclass:
     def test_it_is_compared_taken_apart_and_derived_from(self, kind: Any) -> None:
         one, plain = kind(*RULES), type("Plain", (kind,), {})
         of_plain = plain(*RULES)
-        assert signature(kind) == signature(THEIRS)
+        assert signature(kind, eval_str=True) == signature(THEIRS, eval_str=True)
+        assert str(kind.__dataclass_params__) == str(THEIRS.__dataclass_params__)
         assert repr(fields(kind)) == repr(fields(THEIRS))
         assert hash(one) == hash(tuple(asdict(one).values())) and one == kind(*RULES) != of_plain
         of_plain.colour = "red"  # a name of its own
