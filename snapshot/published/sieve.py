@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from snapshot.columns import Row
 from snapshot.published.ledger import Ledger
-from snapshot.storing import Storing, Texts, types_text
+from snapshot.storing import Storing, Texts
 from snapshot.turns import comes_again
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
@@ -199,8 +199,5 @@ def _as_before(storing: Storing, options: Mapping[str, Any]) -> Texts:
     try:
         return storing.options(options)
     except (TypeError, ValueError):
-        texts: dict[str, str | None] = {}
-        for name, value in options.items():
-            if type(value) is str and not has_surrogates(name + value):
-                texts[name] = value
-        return texts, types_text({})
+        kept = {name: value for name, value in options.items() if isinstance(value, str)}
+        return Storing(None, tags=True).options(kept)

@@ -27,7 +27,7 @@ SETS: dict[Dialect, st.SearchStrategy[tuple[str, dict[str, Any]]]] = {
     AMQP: st.tuples(st.sampled_from(["a", "a.*", "#", ""]), st.just({})),
     MQTT: st.tuples(st.sampled_from(["a/+", "$share/g/a/+", "$share/h/a/+"]), st.sampled_from([{}, {"but": ("a/x",)}])),
     Dialect("own", "-", "?", None, forbidden="\0\t"): st.tuples(st.sampled_from(["a", "a-?", "?"]), st.just({})),
-    NATS: st.tuples(st.sampled_from(["a", "a.>"]), st.sampled_from([{}, {"queue": "q"}, {"queue": "r"}])),
+    NATS: st.tuples(st.sampled_from(["a", "a.>"]), st.sampled_from([{}, {"queue": "q"}, {"queue": "~r"}])),
 }
 SHORT = [value for value in ODD if value != 10**6000]  # that has no repr
 ALL = [*SHORT, *(each for pair in ALIKE for each in pair), HOPELESS[0], HOPELESS[3]]
