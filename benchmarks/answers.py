@@ -222,10 +222,10 @@ def _answer(question: Question, run: Run, values: list[float | None], folder: st
     yield f"![{question.title}]({folder}/answer-{question.name}.svg)\n"
     machine, threads = run.machine, "with its GIL" if run.machine["gil"] else "free-threaded"
     marked = f" **{busy(machine)}**" if busy(machine) else ""
-    yield f"Python {machine['python']} {threads}, {machine['cpu']}, {cores_of(machine)}, {run.taken}.{marked}\n"
+    where = f"Python {machine['python']} {threads}, {machine['cpu']}, {cores_of(machine)}, {run.taken}"
     more = ", ".join(f"`{name}`" for name in question.more if name in known)
     others = f" Others that ask about it: {more}." if more else ""
-    yield f"Measured by `python -m benchmarks {run.benchmark}`; [all figures]({folder}/{run.stem}.json).{others}\n"
+    yield f"{where}: `python -m benchmarks {run.benchmark}`; [all figures]({folder}/{run.stem}.json).{marked}{others}\n"
 
 
 def _drawn(question: Question, values: list[float | None]) -> str:
