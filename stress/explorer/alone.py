@@ -39,6 +39,7 @@ class Alone(OfCalls):
     def _learn(self, calls: Calls) -> None:
         kept: list[Any] = []
         answer = self._made(calls, kept)
+        kept += _of_many_sizes()  # these live on meanwhile, so that an `id` is another one
         self.demand_equal(calls, answer, self._made(calls, kept))
         self._known[calls] = answer
 
@@ -68,6 +69,11 @@ class Alone(OfCalls):
         finally:
             plain.alone_ends()
             seam.before, seam.scheduler, seam.clock, seam.callers = before, None, clock, callers
+
+
+def _of_many_sizes() -> list[object]:
+    """Objects that take the memory which was freed last, whatever its size."""
+    return [object() for _ in range(8)] + [bytes(size) for size in range(0, 480, 8)]
 
 
 class _Lonely(OneThread):

@@ -297,6 +297,10 @@ class Machine:
         """Whether a thread waits for another one, or for a time."""
         return thread in self._waiting
 
+    def holds_lock(self, thread: int) -> bool:
+        """Whether a thread holds an explored lock."""
+        return self._held[thread] > 0
+
     def _relent(self) -> bool:
         """No thread can continue: let threads that go in circles continue. Returns whether there are any."""
         circling = [thread for thread, awaited in self._waiting.items() if type(awaited) is _Circle]

@@ -1,8 +1,9 @@
 """What outlives an execution, and how it becomes again what it was: a function for each kind of state, which knows what
 that is now. Variables of the program's modules, attributes of its classes, and what hangs on them are copied before the
 first execution (`Snapshot`). After each, those become again what they were that a step has changed (`Undo`), and all of
-them before an exploration begins again: code that has no steps yet changes them unseen. What the standard library keeps
-for itself, such as caches, stays as the first execution has left it. For a real lock that was made before stands an
+them before an exploration begins again: code that has no steps yet changes them unseen. What hangs elsewhere, as on the
+standard library, is copied before the first step of the program's that changes it. What the library keeps for itself,
+such as caches, stays as the first execution has left it. For a real lock that was made before stands an
 explored one, which is made anew for each execution.
 """
 
@@ -23,11 +24,20 @@ from io import BytesIO, StringIO
 from itertools import count
 from operator import is_
 from random import Random, SystemRandom
-from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
+from types import (
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, Final
 from weakref import ref
 
-from stress.answers import space_of
+from stress.answers import attributes_of, space_of
 from stress.explorer.containers import fill_again, is_a, is_namespace, items_of
 from stress.explorer.held import held, parts_of
 from stress.explorer.kinds import LOCKS, QUIET, Kind, is_of_c, kind_of
@@ -48,6 +58,8 @@ Back = Callable[[], object]
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
 """Kinds of objects whose state is in C."""
 _OF_C: Final = (*OF_C, Kind.CACHE)
+_UNKNOWN_AGE: Final = (*_OF_C, QUIET, Kind.LOCK, Kind.LOCAL, Kind.MODULE, Kind.SUPER, Kind.VIEW)
+"""Kinds of objects that are put back only if the copy has them."""
 _PLACES: Final[dict[type, Any]] = {
     CellType: CellType.cell_contents,
     FunctionType: FunctionType.__defaults__,
@@ -73,6 +85,7 @@ class Snapshot:
         self._known: dict[int, tuple[Any, tuple[Back, ...]]] = {}
         self._modules: dict[int, ModuleType] = {}
         self._codes = 0
+        self._sizes: dict[int, int] = {}
         self.is_whole = True
         """Whether all is in it."""
         self._known[id(os.environ)] = os.environ, (environment_again(),)
@@ -103,6 +116,8 @@ class Snapshot:
             kind = kind_of(type(each))
             if id(each) not in known and kind is not Kind.MODULE and self._belongs(each):
                 known[id(each)] = each, tuple(_states_of(each, kind))
+                if kind is Kind.CACHE:
+                    self._sizes[id(each)] = each.cache_info().currsize
                 if kind is Kind.TYPE:
                     waiting += [*vars(each).values(), *each.__mro__, type(each)]
                 elif kind is not Kind.ITERATOR:  # what lies in one is its own
@@ -113,14 +128,21 @@ class Snapshot:
         """Whether something belongs to the program, or to what it uses, and not to the code that tests it."""
         of = type(each)
         if is_a(each, type):
-            return not is_of_c(each) and id(sys.modules.get(module_of(each))) in self._modules
+            module = sys.modules.get(module_of(each))
+            return not is_of_c(each) and (module is None or id(module) in self._modules)
         if of is FunctionType:
             return treatment_of(each.__code__) is Treatment.EXPLORED
-        return module_of(of).partition(".")[0] not in _TESTING and not (is_a(each, dict) and is_namespace(each))
+        if is_namespace(each):  # the variables of a module have their own place
+            return dict.get(each, "__name__") not in sys.modules
+        return module_of(of).partition(".")[0] not in _TESTING
 
     def states_of(self, each: Any) -> tuple[Back, ...] | None:
         """What makes an object again what it was; None if it was not there before."""
         return self._known[id(each)][1] if id(each) in self._known else None
+
+    def has_grown(self, cache: Any) -> bool:
+        """Whether a cache that nothing puts back has other answers than before."""
+        return bool(cache.cache_info().currsize != self._sizes.get(id(cache), 0) > 0)
 
     def put_back(self) -> None:
         """Restore what has been changed."""
@@ -168,7 +190,9 @@ def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
     yield from (place_again(place, each) for base, place in _PLACES.items() if is_a(each, base))
     if of is FunctionType:
         yield from (names_again(names) for names in (vars(each), each.__kwdefaults__) if names is not None)
-    elif kind is not QUIET and (not is_of_c(of) or of is SimpleNamespace or is_a(each, BaseException)):
+    elif of is partial or (
+        kind is not QUIET and (not is_of_c(of) or of is SimpleNamespace or is_a(each, BaseException))
+    ):
         own = [vars(base).values() for base in of.__mro__ if not is_of_c(base)]
         slots = [slot for values in own for slot in values if type(slot) is MemberDescriptorType]
         yield from (place_again(slot, each) for slot in slots)
@@ -295,7 +319,7 @@ class Undo:
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._before = Snapshot(roots)
-        self._changed: dict[int, tuple[Back, ...]] = {}
+        self._changed: dict[Any, tuple[Back, ...]] = {}
         """What makes that again what it was which has been changed."""
         self.now = Present()
         self._when_gone = self._is_gone
@@ -303,6 +327,8 @@ class Undo:
         """The objects of C that outlive an execution with what it has changed, and where it has."""
         self.used: dict[str, str] = {}
         """Those of which it is not known whether they are changed."""
+        self._grown = ""
+        """A cache that keeps what calls have made."""
         self._given: dict[int, ref[Any]] = {}
         """What the factory has given."""
 
@@ -388,13 +414,47 @@ class Undo:
         What outlives an execution is put back if there is a way.
         """
         _, owner = self.now.spaces.get(id(owner), (None, owner))
-        if not self.listens or id(owner) in self._changed or (backs := self._before.states_of(owner)) is None:
+        owner = vars(owner) if is_a(owner, ModuleType) else owner
+        if not self.listens or id(owner) in self._changed:
+            return
+        backs = self._before.states_of(owner)
+        if backs is None and (backs := self._states_of_older(owner)) is None:
             return
         self._changed[id(owner)] = backs
+        if kind_of(type(owner)) is Kind.CACHE and self._before.has_grown(owner):
+            self._grown = getattr(owner, "__qualname__", "")
         if not backs and kind_of(type(owner)) in _OF_C:
             told = f"a {type(owner).__name__} outlives an execution, and nothing can put it back"
             is_lost = is_changed and type(owner) is not count  # the next number is a new one, as it was before
             (self.lost if is_lost else self.used).setdefault(told, _place())
+
+    def _save_place(self, owner: Any, name: str) -> None:
+        """An attribute is about to be changed: some lie outside the dictionary of attributes, such as the name of a
+        function.
+        """
+        self._save(owner)
+        if self._changed.get(id(owner)) and (id(owner), name) not in self._changed:
+            place = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), None)
+            if type(place) in (GetSetDescriptorType, MemberDescriptorType):
+                self._changed[id(owner), name] = (place_again(place, owner),)
+
+    def _states_of_older(self, owner: Any) -> tuple[Back, ...] | None:
+        """What makes something again what it is now that the copy does not have, as it hangs on what is not the
+        program's; None if it is surely of this execution, or the standard library changes it.
+        """
+        kind, made = kind_of(type(owner)), self.now.touched.get(id(owner))
+        if id(owner) in self.now.lying or (made is not None and made[3]):
+            return None
+        if kind in _UNKNOWN_AGE and type(owner) is not CellType:
+            return None
+        if standard_module(_frame().f_code.co_filename):
+            return None
+        if kind is Kind.PLAIN and type(owner) is not FunctionType and next(attributes_of(owner), None) is None:
+            return ()  # it is new, and is being filled
+        if self._grown and not is_a(owner, type):  # perhaps it is one of those answers
+            self.lost.setdefault(f"the cache of {self._grown}, which had answers before, keeps others", _place())
+        is_of_module = is_namespace(owner) or (is_a(owner, dict) and dict.__contains__(owner, "__name__"))
+        return (names_again(owner),) if is_of_module else tuple(_states_of(owner, kind))
 
 
 def kept(each: Any, forget: Callable[[Any], object]) -> Any:
@@ -409,9 +469,15 @@ _REFERENCES: Final = 4
 _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
-def _place() -> str:
-    """The line of the program that runs."""
+def _frame() -> FrameType:
+    """The frame of the program that runs."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
+    return frame
+
+
+def _place() -> str:
+    """The line of the program that runs."""
+    frame = _frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -90,6 +90,7 @@ class PlainState(sharing.Sharing):
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
+        self._unguarded: set[str] = set()
         self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -100,7 +101,15 @@ class PlainState(sharing.Sharing):
         ran = [f"{what} ran without steps ({where}; {way_out})" for what, where in self.unseen.items()]
         if not self._before.is_whole:
             ran.append("the program's modules hold more objects than can be put back after each execution")
-        return ran + [f"{what} ({where})" for what, where in self.lost.items()]
+        ran += [f"{what} ({where})" for what, where in self.lost.items()]
+        told = "outlives an execution, and calls change it without a lock"
+        return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
+
+    def _guard(self, what: str) -> None:
+        """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
+        holds = getattr(self._seam.scheduler, "holds_lock", None)
+        if holds is not None and not holds(self._me()):
+            self._unguarded.add(what)
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
@@ -129,6 +138,7 @@ class PlainState(sharing.Sharing):
         self.unseen.clear()
         self.lost.clear()
         self.used.clear()
+        self._unguarded.clear()
         self.put_back()
         self._before.put_back()
         self._before.include(self.knowledge.codes)
@@ -310,11 +320,15 @@ class PlainState(sharing.Sharing):
         if kind is Kind.MODULE:
             self._use_global(vars(owner), name, True)
             return
-        self._save(owner)
+        if kind is Kind.TYPE:
+            self._save(owner)
+        else:
+            self._save_place(owner, name)
         if not self._counts():
             return
         knowledge = self.knowledge
         if kind is Kind.TYPE:
+            self._guard(f"{owner.__qualname__}.{name}")
             knowledge.learn(knowledge.of_classes, name)
             knowledge.learn(knowledge.names, name)
             self._step([("a class", name)], True)
@@ -329,6 +343,8 @@ class PlainState(sharing.Sharing):
 
     def _refuse_local(self, owner: Any) -> None:
         if self._counts():
+            if type(owner) is _thread._local:
+                raise Refused("a threading.local is older than the exploration: let the factory make it")
             told = "is derived from threading.local, and each thread has its attributes: let it be a threading.local"
             raise Refused(f"a {type(owner).__name__} {told}")
 
@@ -354,6 +370,7 @@ class PlainState(sharing.Sharing):
         if self._counts() and (changes or name in known):
             if changes:
                 self.knowledge.learn(known, name)
+                self._guard(name)
             self._step([(dict.get(names, "__name__"), name)], changes)
 
     def read_variable(self, site: Any, cell: Any) -> None:

@@ -19,7 +19,7 @@ class Present:
     lying: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """Where the parts of the objects lie that the factory made."""
     touched: dict[int, list[Any]] = field(default_factory=dict)
-    """Other objects, each with its name, and the thread that touched it first."""
+    """Other objects, each with its name, the thread that touched it first, and whether that made it."""
     spaces: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     """The dictionaries that hold attributes, with their objects."""
     twins: dict[int, tuple[Any, Any]] = field(default_factory=dict)

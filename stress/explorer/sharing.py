@@ -60,12 +60,14 @@ class Sharing(Undo):
 
     def note_made(self, site: Any, made: Any) -> None:
         """A container or a function has been made by an instruction."""
-        if self._seam.before is not None and self._me() != MAIN:
-            self._touch(made, f"a {type(made).__name__} made in {site.place}")
+        if self._seam.before is None:
+            self._changed[id(made)] = ()  # the factory has made it
+        elif self._me() != MAIN:
+            self._touch(made, f"a {type(made).__name__} made in {site.place}", is_made=True)
 
-    def _touch(self, owner: Any, name: Any) -> list[Any]:
-        """This thread is the first that touches an object."""
-        known = [kept(owner, partial(self.now.touched.pop, id(owner))), name, self._me()]
+    def _touch(self, owner: Any, name: Any, *, is_made: bool = False) -> list[Any]:
+        """This thread is the first that touches an object, and may have made it."""
+        known = [kept(owner, partial(self.now.touched.pop, id(owner))), name, self._me(), is_made]
         self.now.touched[id(owner)] = known
         return known
 

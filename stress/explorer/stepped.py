@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 from stress.explorer.codes import CALLING, copy_of
 from stress.explorer.entered import functions_of
-from stress.explorer.held import held
 from stress.explorer.knowledge import Knowledge
 
 __all__ = ["Stepped"]
@@ -24,8 +23,6 @@ class Stepped:
         """The codes that may run as they are."""
         self.alike: dict[CodeType, CodeType] = {}
         """The codes that have steps, each with its copy: code that is compiled in every execution is equal to one."""
-        self.older: dict[int, Any] = {}
-        """What the functions have in their closures: it is older than an execution."""
         self._functions: list[FunctionType] = []
         self._codes: set[int] = set()
         """The codes whose functions these are. Any that has been made since was made by code with steps, and has such
@@ -43,7 +40,6 @@ class Stepped:
         if self._codes != knowledge.codes.keys():
             self._functions = functions_of(knowledge.codes, self.roots)
             self._codes = set(knowledge.codes)
-            self.older.update((id(each), each) for function in self._functions for each, _ in held(function))
         for function in self._functions:
             code = function.__code__
             if id(code) in copies:

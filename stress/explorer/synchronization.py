@@ -184,7 +184,14 @@ class Lock(Primitive):
             self._value = instance.locked()
 
 
-class RLock(Lock):
+class _Guard(Lock):
+    """The lock of an event, a semaphore or a barrier: its holder alone asks whose it is, which is not a step."""
+
+    def _is_owned(self) -> bool:
+        return bool(self._value) and self._holder == self._me()
+
+
+class RLock(_Guard):
     """As `threading.RLock`. Only its holder can tell that it was acquired again, so that is not a step."""
 
     _count = 0
@@ -203,9 +210,6 @@ class RLock(Lock):
             super().release()
 
     __enter__ = acquire
-
-    def _is_owned(self) -> bool:
-        return bool(self._value) and self._holder == self._me()
 
     def _release_save(self) -> int:
         count, self._count = self._count, 0
@@ -262,14 +266,16 @@ class _Waiters(deque[Any]):
 
 
 class Condition(Primitive):
-    """What a copy of `threading.Condition` has beside that. A reentrant lock guards its waiters: they are no places."""
+    """What a copy of `threading.Condition` has beside that. If its lock knows its holder, that guards its waiters: they
+    are no places.
+    """
 
     def __init__(self, lock: Any = None) -> None:
         self._made()
         if isinstance(lock, LOCKS) and self.seam.stands_for is not None:
             lock = self.seam.stands_for(lock)
         cast("Any", super()).__init__(lock)
-        if lock is not None and not isinstance(lock, RLock):
+        if lock is not None and not isinstance(lock, _Guard):
             self._waiters = _Waiters()
             self._waiters.of = self
 
@@ -419,7 +425,8 @@ class ExploredThreading:
         for real in (threading, time, _thread):
             module = self.modules[real] = types.ModuleType(real.__name__)
             vars(module).update({name: by_id.get(id(value), value) for name, value in vars(real).items()})
-        names.update(vars(self.modules[threading]), Lock=rlock, _allocate_lock=on_seam(_Notice))
+        guard = type("Lock", (_Guard,), {"seam": seam})
+        names.update(vars(self.modules[threading]), Lock=guard, _allocate_lock=on_seam(_Notice))
         self.everything[threading] = self.modules[threading]
 
     def instead_of(self, instance: Any) -> Any:
