@@ -7,28 +7,25 @@ They had columns that a filter tells. Their options had tagged texts beside them
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import Any
 
 from snapshot._extras import extra
 from snapshot.option_maps import TYPES, Pairs, maps_of
-from snapshot.storing import QUEUE, Storing, Texts, types_text
+from snapshot.storing import QUEUE, Storing, Texts
 from snapshot.text_columns import expanded
 from subtrie.tagged import MARK, untagged
-
-if TYPE_CHECKING:
-    pass
-
 
 DROPPED = ("words", "depth", "wildcards")
 """Columns that were stored, too."""
 
 
-def current(rows: Any, json_options: Collection[str] | None) -> Any:
+def current(rows: Any, json_options: Collection[str] | None, *, tags: bool = True) -> Any:
     """The rows, a table or a batch, with a column of types.
 
     Args:
         json_options: names of the options whose texts are JSON; None if the rows are of this version.
+        tags: whether there may be tagged texts.
     """
     names = rows.schema.names
     if json_options is None or TYPES in names:
@@ -36,7 +33,7 @@ def current(rows: Any, json_options: Collection[str] | None) -> Any:
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
     options = rows.column("options")
     maps = maps_of(options.combine_chunks() if isinstance(options, pa.ChunkedArray) else options)
-    found = [_texts(maps.pairs(number), json_options) for number in range(len(maps.texts))]
+    found = [_texts(maps.pairs(number), json_options, tags) for number in range(len(maps.texts))]
     pairs = expanded([list(texts.items()) for texts, _ in found], maps.numbers)
     types = expanded([text for _, text in found], maps.numbers)
     after = pa.array(pairs, options.type)
@@ -49,21 +46,21 @@ def current(rows: Any, json_options: Collection[str] | None) -> Any:
     return rows.append_column(TYPES, pa.array(types, pa.string()))
 
 
-def _texts(pairs: Pairs, json_options: Collection[str]) -> Texts:
+def _texts(pairs: Pairs, json_options: Collection[str], tags: bool) -> Texts:
     """The texts of options and of their types."""
-    texts = dict(zip(*pairs, strict=True))
-    try:
-        return Storing(None, tags=True).options(_values(texts, json_options))
-    except (ValueError, TypeError):  # of a row that only names what was there, when an option had another type
-        return texts, types_text({})
-
-
-def _values(texts: dict[str, str | None], json_options: Collection[str]) -> dict[str, Any]:
-    """The options that were written so."""
-    values: dict[str, Any] = {}
+    texts, values = dict(zip(*pairs, strict=True)), dict[str, Any]()
     for name, text in texts.items():
-        if name.startswith(MARK):
-            values[json.loads(name[2:]) if name.startswith(MARK + MARK) else name[1:]] = untagged(text or "")
-        elif MARK + name not in texts:
-            values[name] = json.loads(text) if name in json_options and text is not None else text
-    return values
+        if tags and name.startswith(MARK):
+            of = json.loads(name[2:]) if name.startswith(MARK + MARK) else name[1:]
+            values[of] = _read(untagged, text or "")
+        elif not tags or MARK + name not in texts:
+            values[name] = _read(json.loads, text) if name in json_options and text is not None else text
+    return Storing(None, tags=True).options(values)
+
+
+def _read(read: Callable[[str], Any], text: str) -> Any:
+    """The value of a text; or the text, in a row that only names what was there, when an option had another type."""
+    try:
+        return read(text)
+    except (ValueError, RecursionError):
+        return text

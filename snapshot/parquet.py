@@ -283,7 +283,7 @@ def _loaded(file: Any, dialect: Dialect | None) -> tuple[SubscriptionTrie, Limit
         for piece in pieces(batch):
             plain = piece.cast(extra("pyarrow").schema([stored_schema().field(name) for name in piece.schema.names]))
             digest.note(plain)
-            building.add(current(plain, metadata.json_options))
+            building.add(current(plain, metadata.json_options, tags=metadata.tags))
     rows = building.rows
     trie = building.finished()  # its errors, which name rows, come first
     if rows != metadata.rows:

@@ -26,9 +26,9 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
 
     Whoever restores, follows or matches with a later version begins with it, and reads only the changes since. If this
     is called often enough, the publisher of a large set never writes a full instant after the first, which takes it
-    seconds in which it publishes nothing: each time when a quarter of the subscriptions has changed. Of a directory
-    that an earlier version of this package wrote, this makes files of the present format: until there is one, readers
-    convert what they read.
+    seconds in which it publishes nothing: each time when a quarter of the subscriptions has changed. A full instant
+    that an earlier version of this package published is written again, in the present format; until then, readers
+    convert it. (One that it compacted stays until there is a later version.)
 
     The folder ``full`` is a Delta table, too, with the content of this version (`snapshot.published.delta`), until
     retention removes its file, as it does some time after the publisher has written a full instant of its own.
@@ -63,8 +63,9 @@ def compact(where: str | os.PathLike[str], *, storage: Mapping[str, Any] | None 
     trie, version = restored(directory)
     store, number = directory.store, version.version
     record = record_name(number)
-    there = version if version.full is not None else directory.compacted(version)
-    if there is not None and there.version == number and there.full is not None:
+    there = directory.parts(version).full
+    is_older = there == version and version.json_options is not None  # a record stays: later versions may begin with it
+    if there.version == number and there.full is not None and not is_older:
         log_full(store, version, there.full)
         return number
     cut = Cut(trie.snapshot(), version.snapshot_id, version.time, version.limits)

@@ -44,6 +44,9 @@ def log_full(store: Store, version: Version, file: DataFile) -> None:
             if before >= name[: len(f"{0:020}")]:
                 return
             actions = [{"remove": {"path": before, "deletionTimestamp": now, "dataChange": True}}]
+            _, table = _begun(version)
+            if json.dumps(table) not in store.read(_name(min(numbers))).decode().splitlines():
+                actions.insert(0, table)  # an earlier version of this package began it, with other columns
         commit = {"commitInfo": {"timestamp": now, "operation": "WRITE", "subscriptionsVersion": version.version}}
         text = "\n".join(map(json.dumps, [commit, *actions, added])).encode()
         with contextlib.suppress(FileExistsError):

@@ -245,7 +245,8 @@ class Directory:
                 with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
                     name = record_name(number)
                     found = from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name))
-                    if dataclasses.replace(found, full=None) == self._there(number):
+                    there = dataclasses.replace(self._there(number), full=found.full, json_options=found.json_options)
+                    if found == there:
                         return found
         return None
 

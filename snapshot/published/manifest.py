@@ -185,7 +185,7 @@ class Version:
     def to_json(self) -> bytes:
         """The text of the manifest, in the present format."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        for name in ("digest", *([] if fields["json_options"] is not None else ["json_options"])):
+        for name in ("digest", "json_options"):
             del fields[name]
         fields["time"] = self.time.isoformat(timespec="microseconds")
         fields["dialect"] = fields_of(self.dialect)

@@ -58,6 +58,7 @@ def test_a_delta_table_has_what_was_compacted(tmp_path: Path) -> None:
     """Also after retention has removed earlier files, and beside publishers that take over."""
     deltalake = pytest.importorskip("deltalake", reason="needs the extra `readers`")
     polars = pytest.importorskip("polars", reason="needs the extra `readers`")
+    log = tmp_path / "full" / "_delta_log" / f"{0:020}.json"
     for step in range(12):
         trie, publisher = snapshot.take_over(tmp_path, MQTT, keep=1)
         with publisher:
@@ -66,6 +67,7 @@ def test_a_delta_table_has_what_was_compacted(tmp_path: Path) -> None:
             for _ in range(2):
                 snapshot.compact(tmp_path)
         right = sorted((one.filter, one.subscriber, str(one.options["n"])) for one in trie.subscriptions())
+        log.write_text(log.read_text().replace("types", "words"))  # as an earlier version, with other columns, began it
         table = deltalake.DeltaTable(tmp_path / "full")
         assert table.version() == step
         for rows in (
@@ -73,7 +75,7 @@ def test_a_delta_table_has_what_was_compacted(tmp_path: Path) -> None:
             polars.scan_delta(str(tmp_path / "full")).collect().to_arrow().to_pylist(),
         ):
             found = [(row["filter"], row["subscriber"], _value(row["options"])) for row in rows]
-            assert sorted(found) == right
+            assert (sorted(found), "types" in rows[0]) == (right, step > 0)
 
 
 def _value(options: list[Any]) -> str:

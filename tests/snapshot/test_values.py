@@ -106,7 +106,11 @@ def test_what_an_earlier_version_of_this_package_wrote_comes_back(tmp_path: Path
         assert held(snapshot.restore(where)) == held(taken)
     assert held(snapshot.load(tmp_path / "set.parquet")) == held(snapshot.restore(tmp_path / "MQTT", at=3))
     assert held(snapshot.load(tmp_path / "plain.parquet")) == held(trie_of(("a/+", "alice", {"qos": 1}), dialect=MQTT))
-    assert content(snapshot.restore(tmp_path / "topics")) == content(filled())
+    assert snapshot.compact(tmp_path / "topics") == 1  # which has a full instant of an earlier format
+    assert (
+        open_directory(tmp_path / "topics").parts(snapshot.versions(tmp_path / "topics")[0]).full.json_options,
+        content(snapshot.restore(tmp_path / "topics")),
+    ) == (None, content(filled()))
 
 
 @pytest.mark.parametrize("number", range(len(HOPELESS)))
