@@ -17,7 +17,7 @@ from snapshot.storing import JSON, QUEUE, subscriber_of, types_text
 from snapshot.text_columns import as_text, distinct_in, expanded, pieces, require_sound, shared_strings_in, text_column
 from subtrie import Dialect, SubscriptionTrie
 from subtrie.columns import EXCLUSIONS, RowError, loaded
-from subtrie.tagged import MARK
+from subtrie.tagged import MARK, form_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -248,7 +248,8 @@ class Building:
                 if "queue" not in held:
                     held = options[row] = {**held, "queue": group}
                 named = held["queue"]
-                group = subscriber_of(group, integers=False) if self._own else group
+                if group.startswith(MARK) and group == MARK + form_of(named):
+                    continue
             else:
                 named = self._dialect.unshare(tuple(filters[row].split(self._dialect.separator)))[0]
             if named != group:

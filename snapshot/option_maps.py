@@ -54,7 +54,9 @@ class OptionReader:
         column = batch.column("options")
         if self._own and column.null_count:
             raise RowError(first + first_null(column), "options are null")
-        maps = maps_of(column, as_text(batch.column(TYPES), TYPES) if TYPES in batch.schema.names else None, first)
+        types = batch.column(TYPES) if TYPES in batch.schema.names else None
+        has_types = types is not None and types.null_count < len(batch)
+        maps = maps_of(column, as_text(types, TYPES) if has_types else None, first)
         held: list[Options | None] = []
         for number in range(len(maps.texts)):
             try:

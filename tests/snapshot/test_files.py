@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import snapshot
-from snapshot import columns, parquet, text_columns
+from snapshot import columns, older, option_maps, parquet, text_columns
 from snapshot.dialect_fields import fields_of
 from subtrie import AMQP, NATS, SubscriptionTrie, TopicError
 from tests.snapshot.support import held_by, trie_of
@@ -59,15 +59,15 @@ class TestWrite:
     def test_stores_values_of_other_types_under_one_name_readable_for_others(self, path: Path) -> None:
         rows: list[Any] = [
             ("alice", {"x": 1, "~y": "z"}),
-            (7, {"x": "1"}),
+            (7, {"x": "1", "queue": "~q"}),
             ("7", {"x": {1: 2}}),
             (("x", 7), {}),
             ("~7", {}),
         ]
-        trie = trie_of(*(("a", *row) for row in rows))
+        trie = trie_of(*(("a", *row) for row in rows), dialect=NATS)
         assert written(path, trie) == trie
         shown = pq.read_table(path).to_pylist()
-        assert len({row["subscriber"] for row in shown}) == len(rows)
+        assert len({row["subscriber"] for row in shown}) == len(rows) == len(snapshot.from_arrow(pq.read_table(path)))
         assert sorted(dict(row["options"]).get("x", "") for row in shown) == ["", "", "1", "1", '{"1": 2}']
         keyed = written(path, trie_of(("a", ("connection", 5))), key=lambda subscriber: str(subscriber[1]))
         assert held_by(keyed) == {("a", "5"): {}}
@@ -276,6 +276,24 @@ def test_what_was_not_written_here_is_refused(path: Path, number: int) -> None:
     with pytest.raises(TopicError if "x00" in says else ValueError, match=rf"{says}") as raised:
         snapshot.load(path)
     assert "x00" in says or "set.parquet" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("tags", "written", "meant"),
+    [
+        (True, {"n": "5", "queue": "~g"}, {"n": 5, "queue": "~g"}),
+        *((True, {"n": text, "~m": '{"~tuple": []}'}, {"n": text, "m": ()}) for text in ("no JSON", "[" * 100_000)),
+        (True, {"~n": "x", "n": "5", "queue": "~g"}, {"n": "x", "queue": "~g"}),
+        (True, {"~n": '{"~tuple": [1]}', "n": "[1]"}, {"n": (1,)}),
+        (False, {"~n": "x", "n": "5"}, {"~n": "x", "n": 5}),
+    ],
+)
+def test_options_that_an_earlier_version_wrote_are_converted_each_by_itself(
+    tags: bool, written: dict[str, str], meant: dict[str, Any]
+) -> None:
+    """A text may be no JSON, and no tagged one, in a row that only names what was there."""
+    rows = pa.record_batch({"options": pa.array([list(written.items())], pa.map_(pa.string(), pa.string()))})
+    assert option_maps.OptionReader("{}").read(older.current(rows, ["n"], tags=tags), 0) == [meant]
 
 
 def test_columns_of_others_need_no_metadata(path: Path) -> None:

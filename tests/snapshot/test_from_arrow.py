@@ -45,7 +45,7 @@ def test_text_of_any_type_is_taken(kind: pa.DataType, numbered: bool) -> None:
         return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(kind))
 
     columns = {**TABLE.to_pydict(), "group": ["q", None], "dialect": ["NATS", "NATS"]}
-    table = pa.table({name: column(values) for name, values in columns.items()})
+    table = pa.table({**{name: column(values) for name, values in columns.items()}, "types": pa.nulls(2)})
     pairs = pa.StructArray.from_arrays([column(["n", "m", "m"]), column(["1", None, "2"])], names=["key", "value"])
     for options in (
         pa.ListArray.from_arrays(pa.array([0, 2, 3], pa.int32()), pairs),
