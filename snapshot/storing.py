@@ -26,7 +26,7 @@ JSON: Final = "json"
 QUEUE: Final = "queue"
 """The option that names the queue group."""
 
-MOST_TYPES: Final = 4096
+MOST_TYPES: Final = 256
 """How many characters say the types of all rows of a file, at most; otherwise each row has those of its own options."""
 
 Texts = tuple[dict[str, str | None], str]
@@ -76,7 +76,7 @@ class Storing:
         if isinstance(subscriber, str | int) and isinstance(subscriber, str) is self.integers:
             ours, others = ("integers", "strings") if self.integers else ("strings", "integers")
             return f"there are subscribers that are {ours}, and {subscriber!r}: {others} could not be told apart{_CURE}"
-        return f"the subscriber could not be rebuilt, since JSON cannot express it: {subscriber!r}{_CURE}"
+        return f"the subscriber needs a tagged text: {subscriber!r}{_CURE}"
 
     def options(self, options: Mapping[str, Any]) -> Texts:
         """The texts of options.
@@ -91,7 +91,7 @@ class Storing:
             kind = _kind_of(name, value) if is_named else ""
             if kind == "":
                 if not self._tags:
-                    raise TypeError(f"option {name!r} could not be rebuilt, since JSON cannot express it: {value!r}")
+                    raise TypeError(f"option {name!r} needs a tagged text: {value!r}")
                 kind = _tagged_option(name, value)
             if kind is not None:
                 types[name] = kind

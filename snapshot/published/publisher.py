@@ -223,9 +223,8 @@ class Publisher:
         Raises:
             FencedError: another publisher has taken over.
             OSError: a file cannot be written, for instance because the disk is full; `publish` may be called again.
-            TypeError: ``strict``, and a subscription could not be rebuilt: JSON cannot express an option, an option is
-                a string in one subscription and something else in another, or a subscriber is neither string nor
-                integer and there is no ``key``.
+            TypeError: ``strict``, and an option or a subscriber needs a tagged text, or a subscriber is neither string
+                nor integer and there is no ``key``.
             ValueError: ``strict``, and two subscribers have the same key; or the publisher is closed.
             DamagedError: a file of the last version, which another publisher wrote, is damaged or missing.
             HistoryError: the directory was replaced by an older copy of itself.

@@ -90,6 +90,12 @@ class TestWrite:
         ("rows", "arguments", "error", "says"),
         [
             ([("b", "bob"), ("c", "carol")], {"key": lambda _: "same"}, ValueError, "both have the key 'same'"),
+            (
+                [("b", "bob")],
+                {"key": lambda name, left=[0]: 1 / left.pop() if left else name},
+                ZeroDivisionError,
+                "division",
+            ),
             ([("a", "alice", {"x": object()})], {}, TypeError, r"'x' cannot be stored: object has no form .*'alice'"),
         ],
     )
