@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, cycle
@@ -91,7 +91,7 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     met = [each for each in sorted(history, key=lambda each: each.call) if each.id in ids and each.thread != MAIN]
     threads = dict.fromkeys(each.thread for each in met)
     program = tuple(tuple((each.op, each.args) for each in met if each.thread == thread) for thread in threads)
-    tried = [(each, program, _TRIES) for each in workloads if len(met) <= _MOST_CALLS and len(threads) > 1]
+    tried = [(each, program, range(_TRIES)) for each in workloads if len(met) <= _MOST_CALLS and len(threads) > 1]
     left = deadline - time.monotonic()
     first = (_explored(workload, program, left / 4) for workload, *_ in tried if len(met) <= _FEW_CALLS)
     then = (_explored(workload, None, left / 2 / len(workloads)) for workload in workloads)
@@ -105,14 +105,16 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     return found
 
 
-def _drawn(workloads: Sequence[Workload], seed: int) -> Iterator[tuple[Workload, Program, int]]:
-    """Calls that are drawn for threads: one for each, two, and so on, and again; each is to be tried once."""
+def _drawn(workloads: Sequence[Workload], seed: int) -> Iterator[tuple[Workload, Program, Iterable[int]]]:
+    """Calls that are drawn for threads: one for each, two, and so on, and again; each is to be tried once, with the
+    next seed.
+    """
     random = Random(f"{seed}/fewer calls")
-    for length in cycle(_LENGTHS):
+    for number, length in enumerate(cycle(_LENGTHS)):
         for workload in workloads:
             plans = workload.plans(random, max(2, len(workload.roles)), 1, length)
             program = tuple(tuple(calls) for (calls,) in plans)
-            yield workload, program, 1 if all(program) else 0
+            yield workload, program, [number] if all(program) else []
 
 
 def _made_smaller(workload: Workload, program: Program, history: History, deadline: float) -> Report | None:
@@ -124,7 +126,7 @@ def _made_smaller(workload: Workload, program: Program, history: History, deadli
     def are_wrong(calls: Sequence[tuple[int, Call]]) -> bool:
         threads = [tuple(call for thread, call in calls if thread == number) for number in range(len(program))]
         fewer = tuple(filter(None, threads))
-        again = _wrong(workload, fewer, _TRIES, deadline) if len(fewer) > 1 else None
+        again = _wrong(workload, fewer, range(_TRIES), deadline) if len(fewer) > 1 else None
         found.extend([] if again is None else [(fewer, again)])
         return again is not None
 
@@ -152,10 +154,10 @@ def _explored(workload: Workload, program: Program | None, seconds: float) -> Re
         return None
 
 
-def _wrong(workload: Workload, program: Program, attempts: int, deadline: float) -> History | None:
-    """The history of threads that have made these calls, if one that is not linearizable occurs in so many attempts."""
+def _wrong(workload: Workload, program: Program, attempts: Iterable[int], deadline: float) -> History | None:
+    """The history of threads that have made these calls, if one that is not linearizable occurs in these attempts."""
     spec = workload.spec
-    for attempt in range(attempts):
+    for attempt in attempts:
         if time.monotonic() > deadline:
             break
         with suppress(Stuck):

@@ -6,7 +6,8 @@ The parts of the method, each sound by itself:
 2. `search`: each part is searched for a linearization, the cheapest first, in turns of growing length, until a part is
    found that has none.
 3. A glance: for a part that its first turn did not decide, some specifications know a narrower object that is quick to
-   search and whose linearizations are a proof, or an excerpt on a few elements that may refute the part.
+   search and whose linearizations are a proof, or an excerpt on a few elements that may refute the part. And a part
+   falls into smaller ones without the reads that join elements; each of these may refute it, too.
 4. Budgets: a history that cannot be decided within the steps, seconds and memory allowed is `UNKNOWN`, never
    `LINEARIZABLE`.
 """
@@ -19,14 +20,14 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import Final
+from typing import Any, Final
 
 from stress.alike import are_mixed
-from stress.checker.components import Component, components
+from stress.checker.components import Component, components, universe_of
 from stress.checker.search import Ending, Search, first_share
 from stress.frozen_states import frozen_state, judged
 from stress.history import History, Operation, refuse_other_things, refuse_two_at_once
-from stress.spec import Element, Excerpt, Spec, State
+from stress.spec import EVERYTHING, Element, Excerpt, Spec, State
 from stress.spec_check import as_instance, check_spec
 from stress.verdicts import Verdict as Verdict  # whose home this is for users
 
@@ -234,9 +235,28 @@ class _Turns:
                 starts = [self._spec.restrict(state, excerpt.elements) for state in part.starts]
                 its = Component(excerpt.operations, starts, list(excerpt.elements), projected=True)
                 heappush(self._queue, _Trial(its, self._spec, proves=False))
+            for its in self._without_wide_reads(part):
+                heappush(self._queue, _Trial(its, self._spec, proves=False))
         trial.share *= 2
         heappush(self._queue, trial)
         return None
+
+    def _without_wide_reads(self, part: Component) -> list[Component]:
+        """The parts into which a part falls without the reads that join elements. These reads change nothing, so the
+        rest of a linearization is one.
+        """
+        spec, universe = self._spec, universe_of(part.operations, self._spec, part.starts)
+
+        def joins(footprint: Any) -> bool:
+            return footprint is EVERYTHING or len(footprint) > 1
+
+        narrow = [
+            each
+            for each in part.operations
+            if not (spec.is_read_only(each.op, each.args, each.result) and joins(spec.footprint(each, universe)))
+        ]
+        found = components(narrow, spec, part.starts)
+        return found if len(found) > 1 else []
 
     def _is_found_in(self, narrower: Spec, part: Component, share: int) -> bool:
         """Whether a narrower object than the judged one explains a part."""

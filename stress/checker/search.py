@@ -122,6 +122,8 @@ class Search:
                 known: Any = entered.setdefault(level, {})
                 states = [state for state in dict.fromkeys(states) if state not in known]
                 known.update(dict.fromkeys(states))
+                if not states:
+                    continue
             else:
                 entered[level] = states = states if len(states) == 1 else list(dict.fromkeys(states))
             if len(entered) > _TRAIL and not suspended:

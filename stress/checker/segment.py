@@ -73,6 +73,10 @@ class Segment:
         self.completed = len(completed)
         self.reads = [spec.is_read_only(each.op, each.args, each.result) for each in completed]
         self.alike_before = _alike_before(self.operations, self.completed)
+        self.naming = defaultdict[Any, list[int]](list)
+        for number, each in enumerate(pending, start=self.completed):
+            for named in (each.args, *each.args[-1:]):
+                self.naming[named].append(number)
         self.in_order_of_trial = lru_cache(_ORDERS)(self._in_order_of_trial)
         self._states: list[State] = []
         self._numbers: dict[State, int] = {}
@@ -97,8 +101,8 @@ class Segment:
         """The pending operations; first those whose last argument a completed one names, or shows. Only a guess."""
         args, result = self.operations[number][5:]
         shown = {*args, result, *(result if isinstance(result, (tuple, frozenset)) else ())}
-        given = [(each.args, *each.args[-1:]) for each in self.operations]
-        return sorted(range(self.completed, len(given)), key=lambda each: shown.isdisjoint(given[each]))
+        wanted = sorted(number for each in shown for number in self.naming.get(each, ()))
+        return list(dict.fromkeys([*wanted, *range(self.completed, len(self.operations))]))
 
     def _number(self, state: State) -> int:
         number = self._numbers.setdefault(state, len(self._states))
@@ -227,6 +231,9 @@ class Segment:
                         ended.add(state)
                         yield self._states[state]
                     if not frames:
+                        spent[0] += 1  # for a walk that takes no other step
+                        if spent[0] % SLICE == 0:
+                            yield PAUSE
                         return
                     number, cursor, state, done, taken, left, lifted, options = frames.pop()
                     for read in reversed(lifted):

@@ -98,7 +98,12 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
 
 def _frames(value: dict[str, Any]) -> Frames:
     """The frames of an exception."""
-    return tuple([(str(file), int(line), str(function)) for file, line, function in value.get("at", [])])
+    found = value.get("at", [])
+    if not isinstance(found, list) or not all(
+        isinstance(frame, list) and list(map(type, frame)) == [str, int, str] for frame in found
+    ):
+        raise ValueError(f"where an exception was raised must be arrays of file, line and function, not {found!r}")
+    return tuple([(file, line, function) for file, line, function in found])
 
 
 def dump(history: History, file: TextIO) -> None:
@@ -141,6 +146,8 @@ def parse(text: str, source: str = "<text>") -> History:
 def _decoded(header: dict[str, Any], source: str, line: int) -> dict[str, Any]:
     try:
         found = {key: decode(value) for key, value in header.items() if key != "stress"}
+        if not isinstance(found.get("trouble", ""), str):
+            raise ValueError("'trouble' must be a string")
     except (ValueError, TypeError, RecursionError) as error:
         raise HistoryError(f"no header: {error}", source=source, line=line) from None
     return found

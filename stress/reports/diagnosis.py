@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from stress.checker.check import Judgement
 from stress.history import ALONE, MAIN, UNSEEN, History, Operation
@@ -18,6 +19,8 @@ from stress.reports.window import Window, crucial_window
 from stress.spec import WAITS, Spec, State
 
 _CONFIGURATIONS = 50_000
+_Path = Any
+"""The path so far and the step after it; None at the start. Paths share their beginnings."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,14 @@ def explain(operations: Sequence[Operation], spec: Spec, starts: Sequence[State]
     window = sorted(operations, key=lambda each: each.call)
     longest: list[Partial] = []
     for path, done, state in _paths(window, spec, starts):
-        refused = tuple(_refused(window, spec, done, state))
-        if refused:
-            partial = Partial(path[0].before if path else state, path, refused)
-            if longest and len(path) > len(longest[0].steps):
-                longest = []
-            if not longest or len(path) == len(longest[0].steps):
-                longest.append(partial)
+        most, refused = len(longest[0].steps) if longest else 0, tuple(_refused(window, spec, done, state))
+        if refused and done.bit_count() >= most:
+            steps: list[Step] = []
+            while path is not None:
+                path, step = path
+                steps.insert(0, step)
+            longest = longest if len(steps) == most else []
+            longest.append(Partial(steps[0].before if steps else state, tuple(steps), refused))
     return tuple(longest)
 
 
@@ -112,12 +116,10 @@ def _next_after(operations: Sequence[Operation], done: int) -> Iterator[int]:
                 returned = min(returned, operation.returned)
 
 
-def _paths(
-    window: Sequence[Operation], spec: Spec, starts: Sequence[State]
-) -> Iterator[tuple[tuple[Step, ...], int, State]]:
+def _paths(window: Sequence[Operation], spec: Spec, starts: Sequence[State]) -> Iterator[tuple[_Path, int, State]]:
     """A path to each pair of (operations done, state), depth first, as far as there are not too many."""
     seen = set[tuple[int, State]]()
-    waiting: list[tuple[tuple[Step, ...], int, State]] = [((), 0, start) for start in reversed(starts)]
+    waiting: list[tuple[_Path, int, State]] = [(None, 0, start) for start in reversed(starts)]
     while waiting and len(seen) <= _CONFIGURATIONS:
         path, done, state = waiting.pop()
         if (done, state) in seen:
@@ -128,7 +130,7 @@ def _paths(
             operation = window[number]
             result = UNSEEN if operation.pending else operation.result
             for after in spec.successors(state, operation.op, operation.args, result):
-                waiting.append(((*path, Step(operation, state, after)), done | 1 << number, after))
+                waiting.append(((path, Step(operation, state, after)), done | 1 << number, after))
 
 
 def _refused(window: Sequence[Operation], spec: Spec, done: int, state: State) -> Iterator[tuple[Operation, str]]:

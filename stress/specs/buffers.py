@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar, Final
@@ -69,14 +70,14 @@ class _Buffer(Spec):
     ) -> Any:
         """What `read_off` makes of how the values passed through, and when operations found nothing to get; or an
         excerpt. None if that is not certain: a value was put in twice, or is None (a get that answers None may have
-        found nothing), or this object is no `base`.
+        found nothing), and none was got too often; or this object is no `base`.
         """
         if not self.steps_like(base):
             return None
         put = {value: Interval(at - 0.5, at) for at, value in enumerate(start, start=-len(start))}
         got: dict[Hashable, Interval] = {}
         nothing: list[Interval] = []
-        count, wrong = len(start), list[Hashable]()
+        count = len(start)
         for each, ran in zip(operations, intervals(operations), strict=True):
             if each.op in self._put:
                 put[each.args[0]] = ran
@@ -85,16 +86,28 @@ class _Buffer(Spec):
                 if _is_nothing(each.result):
                     nothing.append(ran)
                 elif each.result is not UNSEEN:
-                    wrong += [each.result] if each.result in got else []
                     got[each.result] = ran
-        if len(put) < count or None in put:
-            return None
-        never = Interval(EVER, EVER)
-        there = (Passage(value, ran, got.get(value, never)) for value, ran in put.items())
-        passages = [each for each in there if each.was_got or each.put.returned < EVER]
-        wrong += [value for value in got if value not in put]
-        order = Contradiction(tuple(wrong[:1])) if wrong else read_off(passages, nothing)
+        order = self._overdrawn(operations, start)
+        if order is None and len(put) == count and None not in put:
+            never = Interval(EVER, EVER)
+            there = (Passage(value, ran, got.get(value, never)) for value, ran in put.items())
+            order = read_off([each for each in there if each.was_got or each.put.returned < EVER], nothing)
         return self._excerpt(operations, order.values) if isinstance(order, Contradiction) else order
+
+    def _overdrawn(self, operations: Sequence[Operation], start: Sequence[Hashable]) -> Contradiction | None:
+        """A value that was got out more often than calls had begun to put it in."""
+        puts = [(each.call, 1, each.args[0]) for each in operations if each.op in self._put]
+        gets = [
+            (each.returned, -1, each.result)
+            for each in operations
+            if each.op in self._get and not each.pending and each.result is not UNSEEN and not _is_nothing(each.result)
+        ]
+        left = Counter(start)
+        for _, change, value in sorted([*puts, *gets], key=lambda each: (each[0], -each[1])):
+            left[value] += change
+            if left[value] < 0:
+                return Contradiction((value,))
+        return None
 
 
 def _is_nothing(result: Hashable) -> bool:

@@ -37,9 +37,6 @@ _MOST_LOOKS: Final = 3_000_000
 def read_off(passages: Sequence[Passage], pops_of_nothing: Sequence[Interval]) -> list[Change] | Contradiction | None:
     """The pushes and pops in an order in which they may have taken effect; None if it would take long to find one."""
     popped = [each for each in passages if each.was_got]
-    early = next((each for each in popped if each.got.returned < each.put.called), None)
-    if early is not None:
-        return Contradiction((early.value,))
     left = [each for each in passages if not each.was_got]
     stays = [each.stay() for each in popped]
     missed = overlooked([*stays, *(each.stay() for each in left)], pops_of_nothing)

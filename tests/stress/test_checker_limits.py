@@ -124,6 +124,13 @@ LARGE: dict[str, tuple[Spec, list[Row], Verdict, set[Any] | None]] = {
     ),
     "a queue that gave a value twice": (Queue(), PUTS + after("dequeue", 1_000, 1_000), WRONG, None),
     "a queue that gave what nobody put": (Queue(), PUTS + after("dequeue", 1_000, 777), WRONG, None),
+    **{f"a {spec.name} that gave {told}, where another value came twice": (
+        spec, [*puts, (8_000, 8_001, puts[0][2], (1_000,), None), *rows], WRONG, {777})
+       for spec, puts, get in ((Queue(), PUTS, "dequeue"), (Stack(), PUSHES, "pop"))
+       for told, rows in (
+           ("what nobody put", [*after(get, 777), (9_100, None, get, (), None)]),
+           ("a value before it was put", [*after(get, 777), (9_500, 9_501, puts[0][2], (777,), None)]),
+           ("a value twice", [(7_000, 7_001, puts[0][2], (777,), None), *after(get, 777, 777)]))},
     "a stack": (
         Stack(), PUSHES[:198] + after("pop", *(1_000 + at + 5 - 2 * (at % 6) for at in range(197, -1, -1))), RIGHT, None,
     ),
@@ -153,6 +160,10 @@ LARGE: dict[str, tuple[Spec, list[Row], Verdict, set[Any] | None]] = {
     ),
     "a hard part does not hide a refuted one": (
         Map(), [*((at, 1_000 + at, "put", ("hard", at), None) for at in range(14)), (3_000, 3_001, "get", ("hard",), 99),
+                (2_000, 2_001, "put", ("easy", 1), None), (2_002, 2_003, "get", ("easy",), 2)], WRONG, None,
+    ),
+    "nor does it if a read joins them": (
+        Map(), [*((at, 3_000 + at, "put", ("hard", at), None) for at in range(14)), (1, 3_500, "len", (), 2),
                 (2_000, 2_001, "put", ("easy", 1), None), (2_002, 2_003, "get", ("easy",), 2)], WRONG, None,
     ),
 }  # fmt: skip
@@ -247,6 +258,8 @@ def test_a_budget_ends_in_unknown_and_is_told(budget: Budget, spent: str) -> Non
     assert judgement.steps < budget.steps + 1_000  # the last turn is no longer than what is left
     assert Budget().megabytes <= 400
     assert check([], Queue()).spent == ""
+    reads = operations_of(*((at, 9 - at, "value", (), -1) for at in range(3)))  # a walk of reads alone costs, too
+    assert check(reads, Counter(), starts=range(30_000), budget=Budget(steps=10_000)).verdict is OPEN
 
 
 def test_too_little_memory_ends_in_unknown() -> None:

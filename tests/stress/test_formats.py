@@ -321,7 +321,11 @@ REFUSED: list[tuple[str, str, int, str]] = [
     ("", '{"stress": 1, "spec": ["x"], "code": [["/dev/zero", "1"]]}\n', 0, "names no specification"),
     ("", '{"stress": 1, "spec": "counter", "initial": "x"}\n[0,0,1,2,"increment",[],1]\n', 0,
      "counter cannot start from"),
+    ("", '{"stress": 1, "spec": "counter", "trouble": [1]}\n[0,0,1,2,"increment",[],1]\n', 1, "must be a string"),
     ("register", lines("", "[0, 0, 1, 2]"), 3, "it must be an array"),
+    *(("register", lines(f'[0, 0, 1, 2, "read", [], {{"raised": "E", "at": {at}}}]'), 2,
+       "no operation: where an exception was raised must be arrays of file, line and function, not")
+      for at in ('[["f", 1e999, "g"]]', '[["f", 1]]', '[["f", "1", "g"]]', '["f1g"]', "5", "null", "{}")),
     ("register", lines('["0", 0, 1, 2, "read", [], null]'), 2, "the id must be an integer, not '0'"),
     ("register", lines('[0, null, 1, 2, "read", [], null]'), 2, "the thread must be an integer or a string"),
     ("register", lines('[0, 0, "x", 2, "read", [], null]'), 2, "call and return must be numbers"),

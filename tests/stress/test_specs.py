@@ -268,6 +268,8 @@ READS_KEYS = {
 }
 REFUSED: list[tuple[Any, list[Any], str]] = [
     (lie(Recent, read_only={"get"}), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* read-only, but turns \(\("),
+    (lie(Spec, initial=0, read_only={"value"}, successors=lambda _, state, *__: (state, state + 1)), VALUE,
+     r"read-only, but turns 0 into 1$"),
     (lie(Recent, **READS_KEYS), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* is declared to touch nothing that"),
     (lie(Set, restrict=lambda *_: frozenset()), ADDS, r"Lie contradicts itself: .* does not do the same in state"),
     (lie(Spec, initial=Box(), step=changing), VALUE,
@@ -297,7 +299,7 @@ def test_one_that_cannot_be_used_is_refused_in_a_sentence(spec: Any, history: li
 
 def test_a_right_one_is_accepted_and_a_new_operation_is_looked_at_though_others_have_been() -> None:
     assert check(RECENT, Recent())
-    spec = lie(Recent, read_only=frozenset({"get"}))
+    vars(spec := Recent())["read_only"] = frozenset({"get"})  # it has other attributes than the one before
     assert check(RECENT[:2], spec)
     with pytest.raises(SpecError, match="read-only"):
         check(RECENT, spec)
