@@ -181,7 +181,7 @@ def test_all_of_it() -> None:
         "  operations: 2",
         "  overlapping: 100%",
         "  components: 1",
-        "  states searched: 4",
+        "  states searched: 5",
         "  clock: ticket",
         "  seed: 7",
         "",

@@ -24,6 +24,7 @@ import pytest
 import stress
 from stress import Budget, Counter, Map, Outcome, Queue, Raised, Spec, SpecError, Subscriptions, Verdict, one_of, unique
 from stress.processes import Tally
+from stress.pursuit import _drawn
 from stress.recorder.batch import Batch, Settings
 from stress.recorder.campaign import run_workloads
 from stress.recorder.progress_log import ProgressLog
@@ -454,6 +455,11 @@ def test_a_finding_is_told_in_as_few_calls_as_it_takes() -> None:
     assert outcome.smaller.steps is not None
     assert "The same in fewer calls: NOT linearizable" in outcome.report()
     assert "What the threads did, step by step" in outcome.report()
+
+
+def test_each_program_that_is_drawn_has_a_seed_of_its_own() -> None:
+    drawn = zip(range(9), _drawn([stress.Workload(LossyReference, Counter(), INCREMENT)], 1), strict=False)
+    assert [seed for _, (*_, seeds) in drawn for seed in seeds] == [*range(9)]
 
 
 # ---------------------------------------------------------------------------------------------------- what is refused
