@@ -41,8 +41,8 @@ _WALK: Final = 200
 """Operations of the history that are followed to find states."""
 
 _tested: dict[Any, Spec] = {}
-"""The specifications, by class, attributes and names of operations. They are kept, so that what can be seen of an
-attribute, such as an address in memory, is not seen of another one later.
+"""By class, attributes and names of operations. An attribute may be known by its address in memory; so the
+specifications are kept alive.
 """
 
 
@@ -71,7 +71,11 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
     begins = [spec.initial] if starts is None else starts
     for state in begins:
         _hashable(spec, state, "its start state")
-    key = (class_of(spec), _seen(vars(spec)), frozenset(operation.op for operation in operations))
+    key = (
+        class_of(spec),
+        frozenset((name, each if is_hashable(each) else id(each)) for name, each in vars(spec).items()),
+        frozenset(operation.op for operation in operations),
+    )
     if key not in _tested and not module_of(type(spec)).startswith(f"{PACKAGE}."):
         _SelfTest(spec, operations, begins).run()
         _tested[key] = spec

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import Any, Final
+from typing import Final
 
 from stress.alike import are_mixed
 from stress.checker.components import Component, components, universe_of
@@ -231,11 +231,11 @@ class _Turns:
             if any(self._is_found_in(each, part, share) for each in seen if isinstance(each, Spec)):
                 self._unproved -= 1
                 return None
+            smaller = self._without_wide_reads(part)
             for excerpt in (each for each in seen if isinstance(each, Excerpt)):
                 starts = [self._spec.restrict(state, excerpt.elements) for state in part.starts]
-                its = Component(excerpt.operations, starts, list(excerpt.elements), projected=True)
-                heappush(self._queue, _Trial(its, self._spec, proves=False))
-            for its in self._without_wide_reads(part):
+                smaller.append(Component(excerpt.operations, starts, list(excerpt.elements), projected=True))
+            for its in smaller:
                 heappush(self._queue, _Trial(its, self._spec, proves=False))
         trial.share *= 2
         heappush(self._queue, trial)
@@ -246,14 +246,11 @@ class _Turns:
         rest of a linearization is one.
         """
         spec, universe = self._spec, universe_of(part.operations, self._spec, part.starts)
-
-        def joins(footprint: Any) -> bool:
-            return footprint is EVERYTHING or len(footprint) > 1
-
         narrow = [
             each
             for each in part.operations
-            if not (spec.is_read_only(each.op, each.args, each.result) and joins(spec.footprint(each, universe)))
+            if not spec.is_read_only(each.op, each.args, each.result)
+            or ((footprint := spec.footprint(each, universe)) is not EVERYTHING and len(footprint) < 2)
         ]
         found = components(narrow, spec, part.starts)
         return found if len(found) > 1 else []

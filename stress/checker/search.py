@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from stress.checker.segment import PAUSE, SLICE, Pause, Segment
 from stress.history import Operation
@@ -60,10 +60,6 @@ class Ending:
     trail: tuple[tuple[int, list[State]], ...] = ()
 
 
-def _never() -> bool:
-    return False
-
-
 class Search:
     """The search through the operations of one component. Call `advance` until it returns an ending."""
 
@@ -78,17 +74,16 @@ class Search:
         """The steps that were taken."""
         return self._spent[0]
 
-    def advance(self, steps: int, is_over: Callable[[], object] = _never) -> Ending | None:
+    def advance(self, steps: int, is_over: Callable[[], object] = bool) -> Ending | None:
         """Continue the search for about `steps` steps, or until `is_over`, which is asked every few hundred steps,
-        returns true; None if that did not decide.
+        returns true (`bool` never does); None if that did not decide.
         """
         stop_at = self.steps + steps
         try:
             while self.steps < stop_at and not is_over():
                 next(self._walk)
         except StopIteration as end:
-            ending: Ending = end.value
-            return ending
+            return cast(Ending, end.value)
         return None
 
     def _find(self) -> Generator[None, None, Ending]:

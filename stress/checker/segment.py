@@ -73,7 +73,7 @@ class Segment:
         self.completed = len(completed)
         self.reads = [spec.is_read_only(each.op, each.args, each.result) for each in completed]
         self.alike_before = _alike_before(self.operations, self.completed)
-        self.naming = defaultdict[Any, list[int]](list)
+        self.naming = defaultdict[Any, list[int]](list)  # an argument, or all of them: the pending ones that name it
         for number, each in enumerate(pending, start=self.completed):
             for named in (each.args, *each.args[-1:]):
                 self.naming[named].append(number)

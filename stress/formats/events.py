@@ -202,11 +202,6 @@ class MultiRegisterReader(Reader):
         return "txn", plain, UNSEEN if completed is UNSEEN else seen
 
 
-def reader_of(spec: Spec) -> Reader:
-    """The reader for a specification."""
-    return (MultiRegisterReader if isinstance(spec, MultiRegister) else Reader)(spec)
-
-
 _KINDS: Final = {"r": "read", "read": "read", "w": "write", "write": "write"}
 
 
@@ -235,7 +230,7 @@ def pair_events(events: Iterable[Event], spec: Spec, source: str, *, is_log: boo
     Raises:
         HistoryError: the events do not fit together, or name operations that `spec` does not have.
     """
-    reader = reader_of(spec)
+    reader = (MultiRegisterReader if isinstance(spec, MultiRegister) else Reader)(spec)
     about = [event for event in events if not isinstance(event.process, Name) or reader.knows(event.f)]
     pairing = _Pairing(reader, source, is_log)
     pairing.take(_keyed(about, reader))

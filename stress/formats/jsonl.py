@@ -82,7 +82,9 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
         case {"set": items}:
             return frozenset([decode(item, levels - 1) for item in items])
         case {"raised": name}:
-            return Raised(str(name), str(value.get("message", "")), str(value.get("class", "")), _frames(value))
+            return Raised(
+                str(name), str(value.get("message", "")), str(value.get("class", "")), _frames(value.get("at", []))
+            )
         case {"unseen": _}:
             return UNSEEN
         case {"bytes": text}:
@@ -96,9 +98,8 @@ def decode(value: Any, levels: int = DEEPEST) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
-def _frames(value: dict[str, Any]) -> Frames:
+def _frames(found: Any) -> Frames:
     """The frames of an exception."""
-    found = value.get("at", [])
     if not isinstance(found, list) or not all(
         isinstance(frame, list) and list(map(type, frame)) == [str, int, str] for frame in found
     ):

@@ -388,8 +388,10 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
             code = frame.f_code
             if untouched(code.co_filename):
                 return None
-            if code.co_flags & _GENERATOR and not _is_made_where_it_runs(frame):
-                return None  # threads may share it, and the interpreter crashes where one that is traced is run twice
+            if code.co_flags & _GENERATOR and (frame.f_back is None or code not in frame.f_back.f_code.co_consts):
+                # Not the function in which it is written takes an item. So threads may share it, and the interpreter
+                # crashes where one that is traced is run twice.
+                return None
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
         elif draw() < probability:
             time.sleep(0)
@@ -399,13 +401,6 @@ def _yielder(probability: float, random: Random) -> Callable[[FrameType, str, An
 
 
 _GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def _is_made_where_it_runs(frame: FrameType) -> bool:
-    """Whether the function that takes an item of a generator is the one in which it is written, so that it most
-    probably belongs to one call.
-    """
-    return frame.f_back is not None and frame.f_code in frame.f_back.f_code.co_consts
 
 
 @cache

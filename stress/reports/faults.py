@@ -107,8 +107,9 @@ class _Case:
 
     def torn(self) -> Shape | None:
         """Other threads must have made at least two changes while the culprit looked at different elements."""
-        window = self.window
-        meanwhile = [each for each in window.operations if each.id != self.culprit.id and self.changes_meanwhile(each)]
+        window, culprit = self.window, self.culprit
+        changing = [each for each in window.operations if each.id != culprit.id and not self.only_reads(each)]
+        meanwhile = [each for each in changing if each.returned is None or each.returned >= culprit.call]
         universe = universe_of(window.operations, self.spec, window.starts)
         footprint = self.spec.footprint(self.culprit, universe)
         looked_at = len(universe if footprint is EVERYTHING else footprint)
@@ -121,9 +122,6 @@ class _Case:
             f"{self.accused} saw no one moment: the answer would be right without one of the calls that were made "
             f"meanwhile. They are: {' and '.join(map(self.who, meanwhile))}.",
         )
-
-    def changes_meanwhile(self, other: Operation) -> bool:
-        return not self.only_reads(other) and (other.returned is None or other.returned >= self.culprit.call)
 
     def lost_update(self) -> Shape | None:
         """One update that had never happened, or, if the wrong answer is an update's, the latest few."""

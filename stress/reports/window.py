@@ -130,10 +130,12 @@ def _without_reads(
         each for each in operations if each.id != culprit.id and spec.is_read_only(each.op, each.args, each.result)
     ]
 
-    def is_illegal(some: Sequence[Operation]) -> bool:
-        return (not some or time.monotonic() < deadline) and illegal(with_these(some), spec, starts)
-
-    return with_these(needed(others, is_illegal))
+    return with_these(
+        needed(
+            others,
+            lambda some: (not some or time.monotonic() < deadline) and illegal(with_these(some), spec, starts),
+        )
+    )
 
 
 def needed(items: Sequence[T], suffices: Callable[[list[T]], bool]) -> list[T]:

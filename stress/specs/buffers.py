@@ -89,8 +89,7 @@ class _Buffer(Spec):
                     got[each.result] = ran
         order = self._overdrawn(operations, start)
         if order is None and len(put) == count and None not in put:
-            never = Interval(EVER, EVER)
-            there = (Passage(value, ran, got.get(value, never)) for value, ran in put.items())
+            there = (Passage(value, ran, got.get(value, Interval(EVER, EVER))) for value, ran in put.items())
             order = read_off([each for each in there if each.was_got or each.put.returned < EVER], nothing)
         return self._excerpt(operations, order.values) if isinstance(order, Contradiction) else order
 

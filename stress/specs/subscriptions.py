@@ -56,7 +56,9 @@ class Subscriptions(OfElements):
             raise ValueError(f"no dialect {dialect!r}: there are {', '.join(DIALECTS)}")
         self.dialect = dialect
         self.initial: frozenset[Pair] = frozenset(initial or ())
-        if not all(map(_is_subscription, self.initial)):
+        if not all(
+            isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in set[Any](self.initial)
+        ):
             raise ValueError("it must consist of pairs of a filter and a subscriber")
         self._universe: Collection[Any] = ()
         self._cover: dict[Any, list[Pair]] = {}
@@ -131,7 +133,3 @@ class Subscriptions(OfElements):
         if op in self.unordered and isinstance(result, Iterable):
             result = [(each[0], each[1]) if op in _PAIRS else each for each in result]
         return super().normalise(op, result)
-
-
-def _is_subscription(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
