@@ -109,7 +109,9 @@ def alarms(raised: type[BaseException]) -> Iterator[None]:
         interrupted.clear()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_it_is_seen_wherever_it_comes_and_leaves_nothing_behind() -> None:
+    """Where the interpreter drops it, as in a callback of the collector, it is told, and raised again all the same."""
     drawn = random.Random(20)
     with alarms(Late):
         for _ in range(8):
