@@ -22,7 +22,7 @@ from itertools import islice, product, zip_longest
 from random import Random
 from typing import Any, Final
 
-from stress.alike import Again
+from stress.alike import Again, typed_key
 from stress.checker.components import universe_of
 from stress.frozen_states import class_of, is_hashable, thawed, with_frozen_states
 from stress.history import UNSEEN, Operation, show
@@ -73,7 +73,7 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
         _hashable(spec, state, "its start state")
     key = (
         class_of(spec),
-        frozenset((name, each if is_hashable(each) else id(each)) for name, each in vars(spec).items()),
+        frozenset((name, typed_key(each) if is_hashable(each) else id(each)) for name, each in vars(spec).items()),
         frozenset(operation.op for operation in operations),
     )
     if key not in _tested and not module_of(type(spec)).startswith(f"{PACKAGE}."):

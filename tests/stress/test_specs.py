@@ -303,6 +303,11 @@ def test_a_right_one_is_accepted_and_a_new_operation_is_looked_at_though_others_
     assert check(RECENT[:2], spec)
     with pytest.raises(SpecError, match="read-only"):
         check(RECENT, spec)
+    kind: Any = type(lie(Recent, is_read_only=lambda its, op, *_: op == "get" and its.strict is True))
+    vars(lax := kind())["strict"], vars(strict := kind())["strict"] = 1, True  # equal, and of other types
+    assert check(RECENT, lax)
+    with pytest.raises(SpecError, match="read-only"):
+        check(RECENT, strict)
 
 
 @pytest.mark.parametrize("kind", ["map", "queue"])
