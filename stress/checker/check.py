@@ -171,7 +171,7 @@ class _Trial(Search):
         super().__init__(part.operations, spec, part.starts)
         self.part = part
         self.proves = proves
-        """Whether linearizability of these operations proves anything. That of an excerpt does not."""
+        """Whether linearizability of these operations proves anything. That of some of a part does not."""
         self.share = self.first_share = first_share(part.operations, spec)
         """The steps of the next turn; doubled after each."""
 

@@ -3,8 +3,8 @@ that is now. Variables of the program's modules, attributes of its classes, and 
 first execution (`Snapshot`). After each, those become again what they were that a step has changed (`Undo`), and all of
 them before an exploration begins again: code that has no steps yet changes them unseen. What hangs elsewhere, as on the
 standard library, is copied before the first step of the program's that changes it. What the library keeps for itself,
-such as caches, stays as the first execution has left it. For a real lock that was made before stands an
-explored one, which is made anew for each execution.
+such as caches, stays as the first execution has left it. An explored lock, made anew for each execution, stands
+for a real one that was made before.
 """
 
 from __future__ import annotations
