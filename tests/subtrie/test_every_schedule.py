@@ -9,8 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from stress.explorer.scenario import Scenario
+from subtrie import SubscriptionTrie
 from tests.every_schedule import explored, scenarios_of
+from tests.tries.compiled import Named
 from tests.tries.scenarios import STARTS
+from tests.tries.targets import SubscriptionsUnderTest
 
 pytestmark = pytest.mark.once  # a copy of the interpreted source, in one thread, whatever twin the tests run
 
@@ -52,3 +55,10 @@ def test_two_changes_around_a_question_are_explained_by_one_instant(number: int)
     """Half of the moves for each question."""
     for move in (MOVES + MOVES)[number : number + len(MOVES) : 2]:
         assert explored(list(moved_around(*move, QUESTIONS[number]))) > 4
+
+
+def test_subscribers_with_hashes_of_the_scenario_answer_by_their_names() -> None:
+    """The compiled modules are explored with such subscribers, in a build that these tests do not make."""
+    named = Named(SubscriptionsUnderTest(SubscriptionTrie()))
+    named.subscribe("a.b", "x")
+    assert named.snapshot().read() == [("a.b", "x")]

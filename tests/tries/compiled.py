@@ -38,7 +38,6 @@ from tests.tries.names import CompiledNames
 from tests.tries.scenarios import Start
 from tests.tries.targets import SubscriptionsUnderTest
 from tests.tries.trie_copy import LEVELS, TrieCopy, explore_waits
-from tests.tries.under_test import UnderTest
 
 MODULE: Final = "explored_seam"
 
@@ -216,7 +215,7 @@ class CompiledCopy(TrieCopy):
     def empty(self, target: str, **settings: Any) -> Any:
         """As `TrieCopy.empty`."""
         subject = super().empty(target, **settings)
-        return _Named(subject) if type(subject) is SubscriptionsUnderTest else subject
+        return Named(subject) if type(subject) is SubscriptionsUnderTest else subject
 
 
 class _Subscriber(str):
@@ -248,13 +247,12 @@ def _plain(answer: Any) -> Any:
     return type(answer)(map(_plain, answer)) if isinstance(answer, (tuple, list)) else answer
 
 
-class _Named(UnderTest):
+class Named:
     """Subscriptions under test, with subscribers whose hashes are those of `SUBSCRIBER_HASHES`. (No filter and no topic
     has the name of one.)"""
 
     def __init__(self, subject: SubscriptionsUnderTest) -> None:
-        super().__init__(subject.trie)
-        self._subject = subject
+        self.trie, self._subject = subject.trie, subject
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._subject, name)
