@@ -6,12 +6,12 @@ that has imported everything puts the changed code in place of the right one and
 long as its tests. Faults of the tries need the interpreted twin; those of other rooms run beside the compiled one, which
 is quicker (`SIDES`). Each command does one side: CTRIE_TWIN says which, and the two can run at the same time.
 
-`faults` writes them. `covered` notes which functions each test file calls, and needs Python 3.12 or newer, whose
-monitoring does not meet what tests trace. `matrix` runs each fault against the files that call its function, the
+`faults` writes them. `covered` notes which functions each test calls, and needs Python 3.12 or newer, whose monitoring
+does not meet what tests trace. `matrix` runs each fault against the tests that call its function, a file at a time, the
 quickest first, and appends a line for each. `ENOUGH` files that notice a fault end its row: what is asked is which files
 alone catch something. `MOST` seconds end it, too. `again` runs only faults that a matrix says were noticed, on the files
 of now. A folder at the end restricts `covered` and `again` to its tests. Each can be stopped at any time and goes on
-where it was. `told` sums up.
+where it was. `told` sums up. Seconds are those of a processor, so what else the machine does changes no row.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ import importlib
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import time
 import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -35,14 +37,16 @@ from typing import Any
 
 ROOMS = ("ctrie", "subtrie", "snapshot", "stress")
 FOLDER = Path("build", "kills")
-SELECTED = "not spark"
+SELECTED = "not spark and not docs and not slow"  # what `make test` runs
 # For each twin: the rooms whose faults it runs, and tests that say nothing of them.
 SIDES = {
     "interpreted": (("ctrie", "subtrie"), ("tests/stress/",)),
     "compiled": (("snapshot", "stress"), ("tests/ctrie/", "tests/subtrie/", "tests/fields/")),
 }
-SEED, LONGEST, MOST, ENOUGH = 1, 60, 180, 2
+SEED, LONGEST, MOST, ENOUGH = 1, 10, 180, 2
 """The seed; seconds that one file may take for one fault (who hangs is noticed), and all of them; files that suffice."""
+PATIENCE = 10
+"""How many times as long a file may take by the clock: who waits for ever takes no processor."""
 TURNED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -128,33 +132,60 @@ def put_in_place(right: types.CodeType, wrong: types.CodeType) -> int:
     return found
 
 
-def in_child(work: Callable[[], int], seconds: float) -> int | None:
-    """The exit status of a child that does some work; None if it was ended by a signal, or took too long."""
+def in_child(work: Callable[[], int], seconds: float) -> tuple[int | None, float]:
+    """The exit status of a child that does some work, None if a signal ended it, and the seconds that it took.
+
+    A process of it that takes longer is killed, and so are all of them when the clock says `PATIENCE` times as much.
+    """
     if (child := os.fork()) == 0:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1,) * 2)
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         try:
             os._exit(work())
         except BaseException:  # noqa: BLE001  (a child ends here, whatever comes)
             os._exit(70)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else None
+    end, ended = time.monotonic() + PATIENCE * seconds, 0
+    while not ended:
         time.sleep(0.01)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+        ended, status, used = os.wait4(child, os.WNOHANG)
+        if ended or time.monotonic() > end:
+            with suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else None, used.ru_utime + used.ru_stime
 
 
-def tested(file: str) -> int:
+def tested(file: str, plugin: object) -> int:
     """Run the tests of a file, up to the first that fails."""
     import pytest
 
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", SELECTED]
-    return int(pytest.main([*options, file]))
+    return int(pytest.main([*options, file], plugins=[plugin]))
+
+
+class Only:
+    """Of the tests of a file, only these."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.tests = set(tests)
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [each for each in items if each.nodeid in self.tests]
+
+
+class Each:
+    """Notes of each test what it calls, and the seconds that it takes. The first one has what collecting calls, too."""
+
+    def __init__(self, seen: set[tuple[str, int]]) -> None:
+        self.seen, self.tests, self.began = seen, dict[str, Any](), sum(os.times()[:4])
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        now = sum(os.times()[:4])
+        self.tests[nodeid] = (now - self.began, sorted(self.seen))
+        self.seen.clear()
+        vars(sys)["monitoring"].restart_events()
+        self.began = now
 
 
 def files_of_tests() -> list[str]:
@@ -192,9 +223,8 @@ def covered(folder: str = "") -> None:
         note = FOLDER / f"covered-{twin}" / f"{file.replace('/', '.')}.json"
         if note.exists() and note.stat().st_mtime > Path(file).stat().st_mtime:
             continue
-        began = time.monotonic()
-        status = in_child(partial(_noted, file, note, tuple(f"{room}/" for room in rooms)), 5 * LONGEST)
-        print(f"{file}: {status}, {time.monotonic() - began:.0f} s", flush=True)
+        status, took = in_child(partial(_noted, file, note, tuple(f"{room}/" for room in rooms)), 30 * LONGEST)
+        print(f"{file}: {status}, {took:.0f} s", flush=True)
 
 
 def _noted(file: str, note: Path, rooms: tuple[str, ...]) -> int:
@@ -210,22 +240,27 @@ def _noted(file: str, note: Path, rooms: tuple[str, ...]) -> int:
 
     monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.PY_START, look)
     monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.PY_START)
-    began = time.monotonic()
-    status = tested(file)
+    each = Each(seen)
+    status = tested(file, each)
     monitoring.set_events(monitoring.COVERAGE_ID, 0)
-    note.write_text(json.dumps({"status": status, "seconds": time.monotonic() - began, "calls": sorted(seen)}))
+    note.write_text(json.dumps({"status": status, "tests": each.tests}))
     return status
 
 
-def _candidates(twin: str, files: list[str]) -> dict[tuple[str, int], list[tuple[float, str]]]:
-    """The test files that call each function, after the seconds that they take, the quickest first."""
+def _candidates(twin: str, files: list[str]) -> dict[tuple[str, int], list[tuple[float, str, list[str]]]]:
+    """Of each function the test files that call it: the seconds of the tests that do, and these; the quickest first."""
     names = {f"{file.replace('/', '.')}.json": file for file in files}
-    calling: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
+    calling: dict[tuple[str, int], list[tuple[float, str, list[str]]]] = defaultdict(list)
     for note in sorted((FOLDER / f"covered-{twin}").glob("*.json")):
         told = json.loads(note.read_text())
-        if told["status"] in (0, 1) and note.name in names:  # some fail on another interpreter
-            for path, line in told["calls"]:
-                calling[path, line].append((told["seconds"], names[note.name]))
+        if told["status"] not in (0, 1) or note.name not in names:  # some fail on another interpreter
+            continue
+        its: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for test, (_, calls) in told["tests"].items():
+            for path, line in calls:
+                its[path, line].append(test)
+        for function, tests in its.items():
+            calling[function].append((sum(told["tests"][each][0] for each in tests), names[note.name], tests))
     return {function: sorted(found) for function, found in calling.items()}
 
 
@@ -244,22 +279,23 @@ def matrix(faults: list[tuple[str, int, int]], out: Path, enough: int, folder: s
             continue
         right, wrong, what = changed_code(*fault)
         results: dict[str, str] = {}
-        began, killers = time.monotonic(), 0
-        for seconds, file in candidates.get(fault[:2], []):
-            if killers == enough or time.monotonic() - began > MOST:
+        spent, killers = 0.0, 0
+        for seconds, file, tests in candidates.get(fault[:2], []):
+            if killers == enough or spent > MOST:
                 results[file] = "not run"
                 continue
-            status = in_child(partial(_run, right, wrong, file), LONGEST + 4 * seconds)
+            status, took = in_child(partial(_run, right, wrong, file, tests), LONGEST + 4 * seconds)
+            spent += took
             results[file] = {0: "passes", 5: "passes", 70: "not placed", None: "hangs"}.get(status, "fails")
             killers += results[file] in ("fails", "hangs")
-        row = {"fault": fault, "what": what, "seconds": round(time.monotonic() - began, 1), "results": results}
+        row = {"fault": fault, "what": what, "seconds": round(spent, 1), "results": results}
         with out.open("a") as lines:
             lines.write(json.dumps(row) + "\n")
         print(f"{fault[0]} {what}: {killers} of {len(results)}, {row['seconds']} s", flush=True)
 
 
-def _run(right: types.CodeType, wrong: types.CodeType, file: str) -> int:
-    return tested(file) if put_in_place(right, wrong) else 70
+def _run(right: types.CodeType, wrong: types.CodeType, file: str, tests: list[str]) -> int:
+    return tested(file, Only(tests)) if put_in_place(right, wrong) else 70
 
 
 def told() -> None:
