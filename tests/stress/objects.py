@@ -33,6 +33,13 @@ class LockedCounter(LossyCounter):
             return super().increment()
 
 
+class WrongAlone(LockedCounter):
+    """What one thread sees alone is no fault, unless a specification says so."""
+
+    def value(self) -> int:
+        return self.n + 1
+
+
 class TornMatcher:
     """A matcher on two dicts under a lock, but `match` reads them without the lock, one after the other."""
 

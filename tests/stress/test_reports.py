@@ -45,6 +45,15 @@ PUT_BACK = (
     (0, 8, 9, "increment", (), 4),
     (1, 10, 11, "increment", (), 2),
 )
+UNTOLD = (
+    Counter(),
+    (0, 1, 2, "increment", (), None),
+    (0, 3, 6, "increment", (), None),  # reads 1, and writes 2
+    (1, 4, 5, "increment", (), None),  # the same
+    (0, 7, 8, "value", (), 2),
+    (1, 9, 10, "increment", (), None),
+    (1, 11, 12, "value", (), 3),
+)
 LOST_WRITE = (Map(), (0, 1, 2, "put", ("a", 1), None), (1, 3, 4, "get", ("a",), None))
 STALE_READ = (
     Register(),
@@ -83,6 +92,7 @@ SHAPES = [
         "lost update",
         "Thread 0's increment() -> 2 was lost, and 2 more after it: thread 1's increment() -> 2 fits only",
     ),
+    (UNTOLD, "lost update", "'s increment() -> None was lost: thread 0's value() -> 2 fits only if"),
     (LOST_WRITE, "lost update", "Thread 0's put('a', 1) -> None was lost: thread 1's get('a') -> None fits only"),
     (
         STALE_READ,

@@ -43,6 +43,7 @@ from tests.stress.objects import (
     LossyCounter,
     SharingMap,
     TornMatcher,
+    WrongAlone,
 )
 from tests.stress.one_at_a_time import one_at_a_time
 from tests.tries.targets import TARGETS
@@ -123,13 +124,6 @@ class Pooling(LossyCounter):
         told: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.wanted.put(told)
         return told.get()
-
-
-class WrongAlone(LockedCounter):
-    """What one thread sees alone is no fault, unless a specification says so."""
-
-    def value(self) -> int:
-        return self.n + 1
 
 
 class LockedList:

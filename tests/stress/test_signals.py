@@ -23,21 +23,12 @@ from stress import Verdict, explore
 from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
 from stress.explorer.garbage import garbage_is_kept
+from tests.stress.objects import LockedCounter as Counter
 
 pytestmark = pytest.mark.once  # the explorer's own rules, which are the same everywhere
 
 TWICE: list[Any] = [[("increment",)], [("increment",)]]
 LONG: list[Any] = [[("increment",)] * 4] * 4
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.lock, self.n = threading.Lock(), 0
-
-    def increment(self) -> int:
-        with self.lock:
-            self.n += 1
-            return self.n
 
 
 class Late(BaseException):

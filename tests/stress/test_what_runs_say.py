@@ -6,42 +6,34 @@ import itertools
 import re
 import sys
 import threading
-from collections import deque
 from typing import Any
 
 import pytest
 
 import stress
-from stress import Counter, Operation, Outcome, Raised, Spec, Verdict, one_of, unique
+from stress import Counter, Map, Operation, Outcome, Spec, Verdict, one_of, unique
 from stress.checker.waiting import could_contradict
 from stress.process_wide import COLLECTOR, SWITCH_INTERVAL
 from stress.processes import Tally
 from stress.recorder.batch import COUNTERS, Settings
 from stress.recorder.campaign import missing, vacuous
 from stress.recorder.fresh import Outliving
+from tests.stress.objects import LockedCounter, LossyCounter
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
 ROUNDS = 300
 
 
-class Bumped:
+class Bumped(LossyCounter):
     """Loses updates, and its `bump` does not tell."""
 
-    def __init__(self) -> None:
-        self.n = 0
-
     def bump(self) -> None:
-        n = self.n
-        self.n = n + 1
+        self.increment()
 
     def same(self) -> str:
-        n = self.n
-        self.n = n + 1
+        self.increment()
         return "ok"
-
-    def value(self) -> int:
-        return self.n
 
 
 class BumpedSpec(Spec):
@@ -50,25 +42,6 @@ class BumpedSpec(Spec):
 
     def step(self, state: int, op: str, args: tuple[Any, ...]) -> tuple[int, Any]:
         return (state, state) if op == "value" else (state + 1, "ok" if op == "same" else None)
-
-
-class Locked:
-    def __init__(self) -> None:
-        self.lock, self.n = threading.Lock(), 0
-
-    def increment(self) -> int:
-        with self.lock:
-            self.n += 1
-            return self.n
-
-    def value(self) -> int:
-        with self.lock:
-            return self.n
-
-
-class WrongAlone(Locked):
-    def value(self) -> int:
-        return self.n + 1
 
 
 def run(factory: Any, spec: Spec | None, operations: Any, **settings: Any) -> Outcome:
@@ -97,9 +70,6 @@ class TestAnswersThatNothingCouldContradict:
     def test_an_invariant_tells_too(self) -> None:
         assert run(Bumped, BumpedSpec(), [("bump",)], check=lambda it: it.n >= 0).verdict is Verdict.LINEARIZABLE
 
-    def test_a_right_object_is_right(self) -> None:
-        assert run(Locked, Counter(), [("increment",)]).verdict is Verdict.LINEARIZABLE
-
     @pytest.mark.parametrize(
         ("spec", "calls", "tells"),
         [
@@ -117,19 +87,10 @@ class TestAnswersThatNothingCouldContradict:
         assert could_contradict(history, spec) is tells
 
 
-class DequeSpec(Spec):
-    initial = ()
-
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        if op == "append":
-            return (*state, args[0]), None
-        return (state[1:], state[0]) if state else (state, Raised(IndexError))
-
-
 class TestOverlap:
     def test_hardly_any_says_nothing(self) -> None:
         """With a global lock, no call of a compiled method is ever interrupted."""
-        outcome = run(deque, DequeSpec(), [("append", unique), ("popleft",)])
+        outcome = run(dict, Map(), [("setdefault", "a", unique), ("pop", "a", None)])
         if outcome.overlap < 0.02:
             assert outcome.verdict is Verdict.UNKNOWN
             assert "overlapped" in outcome.summary
@@ -137,16 +98,8 @@ class TestOverlap:
             assert outcome.verdict is Verdict.LINEARIZABLE
 
 
-ONE, SEVEN, TABLE = Locked(), [Locked() for _ in range(7)], dict[Any, Any]()
+ONE, SEVEN, TABLE = LockedCounter(), [LockedCounter() for _ in range(7)], dict[Any, Any]()
 IN_TURN = itertools.cycle(SEVEN)
-
-
-class TableSpec(Spec):
-    initial = stress.FrozenMap()
-
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        key, value = args
-        return (state, state[key]) if key in state else (state.put(key, value), value)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -165,14 +118,14 @@ class TestTheSameObjectAgain:
         [
             (lambda: ONE, Counter(), [("increment",), ("value",)], 2),
             (lambda: next(IN_TURN), Counter(), [("increment",), ("value",)], 1),
-            (lambda: TABLE, TableSpec(), [("setdefault", one_of("a", "b"), unique)], 1),
+            (lambda: TABLE, Map(), [("setdefault", one_of("a", "b"), unique)], 1),
         ],
     )
     def test_is_refused(self, factory: Any, spec: Spec, operations: Any, processes: int) -> None:
         TABLE.clear()
         for each in (ONE, *SEVEN):
             each.n = 0
-        with pytest.raises(ValueError, match=r"the factory gave the same (Locked|dict) again"):
+        with pytest.raises(ValueError, match=r"the factory gave the same (LockedCounter|dict) again"):
             run(factory, spec, operations, processes=processes, duration=20)
 
     def test_may_come_if_it_is_reset(self) -> None:
@@ -181,7 +134,7 @@ class TestTheSameObjectAgain:
 
         assert run(lambda: ONE, Counter(), [("increment",), ("value",)], reset=reset).verdict is Verdict.LINEARIZABLE
         with pytest.raises(ValueError, match="`reset` puts back"):
-            run(Locked, Counter(), [("increment",)], reset=3)
+            run(LockedCounter, Counter(), [("increment",)], reset=3)
 
 
 class Shared:
@@ -246,7 +199,7 @@ class LazySpec(Spec):
         return state, 1
 
 
-class Numbered(Locked):
+class Numbered(LockedCounter):
     """Objects with numbers of their own: each batch changes what outlives it, which is no fault."""
 
     numbers = itertools.count()
@@ -269,9 +222,6 @@ class TestWhatOutlivesAnObject:
         outcome = run(Shared, SharedSpec(), [("put", unique), ("all",)], reset=Shared.items.clear, length=2)
         assert outcome.verdict is Verdict.LINEARIZABLE
 
-    def test_what_is_wrong_by_itself_is_wrong(self) -> None:
-        assert run(WrongAlone, Counter(), [("increment",), ("value",)]).verdict is Verdict.ILLEGAL
-
     @pytest.mark.parametrize(("factory", "name"), [(Lazy, "SETTING"), (Singleton, "Singleton._made")])
     def test_what_changes_once_a_process_has_one_chance(self, factory: Any, name: str) -> None:
         unlazy()
@@ -291,7 +241,7 @@ class TestWhatOutlivesAnObject:
         """A run changes the settings of its process, which a module may have by name."""
         module = sys.modules[__name__]
         monkeypatch.setattr(module, "OURS", (COLLECTOR, SWITCH_INTERVAL), raising=False)
-        before = Outliving(Locked)
+        before = Outliving(LockedCounter)
         with SWITCH_INTERVAL.held(1e-6), COLLECTOR.held(False):
             before.look()
         assert before.changed == set()
@@ -299,7 +249,7 @@ class TestWhatOutlivesAnObject:
     def test_another_key_is_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
         table = {"a": True}
         monkeypatch.setattr(sys.modules[__name__], "TABLE", table, raising=False)
-        before = Outliving(Locked)
+        before = Outliving(LockedCounter)
         table["b"] = table.pop("a")
         before.look()
         assert before.changed == {f"{__name__}.TABLE"}
@@ -308,24 +258,3 @@ class TestWhatOutlivesAnObject:
 def unlazy() -> None:
     global SETTING
     SETTING = Singleton._made = None
-
-
-class TestAFaultOfTwoCalls:
-    def test_is_shown_with_both(self) -> None:
-        rows: list[tuple[Any, ...]] = [
-            (0, 1, 2, "increment", (), None),
-            (0, 3, 6, "increment", (), None),  # reads 1, and writes 2
-            (1, 4, 5, "increment", (), None),  # the same
-            (0, 7, 8, "value", (), 2),
-            (1, 9, 10, "increment", (), None),
-            (1, 11, 12, "value", (), 3),
-        ]
-        operations = tuple(Operation(at, *row) for at, row in enumerate(rows))
-        history = stress.History(operations)
-        from stress.reports.report import report_on
-
-        report = report_on(history, Counter(), stress.check(history, Counter()))
-        assert report.diagnosis is not None
-        assert report.diagnosis.shape.name == "lost update"
-        assert {1, 2} <= {each.id for each in report.diagnosis.window.operations}
-        assert "'s increment() -> None was lost: thread 0's value() -> 2 fits only if" in report.sentence
