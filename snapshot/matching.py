@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from snapshot import worker
 from snapshot._extras import extra
 from snapshot.environment import require_workers
-from snapshot.held_sets import NUMBER, joined_schema
+from snapshot.held_sets import NUMBER, held_set, joined_schema
 from snapshot.messages import TOPIC_ERROR, Messages, messages_of
 from snapshot.option_numbers import OptionMap, looked_up
 from snapshot.sets import SentSet, source_of
@@ -89,7 +89,7 @@ def match_spark(
     held = source_of(source, at, key, storage)
     messages = messages_of(messages_df, topic, mode, groups, as_of)
     require_workers(messages_df.sparkSession)
-    sent = held.sent(messages_df.sparkSession) if as_of is None else held.history()
+    sent = held.sent(messages_df.sparkSession, history=as_of is not None)
     return by_trie(messages, sent, held.options())
 
 
@@ -136,4 +136,4 @@ def _on_worker(
     if not isinstance(sent, SentSet):
         sent, version = sent()
         job = job._replace(version=version)
-    return worker.join(batches, job, sent.held())
+    return worker.join(batches, job, held_set(sent, sent.made))

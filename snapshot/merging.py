@@ -31,13 +31,6 @@ def there_after(changes: pa.Table) -> pa.Table:
     return of_kind(changes, INSERT, AFTER)
 
 
-def untouched(rows: pa.Table | pa.RecordBatch, changes: pa.Table, queues: bool) -> Any:
-    """The rows of a full instant that no change names."""
-    pc = extra("pyarrow.compute")
-    named = pc.is_in(name_texts(rows, queues), value_set=name_texts(changes, queues))
-    return rows.filter(pc.invert(named))
-
-
 def of_kind(changes: pa.Table, *kinds: str) -> pa.Table:
     """The rows of changes of some kinds."""
     return changes.filter(_is_of(changes, *kinds))

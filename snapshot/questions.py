@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from snapshot._extras import extra
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import behind_group
 from snapshot.matching import Source, match_spark
+from snapshot.merging import AFTER, DELETE, INSERT, KIND
 from snapshot.published import open_directory
+from snapshot.published.feed import read_feed
 from snapshot.sets import source_of
-from snapshot.sparks import frame_of, parquet_from
-from snapshot.sql import read_changes
+from snapshot.sparks import frame_of
 from snapshot.texts import Key
 from subtrie import Dialect, SubscriptionTrie
 
@@ -140,28 +142,22 @@ def growth(
 
     Raises:
         FileNotFoundError: nothing was ever published at ``where``.
+        DamagedError: a feed is damaged.
+
+    This process reads a column of each feed, one feed after the other.
     """
     require_session(spark)
     directory = open_directory(where, storage)
     directory.version_at(None)
-    versions = directory.versions()
+    rows = []
+    for each in directory.versions():
+        counts = {INSERT: each.changes}  # in the first version, which has no feed
+        if each.feed is not None:
+            counts = Counter(read_feed(directory.store, each, ("options", KIND)).column(KIND).to_pylist())
+        kinds = (counts.get(kind, 0) for kind in (INSERT, DELETE, AFTER))
+        rows.append((each.version, each.time, each.subscriptions, *kinds))
     schema = "version bigint, time timestamp, subscriptions bigint, added bigint, removed bigint, updated bigint"
-    rows = [(each.version, each.time, each.subscriptions, each.changes, 0, 0) for each in versions]
-    frame = spark.createDataFrame(rows, schema)
-    files = [each.feed for each in versions if each.feed is not None]
-    kinds = {"added": "insert", "removed": "delete", "updated": "update_postimage"}
-    if not files:
-        return frame.orderBy("version")
-    counts = [_expr(f"count_if(_change_type = '{kind}') as n_{name}") for name, kind in kinds.items()]
-    if directory.store.is_local:
-        changes = parquet_from(spark, *map(directory.locate, files))
-    else:
-        first = next(each.version for each in versions if each.feed is not None)
-        changes = read_changes(spark, directory.store.uri, first, versions[-1].version)
-    changes = changes.groupBy("_commit_version").agg(*counts)
-    counted = frame.join(changes, frame["version"] == changes["_commit_version"], "left")
-    columns = (f"coalesce(n_{name}, {name}) as {name}" for name in kinds)  # the first version has no feed
-    return counted.selectExpr("version", "time", "subscriptions", *columns).orderBy("version")
+    return spark.createDataFrame(rows, schema).orderBy("version")
 
 
 def _matched(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snapshot import held_sets
 from snapshot._extras import extra
@@ -17,16 +16,13 @@ from snapshot.columns import cut_of, schema, set_batches, stored_schema, table_o
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.instants import Part, parts_of, rows_of
-from snapshot.merging import KIND, merged, there_after, untouched
-from snapshot.older import current
-from snapshot.option_maps import TYPES
+from snapshot.merging import KIND, there_after
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
-from snapshot.published.directory import read_whole, require_whole
 from snapshot.published.feed import read_feed
 from snapshot.published.history import shaped
 from snapshot.published.manifest import Mark
-from snapshot.sparks import frame_of, is_remote, parquet_from, struct_of
+from snapshot.sparks import frame_of, is_remote, struct_of
 from snapshot.texts import Key, SubscriberKeys
 from snapshot.topics import SUFFIX
 from subtrie import Dialect, SubscriptionTrie
@@ -39,54 +35,12 @@ OPTIONS_SEEN, GROUPS_SEEN = 64 * 1024, 4
 """Rows of which the driver looks at the options, and in how many parts of a file they are, at most."""
 
 
-class SentSet(ABC):
-    """The object that the workers are sent: the set, or where it is. Equal objects mean the same set."""
-
-    def held(self) -> HeldSet:
-        """The set, on a worker.
-
-        Raises:
-            HistoryError: the directory is not the one that the driver saw.
-        """
-        return held_sets.held_set(self, self.made)
-
-    @abstractmethod
-    def made(self) -> HeldSet:
-        """The set, made anew."""
-
-
-class SetSource(ABC):
-    """A set on the driver."""
-
-    dialect: Dialect
-
-    @abstractmethod
-    def sent(self, spark: SparkSession) -> SentSet:
-        """The object that the workers are sent."""
-
-    def history(self) -> SentSet:
-        """The same for all versions that are kept up to this one.
-
-        Raises:
-            ValueError: there are none.
-        """
-        raise ValueError("as_of= is for published directories")
-
-    @abstractmethod
-    def options(self) -> tuple[OptionMap, ...]:
-        """Different options that subscriptions have: all of them, or those of `OPTIONS_SEEN` rows."""
-
-    @abstractmethod
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """The set, with the columns of `JOINED`."""
-
-
 def source_of(
     source: Any,
     at: int | datetime.datetime | None,
     key: Key | None,
     storage: Mapping[str, Any] | None = None,
-) -> SetSource:
+) -> TrieSet | PublishedSet:
     """The set of a subscription trie or of a published directory. Of a set it is that set, so that one who asks
     several questions takes it once.
 
@@ -94,7 +48,7 @@ def source_of(
         TypeError: ``source`` is neither a subscription trie nor a path.
         ValueError: ``at`` or ``key`` does not apply to it.
     """
-    if isinstance(source, SetSource):
+    if isinstance(source, TrieSet | PublishedSet):
         return source
     if isinstance(source, str | os.PathLike):
         if key is not None:
@@ -103,7 +57,7 @@ def source_of(
         version = directory.version_at(at)
         if version.dialect.name.endswith(SUFFIX):
             raise ValueError(f"{directory.store.place} has the topics of a store, which match no messages")
-        return _PublishedSet(directory, version)
+        return PublishedSet(directory, version)
     if not isinstance(source, SubscriptionTrie):
         raise TypeError(
             "the source must be a SubscriptionTrie, a snapshot of one, or the path of a published directory, "
@@ -113,14 +67,14 @@ def source_of(
         raise ValueError("at= is for published directories; of a trie, give the snapshot")
     if storage:
         raise ValueError("storage= is for published directories, not for a trie")
-    return _TrieSet(source.snapshot(), key)
+    return TrieSet(source.snapshot(), key)
 
 
 # A trie ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _BroadcastSet(SentSet):
+class BroadcastSet:
     """A set as compressed Arrow in a broadcast variable, named by a digest of its content."""
 
     digest: str
@@ -133,26 +87,38 @@ class _BroadcastSet(SentSet):
         return held_sets.built(pa.ipc.open_stream(self.content.value), self.dialect)
 
 
-class _TrieSet(SetSource):
-    """A snapshot of a trie."""
+class TrieSet:
+    """A snapshot of a trie, on the driver."""
 
     def __init__(self, trie: SubscriptionTrie, key: Key | None) -> None:
         self.dialect = trie.dialect
         self._table = table_of(set_batches(cut_of(trie), SubscriberKeys(key)), schema()).select(JOINED)
 
-    def sent(self, spark: SparkSession) -> SentSet:
+    def sent(self, spark: SparkSession, *, history: bool = False) -> BroadcastSet:
+        """The object that the workers are sent, and that makes the set there. Equal objects mean the same set.
+
+        Args:
+            history: whether the set is that of all versions that are kept up to this one.
+
+        Raises:
+            ValueError: there are no such versions, or this session cannot send a trie.
+        """
+        if history:
+            raise ValueError("as_of= is for published directories")
         if is_remote(spark):
             raise ValueError(
                 "a Spark Connect session cannot send a trie to the workers: publish it, give the directory"
             )
         content = _to_ipc(self._table)
         digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
-        return _BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
+        return BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
 
     def options(self) -> tuple[OptionMap, ...]:
+        """Different options that subscriptions have: all of them, or those of `OPTIONS_SEEN` rows."""
         return numbered(self._table.column("options").slice(0, OPTIONS_SEEN).combine_chunks(), ())[1]
 
     def rows(self, spark: SparkSession) -> DataFrame:
+        """The set, with the columns `JOINED`."""
         return frame_of(spark, self._table)
 
 
@@ -168,85 +134,75 @@ def _to_ipc(table: pa.Table) -> bytes:
 
 
 @dataclass(frozen=True)
-class PublishedVersion(SentSet):
+class PublishedVersion:
     """A version of a published directory, by its path: each worker reads it from there.
 
     Args:
         mark: which version of this number.
+        since: the number of an earlier version, if the set is that of all versions from there on; else None.
     """
 
     where: str
     mark: Mark
+    since: int | None = None
 
     def made(self) -> HeldSet:
-        """The set: made from a kept earlier version and the changes since, or from the directory alone."""
-        directory = open_directory(self.where)
+        """The set: made from a kept earlier version and the changes since, or from the directory alone.
+
+        Raises:
+            HistoryError: the directory is not the one that the driver saw.
+        """
+        directory, number = open_directory(self.where), self.mark.version
         directory.require(self.mark)
-        number = self.mark.version
-        kept = [each for each in held_sets.kept() if isinstance(each, PublishedVersion) and each.where == self.where]
-        earlier = max((each.mark for each in kept if each.mark.version < number), default=None)
-        if earlier is not None:
+        if self.since is not None:
+            first, versions = directory.version_at(self.since), directory.changes(self.since, number)
+            times = [first.time, *(version.time for version in versions)]
+            return held_sets.with_history(_built(directory, first), _changes(directory, versions), times)
+        kept = [each for each in held_sets.kept() if isinstance(each, PublishedVersion) and each.since is None]
+        marks = [each.mark for each in kept if each.where == self.where and each.mark.version < number]
+        if marks:
+            before = PublishedVersion(self.where, max(marks, key=lambda mark: mark.version))
             try:
-                directory.require(earlier)
-                feeds = _changes(directory, directory.changes(earlier.version, number))
-                return held_sets.advanced(PublishedVersion(self.where, earlier).held(), feeds)
+                directory.require(before.mark)
+                feeds = _changes(directory, directory.changes(before.mark.version, number))
+                return held_sets.advanced(held_sets.held_set(before, before.made), feeds)
             except (NotPublishedError, HistoryError):
                 pass  # its changes are not kept any more, or it is of another history
         return _built(directory, directory.version_at(number))
 
 
-@dataclass(frozen=True)
-class PublishedHistory(SentSet):
-    """The versions of a published directory from one to another."""
-
-    where: str
-    since: int
-    until: Mark
-
-    def made(self) -> HeldSet:
-        """All of them."""
-        directory = open_directory(self.where)
-        directory.require(self.until)
-        first = directory.version_at(self.since)
-        versions = directory.changes(self.since, self.until.version)
-        times = [first.time, *(version.time for version in versions)]
-        return held_sets.with_history(_built(directory, first), _changes(directory, versions), times)
-
-
 def _built(directory: Directory, version: Version) -> HeldSet:
     """A version, from its full instant and the changes since."""
-    pa, queues = extra("pyarrow"), version.dialect.queue_groups
-    full, later = directory.parts(version)
-    assert full.full is not None
-    rows = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, full.full)).read([*JOINED, TYPES])
-    rows = current(rows, full.json_options).select(JOINED)
-    if later:
-        changes = merged(_changes(directory, later), queues)
-        rows = pa.concat_tables([untouched(rows, changes, queues), there_after(changes).select(JOINED)])
-    return held_sets.built(rows.to_batches(), version.dialect)
+    parts, _ = parts_of(directory, version)
+    return held_sets.built(_batches(directory, parts, JOINED), version.dialect)
 
 
-def _changes(directory: Directory, versions: Iterable[Version], names: Sequence[str] = JOINED) -> list[pa.Table]:
-    """The feeds of versions, with these columns and ``_change_type``."""
-    columns = [*names, KIND]
-    return [read_feed(directory.store, version, columns) for version in versions if version.feed is not None]
+def _changes(directory: Directory, versions: Iterable[Version]) -> list[pa.Table]:
+    """The feeds of versions, with the columns `JOINED` and ``_change_type``."""
+    return [read_feed(directory.store, each, [*JOINED, KIND]) for each in versions if each.feed is not None]
 
 
-class _PublishedSet(SetSource):
-    """A version of a published directory."""
+def _batches(directory: Directory, parts: Iterable[Part], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """These columns of parts of a version."""
+    for part in parts:
+        for rows in rows_of(directory.store, part):
+            yield from shaped(rows, names)
+
+
+class PublishedSet:
+    """A version of a published directory, on the driver."""
 
     def __init__(self, directory: Directory, version: Version) -> None:
         self.dialect = version.dialect
         self._directory, self._version = directory, version
 
-    def sent(self, spark: SparkSession) -> SentSet:
-        return PublishedVersion(self._directory.store.uri, self._version.marked())
-
-    def history(self) -> SentSet:
-        assert self._version.oldest is not None
-        return PublishedHistory(self._directory.store.uri, self._version.oldest, self._version.marked())
+    def sent(self, spark: SparkSession, *, history: bool = False) -> PublishedVersion:
+        """As `TrieSet.sent`."""
+        since = self._version.oldest if history else None
+        return PublishedVersion(self._directory.store.uri, self._version.marked(), since)
 
     def options(self) -> tuple[OptionMap, ...]:
+        """As `TrieSet.options`."""
         full = self._directory.parts(self._version).full.full
         assert full is not None
         known: tuple[OptionMap, ...] = ()
@@ -258,43 +214,36 @@ class _PublishedSet(SetSource):
                 known = numbered(next(rows).column("options"), known)[1]
         return known
 
-    def rows(self, spark: SparkSession) -> DataFrame:
-        return self.read(spark, JOINED)
-
-    def read(self, spark: SparkSession, names: Sequence[str]) -> DataFrame:
-        """Columns of the version as Spark itself reads it: the full instant without what feeds name, plus what they
-        add."""
-        full, later = self._directory.parts(self._version)
-        assert full.full is not None
-        whole = None
-        if self._directory.store.is_local:
-            require_whole(self._directory.store, full.full)
-            whole = parquet_from(spark, self._directory.locate(full.full))
-        if whole is None or TYPES not in whole.columns:
+    def rows(self, spark: SparkSession, names: Sequence[str] = JOINED) -> DataFrame:
+        """The set, with these columns, as Spark itself reads it: the full instant without the rows that later changes
+        name, which it tells by their numbers, plus what the changes leave."""
+        parts, changes = parts_of(self._directory, self._version)
+        full = parts[0].full
+        if full.full is None or full.json_options is not None or not self._directory.store.is_local:
             # Spark would need a connector of its own for this file system, and cannot convert rows of earlier versions.
             require_workers(spark)
-            parts, where = parts_of(self._directory, self._version), self._directory.store.uri
-            read = partial(_read_parts, where=where, parts=parts)
-            frame = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema()))
-            return frame.select(*names)
-        whole = whole.select(*names)
-        if not later:
-            return whole
-        changes = merged(_changes(self._directory, later, names), self.dialect.queue_groups)
-        queue = "options['queue']" if self.dialect.queue_groups else "cast(null as string)"
-        changed = frame_of(spark, changes.select(JOINED)).selectExpr("filter as f", "subscriber as s", f"{queue} as q")
-        same = extra("pyspark.sql.functions").expr(f"filter = f and subscriber = s and {queue} <=> q")
-        kept = whole.join(changed, same, "left_anti")
-        return kept.unionByName(frame_of(spark, there_after(changes).select(names)))
+            read = partial(_read_parts, where=self._directory.store.uri, parts=parts)
+            rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read, struct_of(stored_schema()))
+            return rows.select(*names)
+        reader = spark.read.option("__globPaths__", "false")  # or Spark would take brackets for a pattern
+        rows = reader.schema(struct_of(stored_schema())).parquet(self._directory.locate(full.full))
+        if changes is None:
+            return rows.select(*names)
+        functions, np = extra("pyspark.sql.functions"), extra("numpy")
+        gone = extra("pyarrow").table({"_row": np.concatenate([part.gone for part in parts if not part.feeds])})
+        numbered = rows.select(*names, functions.col("_metadata.row_index").alias("_row"))
+        kept = numbered.join(functions.broadcast(frame_of(spark, gone)), "_row", "left_anti")
+        return kept.select(*names).unionByName(frame_of(spark, there_after(changes).select(names)))
+
+
+SentSet: TypeAlias = BroadcastSet | PublishedVersion
+"""What the workers are sent."""
 
 
 def _read_parts(numbers: Iterable[pa.RecordBatch], *, where: str, parts: list[Part]) -> Iterator[pa.RecordBatch]:
     """The rows of the parts with these numbers, on a worker."""
-    store = open_directory(where).store
-    for batch in numbers:
-        for number in batch.column(0).to_pylist():
-            for rows in rows_of(store, parts[number]):
-                yield from shaped(rows, stored_schema().names)
+    some = (parts[number] for batch in numbers for number in batch.column(0).to_pylist())
+    return _batches(open_directory(where), some, stored_schema().names)
 
 
 def read(
@@ -323,8 +272,8 @@ def read(
         NotPublishedError: there is no such version, or it is not kept any more.
         DamagedError: a file is damaged or missing.
 
-    The call compares the full instant with its digest, and merges the changes since: O(n) bytes, and memory for the
-    changes. The version is the one at the time of the call.
+    The call compares the full instant with its digest, merges the changes since, and finds the rows that they name:
+    O(n) bytes, and memory for the changes. The version is the one at the time of the call.
     """
     extra("pyspark.sql")
     require_session(spark)
@@ -332,5 +281,5 @@ def read(
     version = directory.version_at(at)
     functions = extra("pyspark.sql.functions")
     taken_at = functions.expr(f"timestamp_micros({round(version.time.timestamp() * 1_000_000)})")
-    frame = _PublishedSet(directory, version).read(spark, stored_schema().names)
+    frame = PublishedSet(directory, version).rows(spark, stored_schema().names)
     return frame.withColumn("snapshot_id", functions.lit(version.snapshot_id)).withColumn("taken_at", taken_at)

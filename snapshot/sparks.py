@@ -52,11 +52,6 @@ def is_remote(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def parquet_from(spark: SparkSession, *paths: str) -> DataFrame:
-    """The rows of Parquet files. Their paths are taken as they are: Spark would take brackets for a pattern."""
-    return spark.read.option("__globPaths__", "false").parquet(*paths)
-
-
 def struct_of(schema: pa.Schema) -> Any:
     """An Arrow schema as Spark's."""
     return extra("pyspark.sql.pandas.types").from_arrow_schema(schema)

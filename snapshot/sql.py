@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from snapshot import catalyst
@@ -13,7 +12,7 @@ from snapshot.sparks import require_spark
 from subtrie import AMQP
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 def register(spark: SparkSession) -> None:
@@ -39,7 +38,7 @@ def register(spark: SparkSession) -> None:
     extra("pyspark.sql")
     require_session(spark)
     require_spark("snapshot.register", (4, 0))
-    register_source(spark)
+    spark.dataSource.register(extra("snapshot.source").Subscriptions)
     cases = "".join(
         f" when {catalyst.text(name)} then {catalyst.matches('filter', 'topic', dialect)}"
         for name, dialect in KNOWN.items()
@@ -57,17 +56,3 @@ def register(spark: SparkSession) -> None:
         "(filter string, topic string, dialect string default '') returns boolean "
         f"return case dialect{cases} when '' then {amqp} else {unknown} end"
     )
-
-
-def register_source(spark: SparkSession) -> None:
-    """Register the data source with a session."""
-    require_spark("the data source subscriptions", (4, 0))
-    spark.dataSource.register(extra("snapshot.source").Subscriptions)
-
-
-def read_changes(spark: SparkSession, where: str, since: int, until: int) -> DataFrame:
-    """The changes of the versions from one to another, through the data source, with the ``storage`` of the URI."""
-    register_source(spark)
-    storage = json.dumps(getattr(where, "storage", None) or {})
-    reader = spark.read.format("subscriptions").options(startingVersion=since, endingVersion=until, storage=storage)
-    return reader.option("readChangeFeed", "true").load(where)

@@ -152,7 +152,7 @@ class Stream(_ChangeReader, DataSourceStreamReader, Limited):
         if start["version"] != NOTHING_YET:
             return self._between(start["version"], end["version"])
         version = self._options.directory().version_at(end["version"])
-        return [Task([], part) for part in parts_of(self._options.directory(), version)]
+        return [Task([], part) for part in parts_of(self._options.directory(), version)[0]]
 
     def _offset(self, number: int) -> Offset:
         version = self._options.directory().get(number) if number >= 0 else None

@@ -316,7 +316,7 @@ class TestTopicMatches:
 def test_each_message_is_matched_with_the_set_of_its_time(
     spark: SparkSession, tmp_path: Path, dialect: Dialect
 ) -> None:
-    """The same as if each were matched with the trie that is restored as of its time; `read` has the same sets."""
+    """The same as if each were matched with the trie that is restored as of its time."""
     trie, publisher = snapshot.take_over(tmp_path, dialect)
     for step in range(8):
         trie.subscribe_many((dialect.join(["a", f"{n}"]), f"s{step % 3}", {"n": step}) for n in range(step % 4, 5))
@@ -335,13 +335,6 @@ def test_each_message_is_matched_with_the_set_of_its_time(
         for one in snapshot.restore(tmp_path, time).entries(topic)
     ]
     assert sorted(map(tuple, found.collect())) == sorted(wanted)
-    for each in versions[2::3]:
-        rows = snapshot.read(spark, tmp_path, each.version).selectExpr(
-            "filter", "subscriber", "snapshot_id", "unix_micros(taken_at)"
-        )
-        held = snapshot.restore(tmp_path, each.version).subscriptions()
-        stamp = (each.snapshot_id, round(each.time.timestamp() * 1e6))
-        assert sorted(map(tuple, rows.collect())) == sorted((one.filter, one.subscriber, *stamp) for one in held)
     for source, more in ((trie, {}), (tmp_path, {"at": 1})):
         with pytest.raises(ValueError, match="as_of= "):
             snapshot.match_spark(frame, source, as_of="time", **more)  # type: ignore[call-overload, arg-type]

@@ -119,14 +119,12 @@ class TestQuestions:
         where = tmp_path / "a[b]{c,d}*? \\e"
         with snapshot.Publisher(trie, where) as publisher:
             publisher.publish()
-            assert rows(snapshot.growth(where, spark).drop("time")) == [(1, 5, 5, 0, 0)]
             trie.subscribe("never", "ann")
             trie.subscribe("b", "bob", qos=1)
             trie.unsubscribe("a.*", "alice")
             publisher.publish()
         assert rows(snapshot.dead_filters(messages, where)) == [("never", 1), ("x.y", 1)]
         growth = snapshot.growth(where, spark)
-        assert growth.columns == ["version", "time", "subscriptions", "added", "removed", "updated"]
         assert rows(growth.drop("time")) == [(1, 5, 5, 0, 0), (2, 5, 1, 1, 1)]
         times = [version.time for version in snapshot.versions(where)]
         assert rows(growth.selectExpr("unix_micros(time)")) == [(round(time.timestamp() * 1e6),) for time in times]

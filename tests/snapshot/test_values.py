@@ -17,7 +17,7 @@ from subtrie import AMQP, MQTT, NATS, Dialect, SubscriptionTrie, TopicStore
 from subtrie.tagged import tagged, untagged
 from tests.odd_values import Mute, MuteNumber, Name
 from tests.snapshot.support import filled, trie_of
-from tests.snapshot.values import ALIKE, EQUAL, HOPELESS, NOWHERE, ODD, SUBSCRIBERS, Connection, earlier, shown
+from tests.snapshot.values import ALIKE, EQUAL, HOPELESS, NOWHERE, ODD, SUBSCRIBERS, Connection, earlier, held
 from tests.snapshot.world import content
 from tests.subtrie.test_topic_store import Clocks
 
@@ -51,17 +51,6 @@ class Ways:
             snapshot.write(self.source, self.where / "file.parquet")
             copies.append(snapshot.load(self.where / "file.parquet"))
         return copies
-
-
-def held(trie: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """What a trie holds, with the types."""
-    trie.check()
-    return {
-        (one.filter, shown(one.subscriber), one.options.get("queue")): {
-            name: shown(value) for name, value in one.options.items()
-        }
-        for one in trie.subscriptions()
-    }
 
 
 @pytest.mark.parametrize("number", range(len(ODD) + 1))

@@ -67,6 +67,17 @@ def shown(value: Any) -> Any:
     return "NaN" if value != value else (type(value), value)  # noqa: PLR0124
 
 
+def held(trie: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What a trie holds, with the types."""
+    trie.check()
+    return {
+        (one.filter, shown(one.subscriber), one.options.get("queue")): {
+            name: shown(value) for name, value in one.options.items()
+        }
+        for one in trie.subscriptions()
+    }
+
+
 def earlier(trie: Any, publish: Any) -> None:
     """The content of the versions in tests/data/published-3.zip, which an earlier version of this package published with
     this function: values of many types, names that had no columns of their own, and in NATS queue groups."""
