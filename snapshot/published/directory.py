@@ -11,13 +11,15 @@ import contextlib
 import dataclasses
 import datetime
 import errno
+import functools
 import hashlib
 import io
 import itertools
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
+from snapshot.published.at_once import at_once
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
     FULL,
@@ -33,7 +35,11 @@ from snapshot.published.manifest import (
     manifest_number,
     record_name,
 )
-from snapshot.published.store import LocalStore, Store, store_of
+from snapshot.published.objects import RANGE_BYTES, ObjectStore
+from snapshot.published.store import Store, store_of
+
+AT_ONCE: Final = 16
+"""So many versions are got side by side from an object store."""
 
 
 class Parts(NamedTuple):
@@ -52,6 +58,7 @@ class Directory:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._listed: dict[str, Any] | None = None  # the newest manifest, as a listing showed it
+        self._ahead: dict[int, Version] = {}  # got before they are needed, for one `get` of each
 
     def newest(self) -> Version | None:
         """The newest version, which may be a claim; None if there is none. Lists the manifests and reads the last.
@@ -60,7 +67,7 @@ class Directory:
             HistoryError: a version does not follow the one before it.
             DamagedError: a manifest is damaged, or is listed and cannot be found.
         """
-        found = gone = None
+        self._ahead, found, gone = {}, None, None
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
         while found is None and (number := highest_number(self.store.names(VERSIONS))) is not None:
@@ -77,15 +84,19 @@ class Directory:
             found = following
         return found
 
-    def newest_since(self, seen: Version) -> int | None:
+    def newest_since(self, seen: Version, *, ahead: bool = False) -> int | None:
         """The number of the newest manifest, by one request that lists those from that of `seen` on.
 
         None if that does not tell. Files of this machine are not listed, since looking for two is quicker. And if the
         manifest of `seen` is not there as it was read, it is not kept, or the directory has another history.
+
+        Args:
+            ahead: whether the next version, which is probably there, is got at the same time. The listing decides.
         """
-        if isinstance(self.store, LocalStore):
+        if not isinstance(self.store, ObjectStore):
             return None
-        listed = self.store.listed(manifest_name(seen.version))
+        listing = functools.partial(self.store.listed, manifest_name(seen.version))
+        listed, *_ = self._get_ahead(self.store, [seen.version + 1] if ahead else [], listing)
         if not listed or _number_of(listed[0]) != seen.version:
             return None
         if listed[0] != self._listed:  # otherwise it was read after it was listed so, and has not changed since
@@ -94,6 +105,25 @@ class Directory:
                 return None
         self._listed = listed[-1]
         return _number_of(self._listed)
+
+    def look_ahead(self, seen: int, newest: int) -> None:
+        """Get the versions after that of a number, up to that of another one, side by side. There is no need to."""
+        if isinstance(self.store, ObjectStore) and seen < newest and seen + 1 not in self._ahead:
+            self._get_ahead(self.store, range(seen + 1, min(newest, seen + AT_ONCE) + 1))
+
+    def _get_ahead(self, store: ObjectStore, numbers: Iterable[int], *others: Callable[[], Any]) -> list[Any]:
+        """What other calls return, while versions and their feeds are got, for whoever asks for them next."""
+        self._ahead, store.ahead = {}, {}
+
+        def get(number: int) -> None:
+            with contextlib.suppress(OSError, DamagedError):  # which comes again then
+                version = self.get(number)
+                if version is not None:
+                    self._ahead[number] = version
+                    if version.feed is not None and version.feed.bytes <= RANGE_BYTES:
+                        store.ahead[version.feed.path] = store.read(version.feed.path, version.feed.bytes)
+
+        return at_once(*others, *(functools.partial(get, number) for number in numbers))
 
     def is_followed(self, version: Version) -> bool:
         """Whether the next manifest follows this one."""
@@ -161,6 +191,8 @@ class Directory:
         Args:
             known: what is probably there, which is then not parsed again.
         """
+        if (ahead := self._ahead.pop(number, None)) is not None:
+            return ahead
         name = manifest_name(number)
         try:
             text = self.store.read(name, MOST_BYTES)

@@ -77,6 +77,7 @@ class ObjectStore:
             options["client_options"] = {"allow_http": True, **options.get("client_options", {})}
         self.uri = place_of(base.rstrip("/") + mark + query, given.storage)
         self.place = without_secrets(uri).rstrip("/")
+        self.ahead: dict[str, bytes] = {}  # got before it is needed, for one `read` of each
         place = f"{parts.scheme.replace('s3n', 's3')}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
         self._obs, self._errors = extra("obstore"), extra("obstore.exceptions")
         try:
@@ -106,6 +107,8 @@ class ObjectStore:
 
     def read(self, name: str, most: int | None = None) -> bytes:
         """The content of an object."""
+        if (ahead := self.ahead.pop(name, None)) is not None:
+            return ahead
         with self._named(name):
             found = self._obs.get(self._store, name)
             if most is not None and found.meta["size"] > most:

@@ -132,9 +132,10 @@ class Copy:
 
     def update(self) -> None:
         """Bring it to the newest version; see `Follower.poll`."""
-        newest = self._directory.newest_since(self.seen)
+        newest = self._directory.newest_since(self.seen, ahead=True)
         # Progress: each round that does not end reaches a later manifest.
         while self.seen.version != newest:
+            self._directory.look_ahead(self.seen.version, newest or 0)
             following = self._directory.get(self.seen.version + 1)
             if following is not None and following.follows(self.seen):
                 self._advance(following)

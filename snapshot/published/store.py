@@ -6,20 +6,20 @@ file sees all of it.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import errno
+import functools
 import hashlib
 import os
 import shutil
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from snapshot.paths import text_of
+from snapshot.published.at_once import at_once
 from snapshot.published.errors import DamagedError
 from snapshot.published.objects import ObjectStore
 
@@ -176,22 +176,9 @@ class LocalStore:
             path.unlink(missing_ok=True)
 
     def _sync_with(self, name: str) -> None:
-        """Make a file and all produced files durable, in parallel: flushing takes longer than writing.
-
-        The handler of a signal may raise in the middle. So nothing of `threading` and `concurrent` is used here, which
-        would leave its locks locked.
-        """
+        """Make a file and all produced files durable, in parallel: flushing takes longer than writing."""
         folders = {each.rpartition("/")[0] for each in self._to_sync}
-        others, flushed = (*self._to_sync, *folders), SimpleQueue[BaseException | None]()
-        for each in others:
-            try:
-                _thread.start_new_thread(_flush, (self._path / each, flushed))
-            except RuntimeError:  # the interpreter ends, and starts no thread
-                _flush(self._path / each, flushed)
-        _sync(self._path / name)
-        for error in [flushed.get() for _ in others]:
-            if error is not None:
-                raise error
+        at_once(*(functools.partial(_sync, self._path / each) for each in (name, *self._to_sync, *folders)))
         self._to_sync.clear()
 
 
@@ -224,16 +211,6 @@ def _local(where: str | os.PathLike[str]) -> Path | None:
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
         return Path(unquote(parts.path))
     return None
-
-
-def _flush(path: Path, flushed: SimpleQueue[BaseException | None]) -> None:
-    """Make a file durable, in a thread, and say when it is."""
-    try:
-        _sync(path)
-    except BaseException as error:  # noqa: BLE001 (whatever it is, somebody waits)
-        flushed.put(error)
-    else:
-        flushed.put(None)
 
 
 def _sync(path: Path) -> None:

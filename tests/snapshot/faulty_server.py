@@ -2,9 +2,10 @@
 The proxy understands the clients of Google's and Azure's stores, too, as far as published directories need it.
 
 `python -m tests.snapshot.faulty_server` prints the port of the server and that of the proxy; then each line of standard
-input sets the faults: a number, which seeds them, how likely they are, and which there are, if not all. The answer says
-how many faults and requests there were. It runs in a process of its own, since those that are killed meanwhile are
-forked.
+input sets the faults: a number, which seeds them, how likely they are, and which there are, if not all. Numbers among
+these say how many of the next requests come together: none of them is answered before the last of them is there. The
+answer says how many faults and requests there were. It runs in a process of its own, since those that are killed
+meanwhile are forked.
 """
 
 from __future__ import annotations
@@ -60,13 +61,16 @@ class Faults:
 
     def __init__(self) -> None:
         self.chance, self.share, self.kinds, self.seen = random.Random(0), 0.0, FAULTS, Counter[str]()
-        self.lock, self.late = threading.Lock(), list[threading.Timer]()
+        self.lock, self.late, self.trips = threading.Lock(), list[threading.Timer](), list[threading.Barrier]()
 
     def draw(self) -> str | None:
         with self.lock:
             fault = self.chance.choice(self.kinds) if self.chance.random() < self.share else None
             self.seen[str(fault)] += 1
-            return fault
+            trip = self.trips.pop(0) if self.trips else None
+        if trip is not None:
+            trip.wait(10)
+        return fault
 
     def delay(self, carry_out: Callable[[Request], object], request: Request) -> None:
         with self.lock:
@@ -78,6 +82,9 @@ class Faults:
         seed, share, *kinds = line.strip().split(",")
         with self.lock:
             self.chance, self.share, self.kinds = random.Random(int(seed)), float(share), tuple(kinds) or FAULTS
+            self.trips = [
+                each for kind in kinds if kind.isdigit() for each in [threading.Barrier(int(kind))] * int(kind)
+            ]
             late, self.late = self.late, []
         for timer in late:
             timer.join()
