@@ -17,7 +17,7 @@ import snapshot
 from snapshot.published import open_directory
 from snapshot.published.feed import apply_feed
 from tests.snapshot.killed import content, step_of
-from tests.snapshot.support import held_by
+from tests.snapshot.support import held_by, until
 
 
 class Place(NamedTuple):
@@ -81,11 +81,7 @@ class Contest:
         return found
 
     def wait_for_more(self, than: int) -> None:
-        deadline = time.monotonic() + 120
-        while len(self.acknowledged()) <= than:
-            self.require_no_error()
-            assert time.monotonic() < deadline, "nothing is published"
-            time.sleep(0.002)
+        until(lambda: self.require_no_error() or len(self.acknowledged()) > than, 120, lambda: "nothing is published")
 
     def require_no_error(self) -> None:
         failed = Path(f"{self.place.notes}.failed")

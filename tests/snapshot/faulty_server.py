@@ -67,9 +67,8 @@ class Faults:
         with self.lock:
             fault = self.chance.choice(self.kinds) if self.chance.random() < self.share else None
             self.seen[str(fault)] += 1
-            trip = self.trips.pop(0) if self.trips else None
-        if trip is not None:
-            trip.wait(10)
+            together = self.trips.pop(0).wait if self.trips else int
+        together()
         return fault
 
     def delay(self, carry_out: Callable[[Request], object], request: Request) -> None:
@@ -83,7 +82,10 @@ class Faults:
         with self.lock:
             self.chance, self.share, self.kinds = random.Random(int(seed)), float(share), tuple(kinds) or FAULTS
             self.trips = [
-                each for kind in kinds if kind.isdigit() for each in [threading.Barrier(int(kind))] * int(kind)
+                each
+                for kind in kinds
+                if kind.isdigit()
+                for each in [threading.Barrier(int(kind), timeout=10)] * int(kind)
             ]
             late, self.late = self.late, []
         for timer in late:
@@ -243,9 +245,10 @@ class Server:
         """Fail so many of the requests. Returns how many have failed until now."""
         return self._set(seed, share, *kinds)[0]
 
-    def requests(self) -> int:
-        """How many requests came through the faults, of which there are none from now on."""
-        return self._set(0, 0)[1]
+    def requests(self, *trips: int) -> int:
+        """How many requests came through the faults, of which there are none from now on. The next ones come so many
+        at a time."""
+        return self._set(0, 0, *trips)[1]
 
     def _set(self, *line: object) -> list[int]:
         assert self.program.stdin is not None

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +82,18 @@ def run_stream(frame: DataFrame, folder: Path, attempts: int = 3) -> int:
             raise
         return run_stream(frame, folder, attempts - 1)
     return len([progress for progress in query.recentProgress if progress["numInputRows"]])
+
+
+def until(true: Callable[[], object], within: float = 60, says: Callable[[], object] = str) -> None:
+    """Wait until something is true.
+
+    Args:
+        says: what the error says if it is not, within so many seconds.
+    """
+    deadline = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < deadline, says()
+        time.sleep(0.001)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ an object store with faults. The programs of the page on two hosts run, too. `ma
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import re
@@ -22,6 +23,7 @@ from snapshot.published import open_directory
 from tests.snapshot.contest import Counts, Place, contend
 from tests.snapshot.faulty_server import BUCKET, Server, serving
 from tests.snapshot.support import ROOT
+from tests.snapshot.support import until as wait_until
 
 pytestmark = pytest.mark.once
 
@@ -130,16 +132,13 @@ def test_of_two_hosts(tmp_path: Path) -> None:
     for name in ("moto", "obstore"):
         pytest.importorskip(name, reason="needs the extra `s3-server`")
     programs: list[Program] = []
+    until = functools.partial(
+        wait_until, within=120 + OUTAGE, says=lambda: [program.log.read_text()[-500:] for program in programs]
+    )
 
     def start(text: str, name: str) -> Program:
         programs.append(Program(text, service.ports[1], tmp_path / name))
         return programs[-1]
-
-    def until(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 120 + OUTAGE
-        while not condition():
-            assert time.monotonic() < deadline, [program.log.read_text()[-500:] for program in programs]
-            time.sleep(0.01)
 
     with serving() as service:
         try:

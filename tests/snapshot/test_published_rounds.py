@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,10 @@ from snapshot import turns
 from snapshot.published import publisher as publisher_module
 from snapshot.published.writer import Writer
 from subtrie import SubscriptionTrie
-from tests.snapshot.support import published, trie_of
+from tests.snapshot.support import published, trie_of, until
 from tests.snapshot.world import content
 
 pytestmark = pytest.mark.once
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 @pytest.fixture
