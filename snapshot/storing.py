@@ -47,8 +47,7 @@ class Storing:
 
     def decide(self, held: Iterable[Subscription]) -> None:
         """Choose the type of subscribers, if there is none yet: strings, if some of these are."""
-        found = [each.subscriber for each in held]
-        if self.integers is None and any(isinstance(each, str) for each in found):
+        if self.integers is None and any(isinstance(each.subscriber, str) for each in held):
             self.integers = False
 
     def subscriber(self, subscriber: Any) -> str:
@@ -67,10 +66,7 @@ class Storing:
             return int.__repr__(subscriber)
         if not self._tags:
             raise TypeError(self._refusal(subscriber))
-        try:
-            return MARK + form_of(_exact(subscriber))
-        except TypeError as error:
-            raise TypeError(f"the subscriber cannot be stored: {error}{_CURE}") from None
+        return MARK + _form_of("the subscriber", _exact(subscriber), _CURE)
 
     def _refusal(self, subscriber: Hashable) -> str:
         if isinstance(subscriber, str | int) and isinstance(subscriber, str) is self.integers:
@@ -92,7 +88,7 @@ class Storing:
             if kind == "":
                 if not self._tags:
                     raise TypeError(f"option {name!r} needs a tagged text: {value!r}")
-                kind = _tagged_option(name, value)
+                kind = _form_of(f"option {name!r}", value)
             if kind is not None:
                 types[name] = kind
             if is_named:
@@ -132,11 +128,11 @@ def _kind_of(name: str, value: Any) -> str | None:
 _CURE = "; give a key= function that turns a subscriber into a string"
 
 
-def _tagged_option(name: str, value: Any) -> str:
+def _form_of(what: str, value: Any, cure: str = "") -> str:
     try:
         return form_of(value)
     except TypeError as error:
-        raise TypeError(f"option {name!r} cannot be stored: {error}") from None
+        raise TypeError(f"{what} cannot be stored: {error}{cure}") from None
 
 
 def _plain(value: Any) -> Any:
@@ -146,11 +142,8 @@ def _plain(value: Any) -> Any:
 
 def _exact(subscriber: Hashable) -> Any:
     """The subscriber without a subclass of strings and integers, which the plain text does not keep either."""
-    if isinstance(subscriber, str):
-        return str.__str__(subscriber)
-    if isinstance(subscriber, int) and not isinstance(subscriber, bool):
-        return int.__index__(subscriber)
-    return subscriber
+    is_integer = isinstance(subscriber, int) and not isinstance(subscriber, bool)
+    return int.__index__(subscriber) if is_integer else _plain(subscriber)  # type: ignore[arg-type]
 
 
 def _readable(name: str, value: Any) -> str:

@@ -82,13 +82,20 @@ def _answer(asked: list[Callable[[], object]]) -> None:
             _answer(asked)
 
 
-def comes_again(call: Callable[[], object]) -> bool:
-    """Whether what has raised an exception raises one again. Otherwise a signal's handler has raised it, in between."""
+def attempted(call: Callable[[], Result], *, strict: bool = False) -> tuple[Result | None, Exception | None]:
+    """What a call returns that asks values and functions of users, or the exception that it raises. One that does not
+    come again was raised by a signal's handler, in between: it is raised, and so is every one if ``strict``."""
     try:
-        call()
-    except Exception:  # noqa: BLE001 (whatever comes)
-        return True
-    return False
+        return call(), None
+    except MemoryError:
+        raise
+    except Exception as error:
+        if not strict:
+            try:
+                call()
+            except Exception:  # noqa: BLE001 (whatever comes)
+                return None, error
+        raise
 
 
 class Stop:

@@ -84,7 +84,10 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
         store.add_folder(desk)
         there, is_mine = None, False
         try:
-            if not store.is_local or _is_free(directory, claim.version):
+            # On a disk, the desk is there before this looks whether the number is free. From then on, a publisher that
+            # takes it removes the desk before it removes any manifest. So it cannot be taken from here, even if it
+            # becomes free again.
+            if not store.is_local or max(directory.numbers(), default=-1) < claim.version:
                 there = _made(directory, store, claim, desk)
                 is_mine = there is not None and there.writer == claim.writer
         finally:
@@ -162,17 +165,8 @@ def _attempt_to_write(store: Store, newest: Version | None) -> None:
 
 def _all(directory: Directory, known: dict[int, Version]) -> dict[int, Version]:
     """All manifests, of which some are known already."""
-    found = {number: known.get(number) or directory.get(number) for number in directory.numbers()}
-    return {number: version for number, version in found.items() if version is not None}
-
-
-def _is_free(directory: Directory, number: int) -> bool:
-    """Whether no publisher has taken this number, nor a later one.
-
-    This is asked when the desk is there. From then on, a publisher that takes the number removes the desk before it
-    removes any manifest. So the number cannot be taken from here, even if it becomes free again.
-    """
-    return max(directory.numbers(), default=-1) < number
+    found = ((number, known.get(number) or directory.get(number)) for number in directory.numbers())
+    return {number: version for number, version in found if version is not None}
 
 
 def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:

@@ -147,8 +147,16 @@ class Composer:
 
     def _first(self, cut: Cut, number: int, sieve: Sieve, written: list[DataFile]) -> Composition:
         full, integers = self._full(cut, number, sieve, written, None)
-        counts = {"subscriptions": full.rows, "changes": full.rows, "refused": len(sieve.refused)}
-        fields = {"kind": "full", "full": full, "feed": None, **counts, "integers": integers, "base": number}
+        fields = {
+            "kind": "full",
+            "full": full,
+            "feed": None,
+            "subscriptions": full.rows,
+            "changes": full.rows,
+            "refused": len(sieve.refused),
+            "integers": integers,
+            "base": number,
+        }
         return Composition(fields, sieve.trial, sieve.refused)
 
     def _next(self, cut: Cut, number: int, last: Published, sieve: Sieve, written: list[DataFile]) -> Composition:
@@ -161,8 +169,18 @@ class Composer:
         feed, content = self._feed(cut, number, sieve.stored(storing), written)
         integers, full = storing.integers, None
         subscriptions = version.subscriptions + content.growth
-        new = dataclasses.replace(version, version=number, feed=feed, merged=None, changes=content.changes)
-        chain = (*last.chain, dataclasses.replace(new, integers=integers, json_options=None))
+        chain = (
+            *last.chain,
+            dataclasses.replace(
+                version,
+                version=number,
+                feed=feed,
+                merged=None,
+                changes=content.changes,
+                integers=integers,
+                json_options=None,
+            ),
+        )
         if _outweighs(len(last.chain), _changes_in(chain[1:]), subscriptions):
             full, integers = self._full(cut, number, sieve, written, integers)
         fields = {

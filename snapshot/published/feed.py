@@ -75,8 +75,7 @@ def write_feed(path: str, changes: Iterable[Stored], cut: Cut, version: int) -> 
             ]
             writer.write_batch(pa.record_batch([*batch.columns, *commit], schema=feed_schema()))
             counts.update(kinds)
-    rows = counts.total()
-    return Written(rows, rows - counts[BEFORE], counts[INSERT] - counts[DELETE])
+    return Written(counts.total(), counts.total() - counts[BEFORE], counts[INSERT] - counts[DELETE])
 
 
 def write_merged(path: str, store: Store, versions: Iterable[Version]) -> int:

@@ -37,7 +37,7 @@ class Follower:
         on_error: OnError | None,
         storage: Mapping[str, Any] | None,
     ) -> None:
-        seconds = None if every is None else seconds_of(every)
+        self._every = 0.0 if every is None else seconds_of(every)
         if on_error is not None and not callable(on_error):
             raise TypeError(f"on_error must be a function that is called with an error, not {on_error!r}")
         self._process = this_process()
@@ -49,10 +49,9 @@ class Follower:
         limits = self._copy.version.limits
         self._source = topics_of(self._copy.trie, None if limits is None else limits._replace(max_topics=None))
         self._is_shown = True  # whether the topic store has what the trie has
-        self._every = 0.0 if seconds is None else seconds
-        place = self._directory.store.place
-        self._rounds = Rounds("snapshot.Follower", f"following {place}", self._round, self._every, on_error)
-        if seconds is not None:
+        what = f"following {self._directory.store.place}"
+        self._rounds = Rounds("snapshot.Follower", what, self._round, self._every, on_error)
+        if every is not None:
             self._rounds.start()
 
     @property
@@ -91,7 +90,9 @@ class Follower:
         `trie` and applies the difference, so readers never see less than what both have in common: O(n) time, and
         memory for another trie. Calls wait for each other.
         """
-        return self._noted(self._polled)
+        return self._noted(
+            lambda: self._shown(self._copy.update, self._copy.trie.snapshot() if self._is_shown else None)
+        )
 
     def resynchronise(self) -> int:
         """Bring `trie` to the newest version of the directory, whatever its history is, and whatever else has written
@@ -101,7 +102,7 @@ class Follower:
         `poll`, and FileNotFoundError or NotPublishedError if there is no version. O(n): it rebuilds the version beside
         `trie` and applies the difference.
         """
-        return self._noted(self._resynchronised)
+        return self._noted(lambda: self._shown(self._copy.resynchronise, None))
 
     @property
     def error(self) -> BaseException | None:
@@ -117,6 +118,7 @@ class Follower:
                 self._rounds.join()
 
     def _noted(self, call: Callable[[], int]) -> int:
+        """Make a call while no other call does anything."""
         try:
             return self._turns.take(call, lambda: self.version, call)
         except Exception as error:
@@ -134,14 +136,6 @@ class Follower:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
-
-    def _polled(self) -> int:
-        """Follow, while no other call does."""
-        return self._shown(self._copy.update, self._copy.trie.snapshot() if self._is_shown else None)
-
-    def _resynchronised(self) -> int:
-        """Accept the directory, while no other call follows it."""
-        return self._shown(self._copy.resynchronise, None)
 
     def _shown(self, bring: Callable[[], None], before: SubscriptionTrie | None) -> int:
         """Bring the trie up to date, and the topic store, if it is one. ``before`` is what that has; None if that is

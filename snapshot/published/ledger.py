@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from functools import partial
 
 from snapshot.texts import Key, SubscriberKeys
-from snapshot.turns import comes_again
+from snapshot.turns import attempted
 from subtrie.columns import Changed
 
 
@@ -46,13 +46,10 @@ class Ledger:
         trial = Trial(moved)
         given = SubscriberKeys(self.key)
         for subscriber in [each for each in moved if each not in self._keys]:
-            try:
-                trial.new_keys[subscriber] = self._new_key(given, subscriber, moved)
-            except MemoryError:
-                raise
-            except Exception as error:
-                if strict or not comes_again(partial(self._new_key, given, subscriber, moved)):
-                    raise
+            key, error = attempted(partial(self._new_key, given, subscriber, moved), strict=strict)
+            if key is not None:
+                trial.new_keys[subscriber] = key
+            elif error is not None:
                 trial.lacking[subscriber] = error
                 del moved[subscriber]
         return trial

@@ -89,13 +89,9 @@ class Mark(NamedTuple):
     version: int
     digest: str
 
-    def to_text(self) -> str:
-        """The mark as a text, which `parse` reads."""
-        return f"{self.version}.{self.directory}.{self.digest}"
-
     @classmethod
     def parse(cls, text: str) -> Mark:
-        """Read what `to_text` wrote.
+        """Read `Version.mark`.
 
         Raises:
             ValueError: the text is no mark.
@@ -171,7 +167,7 @@ class Version:
     @property
     def mark(self) -> str:
         """A text that names this version among all that ever were, for ``known=`` of `restore` and others."""
-        return self.marked().to_text()
+        return f"{self.version}.{self.directory}.{self.digest}"
 
     def marked(self) -> Mark:
         """The same, in parts."""
@@ -197,8 +193,7 @@ class Version:
 
     def follows(self, other: Version) -> bool:
         """Whether this is the manifest that was written after ``other``, as far as the two can tell."""
-        is_next = self.version == other.version + 1 and self.directory == other.directory
-        return is_next and self.previous == other.digest
+        return (self.version - 1, self.directory, self.previous) == (other.version, other.directory, other.digest)
 
     def before(self) -> int:
         """The number of the version that its changes begin with, for a reader that takes the merged ones."""

@@ -98,6 +98,8 @@ class ObjectStore:
             yield
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.locate(name)) from error
+        except (self._errors.AlreadyExistsError, self._errors.PreconditionError) as error:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.locate(name)) from error
         except (self._errors.PermissionDeniedError, self._errors.UnauthenticatedError) as error:
             raise PermissionError(errno.EACCES, f"the store refuses this: {_first_line(error)}", self.place) from error
         except self._errors.BaseError as error:
@@ -150,18 +152,12 @@ class ObjectStore:
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
         """Create an object. FileExistsError if there is another one. After any other error, it may appear later."""
-        there = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.locate(name))
-        unknown: OSError = there
+        unknown: OSError
         for _ in range(ATTEMPTS):
             try:
                 with self._named(name):
-                    try:
-                        self._obs.put(self._store, name, content, mode="create")
-                    except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
-                        pass
-                    else:
-                        return
-                unknown = there
+                    self._obs.put(self._store, name, content, mode="create")
+                return
             except FileNotFoundError:
                 raise
             except OSError as error:
@@ -172,7 +168,7 @@ class ObjectStore:
                 continue
             if is_there:
                 return
-            raise there
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.locate(name))
         raise unknown
 
     def produce(self, name: str, make: Callable[[str], Made]) -> tuple[Made, int, str]:
@@ -212,14 +208,13 @@ class ObjectStore:
             OSError: it cannot be written, read, listed or removed.
         """
         try:
-            try:
-                with self._named(name):
-                    self._obs.put(self._store, name, b"trial", mode="create")
-            except FileNotFoundError as error:
-                raise OSError(errno.ENOENT, "there is no such bucket, or no right to see it", self.place) from error
+            with self._named(name):
+                self._obs.put(self._store, name, b"trial", mode="create")
             with contextlib.suppress(FileNotFoundError):  # another publisher has removed it, with what others left
                 self.read(name)
             self.names(name.rpartition("/")[0])
+        except FileNotFoundError as error:
+            raise OSError(errno.ENOENT, "there is no such bucket, or no right to see it", self.place) from error
         finally:
             self.remove(name)
 

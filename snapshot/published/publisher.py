@@ -411,16 +411,15 @@ def require_arguments(
     if every is not None:
         seconds_of(every)
     if changes is not None:
-        _number("changes", changes)
+        _require_number("changes", changes)
     if keep is not None and not isinstance(keep, datetime.timedelta):
-        _number("keep", keep)
+        _require_number("keep", keep)
     elif keep is not None and keep <= datetime.timedelta():
         raise ValueError(f"keep must be a positive time, not {keep}")
 
 
-def _number(name: str, value: int) -> int:
+def _require_number(name: str, value: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} must be a number, not {value!r}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, not {value}")
-    return value

@@ -68,8 +68,7 @@ class Retention:
 
     def oldest_with(self, number: int, time: datetime.datetime) -> int:
         """The oldest version that is kept once version `number` is published."""
-        numbers = [each.number for each in itertools.islice(self._kept, self._expired(time), None)][:1]
-        return numbers[0] if numbers else number
+        return next((each.number for each in itertools.islice(self._kept, self._expired(time), None)), number)
 
     def add(self, version: Version) -> None:
         """Note that a version has been published. Noting it again changes nothing."""

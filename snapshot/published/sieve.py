@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from snapshot.columns import Row
 from snapshot.published.ledger import Ledger
 from snapshot.storing import Storing, Texts
-from snapshot.turns import comes_again
+from snapshot.turns import attempted
 from subtrie import Subscription, SubscriptionTrie
 from subtrie.columns import Changed
 from subtrie.tagged import has_surrogates
@@ -93,17 +93,12 @@ class Sieve:
             return
         for held in trie.subscriptions():
             queue = held.options.get("queue") if self._queues else None
-            try:
-                key = self.key(held.subscriber)
-            except MemoryError:
-                raise
-            except Exception as error:  # whatever the key function raised
-                if not comes_again(functools.partial(self.key, held.subscriber)):
-                    raise
+            key, error = attempted(functools.partial(self.key, held.subscriber))
+            if key is not None:
+                owners[key] = held.subscriber
+                yield Subscription(held.filter, key, held.options)
+            elif error is not None:
                 self._refuse((held.filter, queue, held.subscriber), held.options, error)
-                continue
-            owners[key] = held.subscriber
-            yield Subscription(held.filter, key, held.options)
 
     def _refuse(self, key: SubscriptionKey, options: Mapping[str, Any], error: Exception) -> None:
         """Set a subscription aside. Its subscriber does not get the key for it."""
@@ -179,15 +174,10 @@ class Sieve:
             given = subscriber if self.key is None else self.key(subscriber)
             return storing.subscriber(given), storing.options(options)
 
-        try:
-            return texts()
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a value or a key function does must not stop the others
-            if self.strict or not comes_again(texts):
-                raise
+        found, error = attempted(texts, strict=self.strict)
+        if error is not None:
             self._refuse(key, options, error)
-            return None
+        return found
 
     def _published(self, subscriber: Hashable) -> Hashable:
         """What is published for a subscriber of a change, which is a key already if the changes come with owners."""
