@@ -129,7 +129,8 @@ def advanced(held: HeldSet, feeds: Sequence[pa.Table]) -> HeldSet:
         return held
     changes = merged(feeds, held.dialect.queue_groups)
     held = held._replace(rows=held.rows.fork())
-    _take_away(held, changes)
+    gone = _there(held, set(names_of(changes, held.dialect)))
+    held.rows.unsubscribe_many((behind_group(name[0], held.dialect), row) for name, row in gone)
     return _appended(held, there_after(changes).select(JOINED).combine_chunks().to_batches())
 
 
@@ -205,12 +206,6 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
         merged.append(Part(start, batch))
         start += batch.num_rows
     return tuple(merged)
-
-
-def _take_away(held: HeldSet, changes: pa.Table) -> None:
-    """Remove the subscriptions that rows name, as far as they are there, from the trie."""
-    there = _there(held, set(names_of(changes, held.dialect)))
-    held.rows.unsubscribe_many((behind_group(name[0], held.dialect), row) for name, row in there)
 
 
 def _there(held: HeldSet, names: Collection[Name]) -> Iterator[tuple[Name, int]]:

@@ -107,12 +107,12 @@ def by_trie(
     """
     types = extra("pyspark.sql.types")
     fields = messages.frame.schema.fields[: len(messages.names)]
-    kinds, names = [*struct_of(joined_schema())], messages.result_names
+    kinds = [*struct_of(joined_schema())]
     if messages.mode == "PERMISSIVE":
         kinds.append(types.StructField(TOPIC_ERROR, types.StringType()))
     if not isinstance(sent, SentSet):
         kinds.append(types.StructField("version", types.LongType(), False))
-        names = [*names, "version"]
+    names = [*messages.names, *(kind.name for kind in kinds)]
     if options:
         kinds.append(types.StructField(NUMBER, types.IntegerType()))
     plain = [f"c{number}" for number in range(len(fields))] + [kind.name for kind in kinds]

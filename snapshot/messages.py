@@ -36,11 +36,6 @@ class Messages(NamedTuple):
     mode: str
     as_of: int | None = None
 
-    @property
-    def result_names(self) -> list[str]:
-        """The names of the columns of the result."""
-        return [*self.names, *JOINED, *([TOPIC_ERROR] if self.mode == "PERMISSIVE" else [])]
-
 
 def messages_of(
     frame: DataFrame, topic: str | Column, mode: str, groups: str | Column, as_of: str | Column | None = None
@@ -51,27 +46,19 @@ def messages_of(
         TypeError: ``frame`` is not a data frame, or ``topic`` or ``groups`` is neither a text nor a column.
         ValueError: the messages cannot be joined.
     """
-    _require_frame(frame)
+    if not hasattr(frame, "mapInArrow"):
+        raise TypeError(f"messages must be a Spark DataFrame, not {type(frame).__name__}")
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    names = list(frame.columns)
     _refuse_twice(frame, mode)
-    key: int | None = None
-    if isinstance(topic, str):
-        place = _place_of(frame, topic)
-        extended = frame
-    else:
-        place, extended = len(names), _with(frame, _column(topic, "topic"))
+    extended, place = _placed(frame, topic, "topic")
+    key = time = None
     if not isinstance(groups, str):
-        key = len(extended.columns)
-        extended = _with(extended, _column(groups, "groups").cast("string"))
+        extended, key = _placed(extended, groups, "groups", "string")
     elif groups != "all":
         raise ValueError(f'groups must be "all" or a column, such as F.col({groups!r}), not {groups!r}')
-    time: int | None = None
     if as_of is not None:
-        time = len(extended.columns)
-        column = _named(frame, as_of) if isinstance(as_of, str) else _column(as_of, "as_of")
-        extended = _with(extended, column.cast("timestamp"))
+        extended, time = _placed(extended, as_of, "as_of", "timestamp")
     kind = extended.schema.fields[place].dataType
     if not isinstance(kind, extra("pyspark.sql.types").StringType):
         what = f"column {topic!r}" if isinstance(topic, str) else "the topic"
@@ -80,28 +67,26 @@ def messages_of(
             f'topic=F.col("{topic if isinstance(topic, str) else "topic"}").cast("string")'
         )
     plain = extended.toDF(*(f"c{number}" for number in range(len(extended.columns))))
-    return Messages(plain, names, place, key, mode, time)
+    return Messages(plain, list(frame.columns), place, key, mode, time)
 
 
-def _require_frame(frame: Any) -> None:
-    if not hasattr(frame, "mapInArrow"):
-        raise TypeError(f"messages must be a Spark DataFrame, not {type(frame).__name__}")
+def _placed(frame: DataFrame, column: Any, what: str, kind: str | None = None) -> tuple[DataFrame, int]:
+    """The messages with a column, as the last one or where it is, and its number.
 
-
-def _column(column: Any, what: str) -> Column:
-    if not hasattr(column, "cast"):
+    Args:
+        column: the column, or its name, dots included.
+        what: the parameter, for errors.
+        kind: the type that it gets; None for its own.
+    """
+    if isinstance(column, str):
+        place = _place_of(frame, column)
+        if kind is None:
+            return frame, place
+        column = frame[f"`{frame.columns[place].replace('`', '``')}`"]
+    elif not hasattr(column, "cast"):
         raise TypeError(f"{what} must be the name of a column or a Column, not {type(column).__name__}")
-    return column  # type: ignore[no-any-return]
-
-
-def _named(frame: DataFrame, name: str) -> Column:
-    """The column of this name, dots included."""
-    found = frame.columns[_place_of(frame, name)].replace("`", "``")
-    return frame[f"`{found}`"]
-
-
-def _with(frame: DataFrame, column: Column) -> DataFrame:
-    return frame.select("*", column.alias(f"_{len(frame.columns)}"))
+    added = column if kind is None else column.cast(kind)
+    return frame.select("*", added.alias(f"_{len(frame.columns)}")), len(frame.columns)
 
 
 def _as_read(frame: DataFrame) -> Any:

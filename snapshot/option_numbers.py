@@ -47,14 +47,11 @@ def numbered(column: pa.MapArray, known: Sequence[OptionMap]) -> tuple[pa.Int32A
     plan: list[int | None] = [None] * len(maps.texts)
     for number in range(min(len(maps.texts), MOST_LOOKED_AT)):
         options = tuple(zip(*maps.pairs(number), strict=True))
-        if options not in numbers and len(numbers) < MOST and _is_short(options):
+        length = sum(len(name) + len(text or "") for name, text in options)
+        if options not in numbers and len(numbers) < MOST and length <= LONGEST:
             numbers[options] = len(numbers)
         plan[number] = numbers.get(options)
     return pa.array(expanded(plan, maps.numbers), pa.int32()), tuple(numbers)
-
-
-def _is_short(options: OptionMap) -> bool:
-    return sum(len(name) + len(text or "") for name, text in options) <= LONGEST
 
 
 def renumbered(here: Sequence[OptionMap], plan: Sequence[OptionMap]) -> pa.Int32Array:

@@ -37,16 +37,6 @@ def release() -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def require_spark(what: str, since: tuple[int, int]) -> None:
-    """Refuse a version of Spark before ``since``.
-
-    Raises:
-        UnsupportedError: this is one.
-    """
-    if release() < since:
-        raise UnsupportedError(what, ".".join(map(str, since)))
-
-
 def is_remote(spark: SparkSession) -> bool:
     """Whether this is a session of Spark Connect, whose driver is another process."""
     return type(spark).__module__.startswith("pyspark.sql.connect")

@@ -8,7 +8,7 @@ from snapshot import catalyst
 from snapshot._extras import extra
 from snapshot.dialect_fields import KNOWN
 from snapshot.environment import require_session
-from snapshot.sparks import require_spark
+from snapshot.sparks import UnsupportedError, release
 from subtrie import AMQP
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def register(spark: SparkSession) -> None:
     """
     extra("pyspark.sql")
     require_session(spark)
-    require_spark("snapshot.register", (4, 0))
+    if release() < (4, 0):
+        raise UnsupportedError("snapshot.register", "4.0")
     spark.dataSource.register(extra("snapshot.source").Subscriptions)
     cases = "".join(
         f" when {catalyst.text(name)} then {catalyst.matches('filter', 'topic', dialect)}"

@@ -30,10 +30,6 @@ def _storage(text: str) -> dict[str, Any]:
     return found
 
 
-def _true(text: str) -> bool:
-    return {"true": True}[text.lower()]
-
-
 def _number(text: str) -> int:
     number = int(text) if re.fullmatch("[0-9]{1,19}", text) else 0
     if not 0 < number < 2**63:
@@ -46,7 +42,7 @@ _A_VERSION = "the number of a version (1 or more)"
 TABLE: dict[str, tuple[Callable[[str], Any], str]] = {
     "path": (_path, "the path or URI of a published directory"),
     "storage": (_storage, "what the client of an object store needs to know, an object of JSON"),
-    "readChangeFeed": (_true, "true, since snapshot.read(spark, path) reads a set"),
+    "readChangeFeed": (lambda text: {"true": True}[text.lower()], "true, since snapshot.read(spark, path) reads a set"),
     "startingVersion": (_number, _A_VERSION),
     "endingVersion": (_number, _A_VERSION),
     "maxVersionsPerTrigger": (_number, "a number of versions (1 or more)"),
