@@ -96,8 +96,8 @@ def test_sql_alone_finds_what_the_trie_holds(tmp_path: Path, dialect: Dialect, m
         *settings, question = filter(str.strip, script.split(";"))
         for each in settings:
             duck.execute(each)
-        feeds = duck.execute("SELECT getvariable('feeds')").fetchone()[0]
-        return sorted(row[:2] for row in duck.execute(question if feeds else whole).fetchall())
+        files = duck.execute("SELECT getvariable('files')").fetchone()[0]
+        return sorted(row[:2] for row in duck.execute(whole if len(files) == 1 else question).fetchall())
 
     trie, publisher = snapshot.take_over("subscriptions", dialect)
     for step in range(6):
