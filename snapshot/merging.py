@@ -16,7 +16,10 @@ from snapshot.storing import QUEUE
 from snapshot.text_columns import expanded, text_in
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+
+    Numbers = np.ndarray[Any, Any]
 
 INSERT, DELETE, BEFORE, AFTER = "insert", "delete", "update_preimage", "update_postimage"
 
@@ -58,30 +61,29 @@ def merged(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
 
     O(rows), all in memory.
     """
-    pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    rows, ends = _ends_of(feeds, queues)
-    # Not `take`, which puts all texts into one column: that holds 2 GiB.
-    return rows.filter(pc.is_in(pa.array(range(len(rows)), pa.int64()), value_set=ends.column("row_max")))
+    pa, np = extra("pyarrow"), extra("numpy")
+    rows, _, last = _ends_of(feeds, queues)
+    is_last = np.zeros(len(rows), bool)
+    is_last[last] = True
+    return rows.filter(pa.array(is_last))  # not `take`, which puts all texts into one column: that holds 2 GiB
 
 
 def net(feeds: Iterable[pa.Table], queues: bool) -> pa.Table:
     """The changes of feeds without what came between: a feed from the version before the first to the last."""
-    pa = extra("pyarrow")
-    rows, ends = _ends_of(feeds, queues)
-    numbered = rows.append_column("row", pa.array(range(len(rows)), pa.int64()))
-    return pa.concat_tables(_net(numbered, ends)).drop_columns("row")
+    pa, np = extra("pyarrow"), extra("numpy")
+    rows, first, last = _ends_of(feeds, queues)
+    numbered = rows.append_column("row", pa.array(np.arange(len(rows))))
+    return pa.concat_tables(_net(numbered, pa.array(first), pa.array(last))).drop_columns("row")
 
 
-def _net(rows: pa.Table, ends: pa.Table) -> Iterator[pa.Table]:
+def _net(rows: pa.Table, first: pa.Array, last: pa.Array) -> Iterator[pa.Table]:
     """The net changes of subscriptions with these first and last rows. Halved until their texts fit into columns."""
     pa, pc = extra("pyarrow"), extra("pyarrow.compute")
-    first, last = ends.column("row_min"), ends.column("row_max")
-    both = pa.chunked_array([*first.chunks, *last.chunks], pa.int64())
-    rows = rows.filter(pc.is_in(rows.column("row"), value_set=both))
-    if len(ends) > 1 and sum(map(text_in, rows.to_batches())) > MOST:
-        half = len(ends) // 2
-        yield from _net(rows, ends.slice(0, half))
-        yield from _net(rows, ends.slice(half))
+    rows = rows.filter(pc.is_in(rows.column("row"), value_set=pa.concat_arrays([first, last])))
+    if len(last) > 1 and sum(map(text_in, rows.to_batches())) > MOST:
+        half = len(last) // 2
+        yield from _net(rows, first[:half], last[:half])
+        yield from _net(rows, first[half:], last[half:])
         return
     rows = rows.combine_chunks()
     first, last = (rows.take(pc.index_in(each, value_set=rows.column("row"))) for each in (first, last))
@@ -99,14 +101,18 @@ def _net(rows: pa.Table, ends: pa.Table) -> Iterator[pa.Table]:
     yield from (_changed(rows.filter(chosen), kind) for rows, chosen, kind in parts)
 
 
-def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, pa.Table]:
+def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, Numbers, Numbers]:
     """All rows, in order; and the numbers of the first and the last row of each subscription."""
-    pa = extra("pyarrow")
+    pa, np = extra("pyarrow"), extra("numpy")
     # In one version, a subscription may be deleted and inserted: for an object that got the key of another one.
     ordered = [of_kind(feed, *kinds) for feed in feeds for kinds in ((DELETE, BEFORE), (INSERT, AFTER))]
     rows = pa.concat_tables(ordered)
-    numbered = pa.table({"name": name_texts(rows, queues), "row": pa.array(range(len(rows)), pa.int64())})
-    return rows, numbered.group_by("name", use_threads=False).aggregate([("row", "min"), ("row", "max")])
+    names = name_texts(rows, queues).combine_chunks().dictionary_encode()
+    places, numbers = names.indices.to_numpy(), np.arange(len(rows))
+    first, last = np.zeros((2, len(names.dictionary)), np.int64)
+    last[places] = numbers  # of numbers for one place, the last stays
+    first[places[::-1]] = numbers[::-1]
+    return rows, first, last
 
 
 def _is_of(changes: pa.Table, *kinds: str) -> Any:
