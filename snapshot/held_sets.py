@@ -157,8 +157,8 @@ def with_history(held: HeldSet, feeds: Sequence[pa.Table], times: Sequence[datet
             since.append(place)
             row += 1
     ends += [(number, begun[name]) for name, number in _there(held, begun.keys())]
-    for feed in feeds:
-        held = _appended(held, there_after(feed).select(JOINED).combine_chunks().to_batches())
+    added = (there_after(feed).select(JOINED).combine_chunks() for feed in feeds)
+    held = _appended(held, (batch for rows in added for batch in rows.to_batches()))
     until = np.full(row, len(times))
     for number, place in ends:
         until[number] = place
