@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stress.checker.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
     from stress.explorer.explore import Explored, explore
     from stress.explorer.generation import Scenarios
-    from stress.explorer.treatments import treat
+    from stress.explorer.policy import treat
     from stress.formats.read import read_history
     from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
     from stress.recorder.outcome import Outcome
@@ -53,7 +53,7 @@ _HOMES = {
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
     "explorer.explore": "Explored explore",
     "explorer.generation": "Scenarios",
-    "explorer.treatments": "treat",
+    "explorer.policy": "treat",
     "formats.read": "read_history",
     "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",
     "recorder.outcome": "Outcome",

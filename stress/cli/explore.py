@@ -20,8 +20,7 @@ from stress.cli.output import aside, say, written
 from stress.cli.targets import NONE, add_targets, alone, over
 from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
-from stress.explorer.origin import Calls
-from stress.explorer.token import OBJECT_PREFIX, Token, TokenError, read
+from stress.explorer.token import OBJECT_PREFIX, Calls, Token, TokenError, read
 from stress.processes import PATIENCE, Died, Patience, Tally, Team, Worker
 from stress.progress_line import following
 from stress.recorder.workload import Workload, as_arguments

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from stress.answers import as_it_is
-from stress.explorer.clock import OneThread
-from stress.explorer.identity import By
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import WouldWait
-from stress.explorer.slots import MAIN, Seam
+from stress.explorer.slots import MAIN, OneThread, Seam
+from stress.explorer.synchronization import By
 from stress.history import ANSWERS, freeze
 from stress.of_calls import Calls, OfCalls
 from stress.spec import WAITS

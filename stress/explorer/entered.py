@@ -16,13 +16,12 @@ from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from stress.answers import space_of
-from stress.explorer.codes import codes_in
 from stress.explorer.containers import is_a, is_namespace
 from stress.explorer.held import content_of, parts_of
 from stress.explorer.kinds import PLAIN, is_of_c, kind_of
 from stress.explorer.policy import Treatment, is_ours, module_of, treatment_of
 
-__all__ = ["Entered", "functions_of", "reachable"]
+__all__ = ["Entered", "codes_in", "functions_of", "reachable"]
 
 _MONITORING: Any = getattr(sys, "monitoring", None)
 _FIRST: Final = 20
@@ -119,6 +118,14 @@ def _is_profiled() -> bool:
     return (hook is not None and not own) or (
         _MONITORING is not None and _MONITORING.get_tool(_MONITORING.PROFILER_ID) == "cProfile"
     )
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The code, and those of functions and classes within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from codes_in(each)
 
 
 def functions_of(codes: Mapping[int, CodeType], roots: Iterable[Any] = ()) -> list[FunctionType]:

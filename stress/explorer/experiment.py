@@ -20,10 +20,10 @@ from typing import Any, Final, NamedTuple
 from stress.alike import typed_key
 from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
-from stress.explorer.access_limit import AccessLimit, Endless
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import NodeNames
 from stress.explorer.scenario import Scenario, describe
+from stress.explorer.slots import AccessLimit, Endless
 from stress.history import UNSEEN, ChangingAnswer, History, Operation, Raised, renumbered
 from stress.recorder.record import Deferred
 from stress.reference import name_of

@@ -23,11 +23,9 @@ from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone
 from stress.explorer.bounded import Switches, bounded
-from stress.explorer.clock import CLOCK
 from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.generation import Scenarios
-from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import LIVELOCK, Drift, Execution
 from stress.explorer.minimise import in_all_ways, minimise
 from stress.explorer.nets import contradiction, missed_between
@@ -38,17 +36,16 @@ from stress.explorer.object_experiment import (
     explored_references,
     subject_of,
 )
-from stress.explorer.origin import Origin, origin_of
 from stress.explorer.places import FOREIGN, meet
-from stress.explorer.policy import Refused
+from stress.explorer.policy import Refused, treatments
 from stress.explorer.races import Races
-from stress.explorer.report import report_on_finding
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario, describe
+from stress.explorer.sharing import NewCode
+from stress.explorer.slots import CLOCK
 from stress.explorer.suspension import stopped_for_ever
-from stress.explorer.token import TokenError, encode, order_of, read
-from stress.explorer.trace import Given, execute_again, trace
-from stress.explorer.treatments import treatments
+from stress.explorer.token import Origin, TokenError, encode, order_of, origin_of, read
+from stress.explorer.trace import Given, execute_again, report_on_finding, trace
 from stress.explorer.watch import TimeIsUp, Watch
 from stress.frozen_states import class_of
 from stress.history import ALONE, MAIN, UNSEEN, Call, Operation, Raised, overlapping

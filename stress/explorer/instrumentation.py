@@ -38,18 +38,22 @@ _INPLACE: Final = 13
 """The least argument of a BINARY_OP that changes its left operand."""
 _IS_DIVIDED: Final = not gil_enabled()
 """Whether other threads may run while one instruction reads several things that Python's own types hold."""
+_ITEM: Final = partial(sites.Uses, does="read_item")
+_PUT: Final = partial(sites.Uses, does="change_item")
+_CHANGED: Final = partial(sites.Uses, does="change_by")
+_NEXT: Final = partial(sites.Tells, does="take_next")
 _WHOLE: Final = partial(sites.Reads, does="read_whole")
 _IN_PARTS: Final = partial(sites.Reads, does="read_in_parts")
 _DEEP: Final = partial(sites.Reads, does="read_deep")
 _LOOKS: Final[dict[str, tuple[Any, ...]]] = {
-    "BINARY_SUBSCR": (sites.LoadItem, 2, 1),
-    "BINARY_SLICE": (sites.LoadItem, 3, 2),
-    "STORE_SUBSCR": (sites.StoreItem, 2, 1, 3),
-    "DELETE_SUBSCR": (sites.StoreItem, 2, 1),
-    "STORE_SLICE": (sites.StoreSlice, 3, 4),
-    "COMPARE_OP": (partial(sites.Operation, changes=False), 2, 1),
-    "FOR_ITER": (sites.Next, _ITERATOR_AT),
-    "SEND": (sites.Next, 2),
+    "BINARY_SUBSCR": (_ITEM, 2, 1),
+    "BINARY_SLICE": (_ITEM, 3, 2),
+    "STORE_SUBSCR": (_PUT, 2, 1, 3),
+    "DELETE_SUBSCR": (_PUT, 2, 1),
+    "STORE_SLICE": (_CHANGED, 3, 4),
+    "COMPARE_OP": (partial(sites.Uses, does="operate"), 2, 1),
+    "FOR_ITER": (_NEXT, _ITERATOR_AT),
+    "SEND": (_NEXT, 2),
     "MATCH_KEYS": (_WHOLE, 2),
     "MATCH_CLASS": (partial(sites.Tells, does="read_attributes"), 3),
     "CONTAINS_OP": (_DEEP, 1),  # what is in there is compared
@@ -69,7 +73,7 @@ _LOOKS: Final[dict[str, tuple[Any, ...]]] = {
     } if _IS_DIVIDED else {}),
 }  # fmt: skip
 """The site of each of these instructions, and at which depths of the stack it looks."""
-_CHANGES: Final = (partial(sites.Operation, changes=True), 2, 1)
+_CHANGES: Final = (_CHANGED, 2, 1)
 _BUILDS: Final = frozenset({"BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
 
 
@@ -148,9 +152,9 @@ class _Copy:
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             self._load_attribute(each, line)
         elif name == "IMPORT_FROM":
-            before += self._look(sites.LoadAttribute(code, line, code.co_names[arg]), 1)
+            before += self._look(sites.LoadAttribute(code, line, name=code.co_names[arg]), 1)
         elif name in ("STORE_ATTR", "DELETE_ATTR"):
-            before += self._look(sites.StoreAttribute(code, line, code.co_names[arg]), 1)
+            before += self._look(sites.Tells(code, line, "store", code.co_names[arg]), 1)
         elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             known = code.co_names[arg >> 1 if name == "LOAD_GLOBAL" else arg]
             if "LOAD" not in name:
@@ -171,7 +175,7 @@ class _Copy:
             if not told:
                 before += self._look(sites.Reads(code, line, "read_whole"), 1)
         elif name in ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"):
-            before += self._exchange(sites.LoadAttribute(code, line, "__enter__"))
+            before += self._exchange(sites.LoadAttribute(code, line, name="__enter__"))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             self._call(each, before, line, past)
         elif name in ("RETURN_VALUE", "YIELD_VALUE", "RETURN_CONST"):
@@ -190,9 +194,9 @@ class _Copy:
         is_method = name == "LOAD_METHOD" or (_VERSION >= (3, 12) and bool(arg & 1))
         attribute = code.co_names[arg >> int(shift)]
         if name == "LOAD_SUPER_ATTR":
-            each.before += self._look(sites.LoadAttribute(code, line, attribute), 1)
+            each.before += self._look(sites.LoadAttribute(code, line, name=attribute), 1)
         else:
-            each.before += self._exchange(sites.LoadAttribute(code, line, attribute))
+            each.before += self._exchange(sites.LoadAttribute(code, line, name=attribute))
         if not is_method:
             return
         if name == "LOAD_METHOD":

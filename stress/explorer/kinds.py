@@ -39,15 +39,19 @@ from typing import Any, Final
 
 from stress.explorer.containers import CONTAINERS, is_a, items_of, size_of
 from stress.explorer.policy import (
+    EXPLORE,
+    FORGETS,
+    LEAVE_OUT,
+    ONE_STEP,
     ByIdentity,
     Treatment,
     is_used_whole,
     module_of,
     remember,
+    said_of,
     treatment_of,
     treatment_of_file,
 )
-from stress.explorer.treatments import EXPLORE, FORGETS, LEAVE_OUT, ONE_STEP, said_of
 from stress.explorer.wholes import CHANGES, whole_of
 
 __all__ = [

@@ -18,11 +18,10 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
 from stress.answers import as_it_is, space_of
-from stress.explorer.clock import A_LONG_TIME, CLOCK
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.places import Place, Several, meet
 from stress.explorer.policy import Refused
-from stress.explorer.slots import LOAD, Seam
+from stress.explorer.slots import A_LONG_TIME, CLOCK, LOAD, Seam
 from stress.history import ANSWERS
 from stress.outside import Outside
 from stress.processes import forks
@@ -184,7 +183,7 @@ def lowest(bits: int) -> int:
 class Machine:
     """Runs executions on one seam. `step` is the number of the next step, `enabled` has a bit for each thread that can
     make it. If it reaches step `limit` without the return of any call, that is a livelock. `observe` is called before
-    every step, and `namer` names new slots. Each may be None.
+    every step, unless it is None.
 
     A `fair` machine handles a thread that goes in a circle: the thread reads what it has read, with the same values in
     its variables, and nothing has been changed since. Such a thread makes no more steps until a place that it reads
@@ -198,7 +197,6 @@ class Machine:
         self.seam = seam
         self.coroutines = new_coroutines() if coroutines is None else coroutines
         self.observe: Callable[..., None] | None = None
-        self.namer: Callable[[], int] | None = None
         self.most = LIVELOCK
         self.fair = False
         self.begins_late = False
@@ -580,9 +578,7 @@ class Machine:
     # The other methods that the seam needs.
 
     def name(self) -> int:
-        """As `Scheduler.name`; `namer` may provide better names."""
-        if self.namer is not None:
-            return self.namer()
+        """As `Scheduler.name`."""
         self._names[self._current] += 1
         return self._names[self._current]
 

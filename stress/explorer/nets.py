@@ -45,12 +45,8 @@ _LEAST: Final = 60
 _MOST: Final = 200
 _LONGEST: Final = 3_000
 """Places to stop at, in one execution."""
-_STOPPING: Final = frozenset({
-    "read_attribute", "load", "change_attribute", "read_attributes", "read_global", "change_global", "read_variable",
-    "change_variable", "read_whole", "read_in_parts", "read_attributes_in_parts", "read_deep", "operate", "read_item",
-    "change_item", "take_next", "call",
-})  # fmt: skip
-"""What a site tells the state just before its instruction."""
+_PASSING: Final = frozenset({"meets_new", "turn", "go_on", "note_made"})
+"""What a site tells the state that is no use of anything. All else is told just before its instruction."""
 
 
 def missed_between(experiment: Experiment, state: Any, random: Random, seconds: float | None = None) -> str:
@@ -143,7 +139,7 @@ class _Stops:
 
     def __getattr__(self, name: str) -> Any:
         # Before the site calls the method: that one looks at the frame from which it is called.
-        if name in _STOPPING and self._state.listens and self._machine.seam.before is not None:
+        if name not in _PASSING and self._state.listens and self._machine.seam.before is not None:
             self._stop(sys._getframe(1))
         return getattr(self._state, name)
 

@@ -1,49 +1,51 @@
 """Executes and judges any object as `experiment` says.
 
 The parts of such an object are not known, so nothing can be restored: every execution gets a fresh object from the
-factory. References that the factory makes are named in the order in which it makes them.
+factory. References that the factory makes are named in the order in which it makes them. Garbage is collected between
+two executions, and never in one: finalizers and callbacks of weak references would run in the middle of any step.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, cast
 
 from stress.alike import typed_key
-from stress.explorer.access_limit import AccessLimit
 from stress.explorer.alone import Alone
-from stress.explorer.clock import OneThread
-from stress.explorer.codes import caller_of
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
-from stress.explorer.garbage import collect_garbage, garbage_is_kept
 from stress.explorer.held import held
-from stress.explorer.identity import By
 from stress.explorer.kinds import Kind, kind_of
-from stress.explorer.knowledge import NewCode
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState
 from stress.explorer.policy import is_used_whole, module_of
 from stress.explorer.scenario import Scenario
-from stress.explorer.slots import Seam, reference_class
+from stress.explorer.sharing import NewCode
+from stress.explorer.slots import AccessLimit, OneThread, Seam, reference_class
+from stress.explorer.stepped import caller_of
 from stress.explorer.substitution import substituted
-from stress.explorer.synchronization import ExploredThreading
+from stress.explorer.synchronization import By, ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
 from stress.outside import Outside
+from stress.process_wide import COLLECTOR
 from stress.progress_line import Tell
 from stress.spec import Spec
 from stress.values import fresh
 
-__all__ = ["ObjectExperiment", "ObjectMachine", "Subject", "explored_references", "subject_of"]
+__all__ = [
+    "ObjectExperiment", "ObjectMachine", "Subject", "collect_garbage", "explored_references", "garbage_is_kept",
+    "subject_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -322,3 +324,19 @@ class ObjectExperiment(Experiment):
         except ANSWERS as error:  # a check of a broken object may raise anything
             return f"an invariant is broken: {type(error).__name__}: {error}".rstrip(": ")
         return "an invariant is broken: the check answered False" if answer is False else ""
+
+
+_MANY: Final = 20_000
+_OFTEN: Final = 10
+
+
+def garbage_is_kept() -> AbstractContextManager[None]:
+    """Within the block, garbage is collected where `collect_garbage` is called."""
+    return COLLECTOR.held(False)
+
+
+def collect_garbage() -> None:
+    """Collect garbage if there may be much of it."""
+    new, young, _ = gc.get_count()
+    if new > _MANY:
+        gc.collect(2 if young > _OFTEN else 0)

@@ -19,6 +19,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO, StringIO
 from itertools import count
@@ -49,10 +50,9 @@ from stress.explorer.policy import (
     treatment_of,
     treatment_of_file,
 )
-from stress.explorer.present import Present
 from stress.explorer.slots import MAIN, Seam
 
-__all__ = ["OF_C", "Snapshot", "Undo", "is_free", "kept"]
+__all__ = ["OF_C", "Present", "Snapshot", "Undo", "is_free", "kept"]
 
 Back = Callable[[], object]
 OF_C: Final = (Kind.FOREIGN, Kind.ITERATOR, Kind.GENERATOR)
@@ -481,3 +481,28 @@ def _place() -> str:
     """The line of the program that runs."""
     frame = _frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+@dataclass(slots=True)
+class Present:
+    """One execution, or calls that are made one after another."""
+
+    lying: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """Where the parts of the objects lie that the factory made."""
+    touched: dict[int, list[Any]] = field(default_factory=dict)
+    """Other objects, each with its name, the thread that touched it first, and whether that made it."""
+    spaces: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """The dictionaries that hold attributes, with their objects."""
+    twins: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """Real locks that were made before, each with the explored one that stands for it."""
+    marks: dict[int, tuple[int, Any, bool]] = field(default_factory=dict)
+    """The steps of instructions that run and may call back, each by the identity of its frame. That may have ended:
+    another one passes the site of an instruction first."""
+    calls_back: bool = False
+    """Whether the present instruction may call a method in C that changes something, or takes items."""
+    turns: int = 0
+    """How often loops have begun again since that was looked at."""
+    spins_at: tuple[int, int] = (MAIN, MAIN)
+    """The step and the thread when it was looked at."""
+    rounds: int = 0
+    """How often it was looked at since then, with no step in between."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import _thread
 import dis
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
@@ -26,8 +27,6 @@ from typing import Any, Final, cast
 
 from stress.answers import space_of
 from stress.explorer import sharing, sites
-from stress.explorer.clock import CLOCK
-from stress.explorer.codes import CALLING, does_something, only_names_classes
 from stress.explorer.containers import is_a, is_namespace, items_of
 from stress.explorer.entered import Entered, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
@@ -51,14 +50,12 @@ from stress.explorer.kinds import (
     method_effect,
     unwrapped,
 )
-from stress.explorer.knowledge import NewCode
-from stress.explorer.outliving import OF_C
+from stress.explorer.outliving import OF_C, Present
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
-from stress.explorer.present import Present
-from stress.explorer.sharing import BOUND, DEEP, EVERYTHING, SHALLOW, WHOLE
-from stress.explorer.slots import MAIN, Seam
-from stress.explorer.stepped import Stepped
+from stress.explorer.sharing import BOUND, DEEP, EVERYTHING, SHALLOW, WHOLE, NewCode
+from stress.explorer.slots import CLOCK, MAIN, Seam
+from stress.explorer.stepped import CALLING, Stepped, does_something, only_names_classes
 from stress.explorer.synchronization import refuse_private
 from stress.explorer.wholes import OWN_THREAD, refusal_of
 from stress.outside import Outside
@@ -310,6 +307,13 @@ class PlainState(sharing.Sharing):
             self._step(self._keys_of_attribute(owner, name), False)
         return owner
 
+    def store(self, site: Any, owner: Any) -> None:
+        """An attribute is about to be changed, which the site names."""
+        kind = site.known[type(owner)]
+        if kind is Kind.QUIET:
+            refuse_private(owner, site.name, True, site)
+        self.change_attribute(owner, site.name, kind)
+
     def change_attribute(self, owner: Any, name: str, kind: Kind | None = None) -> None:
         """An attribute is about to be changed."""
         kind = kind_of(type(owner)) if kind is None else kind
@@ -412,24 +416,34 @@ class PlainState(sharing.Sharing):
         """A container or the like is about to be read with all that it holds."""
         self._use(site, "read", (operand,))
 
-    def operate(self, site: Any, operands: tuple[Any, Any], changes: bool) -> None:
+    def operate(self, site: Any, operands: tuple[Any, Any]) -> None:
         """An operator is about to be applied."""
-        is_changed = changes and kind_of(type(operands[0])) in (Kind.CONTAINER, Kind.FOREIGN)
+        self._use(site, "read", operands)
+
+    def change_by(self, site: Any, operands: tuple[Any, Any]) -> None:
+        """An operator is about to be applied that may change the first operand, or its items are exchanged."""
+        is_changed = kind_of(type(operands[0])) in (Kind.CONTAINER, Kind.FOREIGN)
         self._use(site, "first" if is_changed else "read", operands)
 
-    def read_item(self, site: Any, kind: Kind, owner: Any, key: Any) -> None:
+    def read_item(self, site: Any, operands: tuple[Any, Any]) -> None:
         """An item is about to be read."""
-        if kind in _WITH_ITEMS and not has_python(owner, "__getitem__"):
+        owner, key = operands
+        if kind_of(type(owner)) in _WITH_ITEMS and not has_python(owner, "__getitem__"):
             self._call_method(site, owner, "__getitem__", (key,))
 
-    def change_item(self, site: Any, kind: Kind, owner: Any, key: Any, values: tuple[Any, ...] = ()) -> None:
+    def change_item(self, site: Any, operands: tuple[Any, ...]) -> None:
         """An item is about to be changed or removed. Several at once take the items of the value that is given."""
-        if kind in _WITH_ITEMS and not has_python(owner, name := "__setitem__" if values else "__delitem__"):
-            values = values if type(key) is slice or kind is Kind.FOREIGN else ()
+        owner, key, *values = operands
+        kind, name = kind_of(type(owner)), "__setitem__" if values else "__delitem__"
+        if kind in _WITH_ITEMS and not has_python(owner, name):
+            values = values if type(key) is slice or kind is Kind.FOREIGN else []
             self._call_method(site, owner, name, (key, *values))
 
-    def take_next(self, _: Any, kind: Kind, iterator: Any) -> None:
+    def take_next(self, site: Any, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
+        kind = site.known[type(iterator)]
+        if type(iterator) not in _ENDING:
+            self.count_turn(site)
         if kind in OF_C:
             self._save(iterator, is_changed=True)
         if self._counts():  # a loop over a list may do without an iterator
@@ -527,7 +541,7 @@ class PlainState(sharing.Sharing):
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
             self._use_of_c(site, owner, given, is_changed=name in _OF_ITEMS)
         elif kind in (Kind.ITERATOR, Kind.GENERATOR):
-            self.take_next(site, kind, owner)
+            self.take_next(site, owner)
         elif kind is Kind.VIEW:
             self._use(site, "shallow", (owner, *given))
         elif kind is Kind.CACHE:
@@ -600,7 +614,7 @@ class PlainState(sharing.Sharing):
         if effect == "first":  # as a method that changes it, and may compare its items
             self._call_method(site, first, "sort", given[1:])
         elif effect == "next":
-            self.take_next(site, kind_of(type(first)), first)
+            self.take_next(site, first)
         else:
             changes = effect == "change"
             for each in given if changes else ():
@@ -637,6 +651,9 @@ def _instruction_behind(code: CodeType, at: int) -> int:
 _BETWEEN: Final = frozenset({"POP_TOP", "KW_NAMES", "PRECALL", "CACHE"})
 """Instructions between a look at the operands and what they are for."""
 _EXCHANGED: Final = ("__class__", "__dict__", "__code__")
+_ITERATED: Final[tuple[Any, ...]] = ([], (), {}, {}.values(), {}.items(), set(), deque(), range(1), "", "\xff", b"")
+_ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERATED) | {type(reversed([]))}
+"""Iterators that end by themselves: a loop over one waits for nobody."""
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
 _ROUNDS_IN_NO_TIME: Final = 4

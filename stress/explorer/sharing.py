@@ -2,7 +2,8 @@
 
 * Objects that the factory made are told apart by where they lie; of others, all that one instruction made, or else all
   of one type, are taken as one.
-* An attribute or a container is a place only if it is known to change (`Knowledge`).
+* An attribute or a container is a place only if it is known to change (`Knowledge`). What is known only grows. If it
+  grew during an exploration, that begins again.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 from stress.answers import attributes_of, space_of
@@ -33,13 +35,12 @@ from stress.explorer.kinds import (
     kind_of,
     may_be_called_back,
 )
-from stress.explorer.knowledge import Knowledge
 from stress.explorer.outliving import Undo, kept
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
 from stress.explorer.policy import Refused
 from stress.explorer.slots import MAIN, Seam
 
-__all__ = ["BOUND", "DEEP", "EVERYTHING", "SHALLOW", "WHOLE", "Key", "Sharing"]
+__all__ = ["BOUND", "DEEP", "EVERYTHING", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
 
 Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
@@ -295,3 +296,49 @@ def _category(owner: Any) -> Any:
 def _has(owner: Any, name: str) -> bool:
     space = space_of(owner)
     return (space is not None and name in space) or hasattr(type(owner), name)
+
+
+class NewCode(BaseException):
+    """Code without steps was about to run; it is known now."""
+
+
+@dataclass
+class Knowledge:
+    """What is known of a program: the `names` of attributes that change, those of classes' attributes, the changing
+    `variables` of modules and closures, the containers that change (`items`), the kinds of objects that several threads
+    `share`; loops that read the same again and again, those that `end` by themselves and those that go in `circles`;
+    and the codes that ran.
+    """
+
+    names: set[str] = field(default_factory=set)
+    of_classes: set[str] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+    items: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    ends: set[str] = field(default_factory=set)
+    circles: set[str] = field(default_factory=set)
+    codes: dict[int, CodeType] = field(default_factory=dict)
+    alike: dict[CodeType, int] = field(default_factory=dict)
+    grew: bool = False
+
+    def has_grown(self) -> bool:
+        """Whether anything was added since the exploration began."""
+        return self.grew
+
+    def told(self) -> list[list[str]]:
+        """All but the codes, as a token holds it."""
+        return [sorted(known) for known in self._sets()]
+
+    def hear(self, told: Sequence[Iterable[str]]) -> None:
+        """Add what a token holds."""
+        for known, more in zip(self._sets(), told, strict=False):
+            known.update(more)
+
+    def _sets(self) -> tuple[set[str], ...]:
+        return self.names, self.of_classes, self.variables, self.items, self.shared, self.ends, self.circles
+
+    def learn(self, known: set[Any], new: Any) -> None:
+        """Add something to one of the sets."""
+        if new not in known:
+            known.add(new)
+            self.grew = True

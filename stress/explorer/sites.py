@@ -7,36 +7,16 @@ state of the exploration (`plain_state`), which is there only while an explorati
 
 from __future__ import annotations
 
-from collections import deque
 from types import CodeType, FunctionType
 from typing import Any, Final
 
 from stress.explorer.kinds import PLAIN, QUIET, Kind, kind_of
 from stress.explorer.synchronization import refuse_private
 
-__all__ = [
-    "Call",
-    "CallWithAll",
-    "LoadAttribute",
-    "LoadItem",
-    "Next",
-    "Operation",
-    "Reads",
-    "Site",
-    "StoreAttribute",
-    "StoreItem",
-    "StoreSlice",
-    "Tells",
-    "use",
-]  # fmt: skip
+__all__ = ["Call", "CallWithAll", "LoadAttribute", "Reads", "Site", "Tells", "Uses", "use"]
 
-_ITERATED: Final[tuple[Any, ...]] = ([], (), {}, {}.values(), {}.items(), set(), deque(), range(1), "", "\xff", b"")
-_ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERATED) | {type(reversed([]))}
-"""Iterators that end by themselves: a loop over one waits for nobody."""
 _GROUPS: Final = (tuple, frozenset)
 """They never change; what they hold may."""
-_SLICE: Final = slice(None)
-_OF_KEYS: Final = frozenset({int, str, bool, tuple, slice, type(None)})
 _state: Any = None
 _sites: list[Site] = []
 
@@ -60,12 +40,14 @@ class _Kinds(dict[type, Kind]):
 
 
 class Site:
-    """The instruction of `code` at a line. `known` are the types that it has met in this exploration."""
+    """The instruction of `code` at a line. `does` is the method of the state that is told of it, and `name` what that
+    method knows. `known` are the types that it has met in this exploration.
+    """
 
-    __slots__ = ("code", "known", "line")
+    __slots__ = ("code", "does", "known", "line", "name")
 
-    def __init__(self, code: CodeType, line: int) -> None:
-        self.code, self.line = code, line
+    def __init__(self, code: CodeType, line: int, does: str = "", name: str = "") -> None:
+        self.code, self.line, self.does, self.name = code, line, does, name
         self.known = _Kinds()
         _sites.append(self)
 
@@ -78,15 +60,7 @@ class Site:
         return f"{self.code.co_qualname}, line {self.line}"
 
 
-class _Named(Site):
-    __slots__ = ("name",)
-
-    def __init__(self, code: CodeType, line: int, name: str) -> None:
-        super().__init__(code, line)
-        self.name = name
-
-
-class LoadAttribute(_Named):
+class LoadAttribute(Site):
     """Reads an attribute of its operand; answers the operand, or the explored primitive that stands for it."""
 
     def __getitem__(self, owner: Any) -> Any:
@@ -104,106 +78,36 @@ class LoadAttribute(_Named):
         return _state.load(self, kind, owner)
 
 
-class StoreAttribute(_Named):
-    """Changes an attribute of its operand."""
-
-    def __getitem__(self, owner: Any) -> None:
-        if _state is not None:
-            kind = self.known[type(owner)]
-            if kind is QUIET:
-                refuse_private(owner, self.name, True, self)
-            _state.change_attribute(owner, self.name, kind)
-
-
-class LoadItem(Site):
-    """Reads an item; its operands are the container and the key."""
-
-    def __getitem__(self, operands: tuple[Any, Any]) -> None:
-        if _state is not None:
-            owner, key = operands
-            kind = self.known[type(owner)]
-            if kind is not QUIET:
-                if type(key) not in _OF_KEYS:
-                    self.known[type(key)]  # what is looked up may be compared
-                _state.read_item(self, kind, owner, key)
-
-
-class StoreItem(Site):
-    """Changes or removes an item; its operands are the container, the key, and the value if there is one."""
-
-    def __getitem__(self, operands: tuple[Any, ...]) -> None:
-        if _state is not None:
-            owner, key, *values = operands
-            kind = self.known[type(owner)]
-            if type(key) not in _OF_KEYS:
-                self.known[type(key)]
-            _state.change_item(self, kind, owner, key, tuple(values))
-
-
-class StoreSlice(StoreItem):
-    """Puts a value in the place of some items; its operands are the container and the value."""
-
-    def __getitem__(self, operands: tuple[Any, Any]) -> None:
-        super().__getitem__((operands[0], _SLICE, operands[1]))
-
-
-class Tells(_Named):
-    """Tells the state, by its method `does`, what the instruction is about to do with its operand. What `name` is, the
-    method knows.
-    """
-
-    __slots__ = ("_does",)
-
-    def __init__(self, code: CodeType, line: int, does: str, name: str = "") -> None:
-        super().__init__(code, line, name)
-        self._does = does
+class Tells(Site):
+    """Tells the state what the instruction is about to do with its operand."""
 
     def __getitem__(self, operand: Any) -> None:
         if _state is not None:
-            getattr(_state, self._does)(self, operand)
+            getattr(_state, self.does)(self, operand)
 
 
-class Reads(Tells):
+class Reads(Site):
     """The same, of an operand that is read, unless it never changes."""
 
     def __getitem__(self, operand: Any) -> None:
         if _state is not None:
             of = type(operand)
-            kind = self.known[of]
-            if kind is not QUIET or (of in _GROUPS and self._does == "read_deep"):
-                getattr(_state, self._does)(self, operand)
+            if self.known[of] is not QUIET or (of in _GROUPS and self.does == "read_deep"):
+                getattr(_state, self.does)(self, operand)
 
 
-class Operation(Site):
-    """An operator with two operands, of which it may change the left one."""
+class Uses(Site):
+    """The same, of an operand with others, of which the second one may be compared, unless neither ever changes."""
 
-    __slots__ = ("_changes",)
-
-    def __init__(self, code: CodeType, line: int, changes: bool) -> None:
-        super().__init__(code, line)
-        self._changes = changes
-
-    def __getitem__(self, operands: tuple[Any, Any]) -> None:
-        if _state is None:
-            return
-        left, right = type(operands[0]), type(operands[1])
-        kind = self.known[left]
-        other = self.known[right]
-        if kind is QUIET and other is QUIET and tuple not in (left, right):
-            return
-        _state.operate(self, operands, self._changes)
-
-
-class Next(Site):
-    """Takes the next item of an iterator."""
-
-    def __getitem__(self, iterator: Any) -> None:
+    def __getitem__(self, operands: tuple[Any, ...]) -> None:
         if _state is not None:
-            of = type(iterator)
-            kind = self.known[of]
-            if of not in _ENDING:
-                _state.count_turn(self)
-            _state.take_next(self, kind, iterator)
+            first, second = type(operands[0]), type(operands[1])
+            kinds = self.known[first], self.known[second]
+            if kinds != _BOTH_QUIET or tuple in (first, second):
+                getattr(_state, self.does)(self, operands)
+
+
+_BOTH_QUIET: Final = (QUIET, QUIET)
 
 
 class Call(Site):

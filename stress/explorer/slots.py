@@ -5,6 +5,11 @@ a load, with the expected and the desired value for a compare-and-set. Between t
 so `before` knows what the access will find. `after` is called when a compare-and-set has succeeded.
 
 Only slots change, so a journal of their changes is enough to undo an execution.
+
+Where no machine runs, `OneThread` is the scheduler, and `AccessLimit` ends calls that never return. The clock of an
+explored object shows what its threads have slept and waited in vain, and stands still otherwise: but a thread that goes
+round and round, looking at it, is let on by a long time that passes. If the object looks at its clock at all, that is a
+step, and so is a sleep.
 """
 
 from __future__ import annotations
@@ -12,10 +17,14 @@ from __future__ import annotations
 import _thread
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from types import GenericAlias
 from typing import Any, Final, Protocol
 
-__all__ = ["LOAD", "MAIN", "Scheduler", "Seam", "reference_class"]
+__all__ = [
+    "A_LONG_TIME", "CLOCK", "LOAD", "MAIN", "AccessLimit", "Endless", "OneThread", "Scheduler", "Seam",
+    "reference_class",
+]  # fmt: skip
 
 LOAD: Final = object()
 """Used as the expected value: the access is a load."""
@@ -135,3 +144,62 @@ def reference_class(seam: Seam) -> Any:
             return f"AtomicReference({self.load()!r})"
 
     return AtomicReference
+
+
+class Endless(BaseException):
+    """A call that runs alone makes more accesses than any call needs."""
+
+
+class AccessLimit:
+    """Limits the number of accesses within the block, where no machine is running: one more raises `Endless`."""
+
+    def __init__(self, seam: Seam, accesses: int = 50_000) -> None:
+        self._seam, self._left = seam, accesses
+
+    def __enter__(self) -> None:
+        self._seam.before = self._before
+
+    def __exit__(self, *_: object) -> None:
+        self._seam.before = None
+
+    def _before(self, *_: object) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Endless
+
+
+A_LONG_TIME: Final = 86_400.0
+"""Seconds: more than anybody waits for."""
+
+CLOCK: Final = ("", "the clock")
+"""The place of the clock."""
+
+
+class OneThread:
+    """The scheduler where no threads run: it names what is made, as no thread can, and knows the clock."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+        self._has_looked = False
+        self.name = count(-1, -1).__next__
+
+    def identity(self) -> int:
+        """As `Scheduler.identity`."""
+        return MAIN
+
+    def caller(self) -> int:
+        """As `Scheduler.caller`."""
+        return MAIN
+
+    def looks_at_clock(self) -> None:
+        """The thread looks at the clock."""
+        self._has_looked = True
+
+    def sleeps(self) -> None:
+        """The thread is about to sleep."""
+
+    def lets_time_pass(self) -> None:
+        """The thread goes round and round. If it has looked at the clock since, a long time passes."""
+        if self._has_looked:
+            self._has_looked = False
+            self._seam.clock += A_LONG_TIME

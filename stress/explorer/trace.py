@@ -1,26 +1,29 @@
 """The trace of one execution: which thread accessed which slot, what it read, and which compare-and-set succeeded.
 
-Objects in the trace get names, and the legend tells what each of them held at first (`names`).
+Objects in the trace get names, and the legend tells what each of them held at first (`names`). A report on a finding
+has the small scenario, the sentence, the steps, and the command that shows it again.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from types import FrameType
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import FrameType, MappingProxyType
 from typing import Any, Final
 
-from stress.explorer.codes import CALLER
+from stress.checker.check import Verdict, check
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy
 from stress.explorer.places import Several, words_of
 from stress.explorer.policy import standard_module
 from stress.explorer.scenario import describe
+from stress.explorer.stepped import CALLER
 from stress.history import UNSEEN, show
+from stress.reports.report import Report, Steps, report_on
 
-__all__ = ["Drift", "Given", "Trace", "execute_again", "trace"]
+__all__ = ["Drift", "Given", "Trace", "execute_again", "report_on_finding", "trace"]
 
 
 _MOST_STEPS: Final = 120
@@ -147,3 +150,24 @@ def _calls(experiment: Experiment, machine: Machine) -> dict[int, list[tuple[int
         if execution.begun[thread] >= 0:
             found.setdefault(execution.begun[thread], []).append((thread, f"{describe(calls[len(log)])} ..."))
     return found
+
+
+_NAMES: Final = {
+    "history": "an execution that no order explains",
+    "structure": "a broken structure",
+    "livelock": "a livelock",
+    "deadlock": "a deadlock",
+}
+
+
+def report_on_finding(
+    experiment: Experiment, finding: Finding, replay: str, facts: Mapping[str, str] = MappingProxyType({})
+) -> Report:
+    """The report on a finding, which is executed once more for it. `replay` tells how to execute it again."""
+    told, _ = trace(experiment, finding.order)
+    judgement = check(finding.history, experiment.spec)
+    made = {"scenario": str(finding.scenario), "steps": str(len(finding.order)), **facts}
+    report = report_on(finding.history, experiment.spec, judgement, made, replay)
+    is_told = judgement.verdict is Verdict.ILLEGAL and finding.kind == "history"
+    trouble = None if is_told else (_NAMES[finding.kind], f"{finding.trouble[:1].upper()}{finding.trouble[1:]}.")
+    return replace(report, trouble=trouble, steps=Steps(told.steps, told.legend))

@@ -22,7 +22,7 @@ import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, stepped
 from stress.explorer.entered import functions_of
-from stress.explorer.garbage import garbage_is_kept
+from stress.explorer.object_experiment import garbage_is_kept
 from tests.stress.objects import LockedCounter as Counter
 
 pytestmark = pytest.mark.once  # the explorer's own rules, which are the same everywhere

@@ -13,10 +13,10 @@ from itertools import combinations, product
 from typing import Any, Final, cast
 
 from stress.checker.check import is_linearizable
-from stress.explorer.access_limit import AccessLimit
 from stress.explorer.experiment import Experiment, Look
 from stress.explorer.machine import BoundCall, Execution
 from stress.explorer.scenario import Scenario
+from stress.explorer.slots import AccessLimit
 from stress.history import UNSEEN, Operation
 from stress.spec import Spec
 from stress.specs import Map, Subscriptions

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stress.explorer.experiment import Finding
-from stress.explorer.report import report_on_finding
 from stress.explorer.scenario import Scenario
 from stress.explorer.token import DAMAGED, OBJECT_PREFIX, TokenError, order_of, pack, runs_of, unpack
+from stress.explorer.trace import report_on_finding
 from stress.reports.report import Report
 from tests.tries.compiled import CompiledCopy, CompiledExperiment, load_compiled
 from tests.tries.experiment import TrieExperiment
