@@ -40,37 +40,33 @@ _IS_DIVIDED: Final = not gil_enabled()
 """Whether other threads may run while one instruction reads several things that Python's own types hold."""
 _ITEM: Final = partial(sites.Uses, does="read_item")
 _PUT: Final = partial(sites.Uses, does="change_item")
-_CHANGED: Final = partial(sites.Uses, does="change_by")
+_CHANGED: Final = partial(sites.Uses, does="use", name="first")
 _NEXT: Final = partial(sites.Tells, does="take_next")
-_WHOLE: Final = partial(sites.Reads, does="read_whole")
-_IN_PARTS: Final = partial(sites.Reads, does="read_in_parts")
-_DEEP: Final = partial(sites.Reads, does="read_deep")
+_WHOLE: Final = partial(sites.Reads, does="use", name="shallow")
+_DEEP: Final = partial(sites.Reads, does="use", name="read")
+_READ_BY_ONE: Final = "use_in_parts" if _IS_DIVIDED else "use"
+_IN_PARTS: Final = partial(sites.Reads, does=_READ_BY_ONE, name="shallow")
 _LOOKS: Final[dict[str, tuple[Any, ...]]] = {
     "BINARY_SUBSCR": (_ITEM, 2, 1),
     "BINARY_SLICE": (_ITEM, 3, 2),
     "STORE_SUBSCR": (_PUT, 2, 1, 3),
     "DELETE_SUBSCR": (_PUT, 2, 1),
     "STORE_SLICE": (_CHANGED, 3, 4),
-    "COMPARE_OP": (partial(sites.Uses, does="operate"), 2, 1),
+    "COMPARE_OP": (partial(sites.Uses, does="use", name="read"), 2, 1),
     "FOR_ITER": (_NEXT, _ITERATOR_AT),
     "SEND": (_NEXT, 2),
-    "MATCH_KEYS": (_WHOLE, 2),
-    "MATCH_CLASS": (partial(sites.Tells, does="read_attributes"), 3),
+    "UNPACK_SEQUENCE": (_IN_PARTS, 1),
+    "UNPACK_EX": (_IN_PARTS, 1),
+    "MATCH_KEYS": (_IN_PARTS, 2),
+    "MATCH_CLASS": (partial(sites.Reads, does=_READ_BY_ONE, name="get"), 3),
     "CONTAINS_OP": (_DEEP, 1),  # what is in there is compared
     "FORMAT_VALUE": (_DEEP, 1),
     "FORMAT_SIMPLE": (_DEEP, 1),
     "FORMAT_WITH_SPEC": (_DEEP, 2),
     "CONVERT_VALUE": (_DEEP, 1),
     **dict.fromkeys((
-        "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND", "SET_UPDATE",
-        "DICT_UPDATE", "DICT_MERGE",
+        "GET_ITER", "GET_LEN", "GET_YIELD_FROM_ITER", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE",
     ), (_WHOLE, 1)),
-    **({
-        "UNPACK_SEQUENCE": (_IN_PARTS, 1),
-        "UNPACK_EX": (_IN_PARTS, 1),
-        "MATCH_KEYS": (_IN_PARTS, 2),
-        "MATCH_CLASS": (partial(sites.Reads, does="read_attributes_in_parts"), 3),
-    } if _IS_DIVIDED else {}),
 }  # fmt: skip
 """The site of each of these instructions, and at which depths of the stack it looks."""
 _CHANGES: Final = (_CHANGED, 2, 1)
@@ -173,7 +169,7 @@ class _Copy:
         elif name in _TRUTH:
             told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
             if not told:
-                before += self._look(sites.Reads(code, line, "read_whole"), 1)
+                before += self._look(_WHOLE(code, line), 1)
         elif name in ("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL"):
             before += self._exchange(sites.LoadAttribute(code, line, name="__enter__"))
         elif name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
@@ -223,7 +219,9 @@ class _Copy:
         if each.name == "CALL_FUNCTION_EX":
             with_names = 1 if _VERSION >= (3, 14) else arg & 1
             given = 1 + with_names
-            before += self._look(sites.CallWithAll(code, line), given + (1 if _METHOD_FIRST else 2), given)
+            before += self._look(
+                sites.CallWithAll(code, line, name="shallow"), given + (1 if _METHOD_FIRST else 2), given
+            )
             return
         names = int(each.name == "CALL_KW")
         each_given = [names + number for number in range(arg, 0, -1)]

@@ -70,7 +70,6 @@ __all__ = [
     "attempt",
     "effect_of",
     "effect_of_opaque",
-    "forget_kinds",
     "has_python",
     "is_of_c",
     "is_outside",
@@ -145,12 +144,7 @@ def kind_of(of: type) -> Kind:
         return remember(_kinds, of, _found(of))
 
 
-def forget_kinds() -> None:
-    """Find all of them anew: other modules get steps now."""
-    _kinds.clear()
-
-
-FORGETS.append(forget_kinds)
+FORGETS.append(_kinds.clear)
 
 
 def _found(of: type) -> Kind:
@@ -383,8 +377,8 @@ def is_state(owner: Any, name: str) -> bool:
     return found is None or not callable(found)
 
 
-OF_EXCEPTIONS: Final = frozenset({"add_note", "with_traceback", "__setstate__"})
-"""Methods of exceptions that change attributes."""
+OF_EXCEPTIONS: Final = {"add_note": "__notes__", "with_traceback": "__traceback__", "__setstate__": "__dict__"}
+"""Methods of exceptions that change attributes, and which."""
 DESCRIPTORS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 ACCESSES: Final = {"__get__": "get", "__set__": "set", "__delete__": "set"}
 COMPARING: Final = frozenset({

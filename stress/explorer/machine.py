@@ -295,10 +295,6 @@ class Machine:
         """Whether a thread waits for another one, or for a time."""
         return thread in self._waiting
 
-    def holds_lock(self, thread: int) -> bool:
-        """Whether a thread holds an explored lock."""
-        return self._held[thread] > 0
-
     def _relent(self) -> bool:
         """No thread can continue: let threads that go in circles continue. Returns whether there are any."""
         circling = [thread for thread, awaited in self._waiting.items() if type(awaited) is _Circle]
@@ -534,8 +530,10 @@ class Machine:
         passed.append(now)
         return True
 
-    def lets_time_pass(self) -> None:
-        """As `OneThread.lets_time_pass`. To look at the clock is a step here."""
+    def goes_round(self, rounds: int) -> None:
+        """As `OneThread.goes_round`. To look at the clock is a step here. A loop that is tried goes in a circle."""
+        if rounds > _ROUNDS_TRIED:
+            self._concludes(is_circle=True)
 
     def is_circle(self, where: str) -> bool | None:
         """Whether a loop that reads the same again goes in a circle, as far as is known. In code of which all state is
@@ -626,6 +624,7 @@ _ENTERS: Final = object()
 _GRACE: Final = 1_000
 _TRIED: Final = 2_000
 """Steps that a loop is given to end by itself."""
+_ROUNDS_TRIED: Final = 10
 _MOST_PASSED: Final = 10
 _LOOKS_ON: Final = (
     "a loop looks at the clock again and again, and goes on however late it is: nothing shows how long it waits"

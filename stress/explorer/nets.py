@@ -27,7 +27,6 @@ from stress.explorer.outliving import Snapshot
 from stress.explorer.policy import Refused, Treatment, treatment_of
 from stress.explorer.sampling import drawn_of
 from stress.explorer.scenario import Scenario
-from stress.explorer.sharing import EVERYTHING
 from stress.history import Call
 from stress.outside import Outside
 from stress.recorder.around import executed
@@ -129,13 +128,18 @@ class _Stopping(Strategy):
         return drawn_of(enabled, self._random)
 
 
+class _All:
+    """Contains all."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
 class _Stops:
     """Stands for the state of an exploration before the sites, and lets threads stop at them."""
 
-    names: Final = EVERYTHING
-
     def __init__(self, state: Any, machine: Machine, strategy: _Stopping) -> None:
-        self._state, self._machine, self._strategy = state, machine, strategy
+        self._state, self._machine, self._strategy, self.names = state, machine, strategy, _All()
 
     def __getattr__(self, name: str) -> Any:
         # Before the site calls the method: that one looks at the frame from which it is called.

@@ -53,7 +53,7 @@ from stress.explorer.kinds import (
 from stress.explorer.outliving import OF_C, Present
 from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
-from stress.explorer.sharing import BOUND, DEEP, EVERYTHING, SHALLOW, WHOLE, NewCode
+from stress.explorer.sharing import BOUND, DEEP, SHALLOW, WHOLE, NewCode
 from stress.explorer.slots import CLOCK, MAIN, Seam
 from stress.explorer.stepped import CALLING, Stepped, does_something, only_names_classes
 from stress.explorer.synchronization import refuse_private
@@ -87,7 +87,6 @@ class PlainState(sharing.Sharing):
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
-        self._unguarded: set[str] = set()
         self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -98,15 +97,7 @@ class PlainState(sharing.Sharing):
         ran = [f"{what} ran without steps ({where}; {way_out})" for what, where in self.unseen.items()]
         if not self._before.is_whole:
             ran.append("the program's modules hold more objects than can be put back after each execution")
-        ran += [f"{what} ({where})" for what, where in self.lost.items()]
-        told = "outlives an execution, and calls change it without a lock"
-        return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
-
-    def _guard(self, what: str) -> None:
-        """Something that outlives an execution is about to be changed: with a lock, all see one state of it."""
-        holds = getattr(self._seam.scheduler, "holds_lock", None)
-        if holds is not None and not holds(self._me()):
-            self._unguarded.add(what)
+        return ran + [f"{what} ({where})" for what, where in self.lost.items()]
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
@@ -135,7 +126,6 @@ class PlainState(sharing.Sharing):
         self.unseen.clear()
         self.lost.clear()
         self.used.clear()
-        self._unguarded.clear()
         self.put_back()
         self._before.put_back()
         self._before.include(self.knowledge.codes)
@@ -169,7 +159,6 @@ class PlainState(sharing.Sharing):
         """Put back what the previous execution has changed of what outlives it, and forget its objects."""
         self.watches = self.entered.next_execution()
         self._begin()
-        self._look_at_what_is_known()
 
     def alone_begins(self) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution."""
@@ -212,8 +201,7 @@ class PlainState(sharing.Sharing):
 
     def spin(self, site: Any) -> None:
         """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
-        known to change: every access of this execution is a step from now on. If it makes none for so many turns more,
-        it reads nothing, and counts. If it looks at the clock, time passes.
+        known to change: it makes a step that changes nothing, so others may go on, or it may be seen to go in a circle.
         """
         now, scheduler = self.now, self._seam.scheduler
         now.turns = 0
@@ -225,21 +213,14 @@ class PlainState(sharing.Sharing):
             now.spins_at, now.rounds = at, 0
             return
         now.rounds += 1
-        if at[0] != MAIN and self.names is EVERYTHING:
-            self._look_at_what_is_known()
-        elif at[0] != MAIN:
-            self.names = self._items = self._shared = EVERYTHING
         if is_alone and now.rounds > _MOST_ROUNDS_ALONE:
             raise WouldWait
         if now.rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
-        if now.rounds > _ROUNDS_IN_NO_TIME:
-            cast("Any", scheduler).lets_time_pass()
-
-    def _look_at_what_is_known(self) -> None:
-        """Let the accesses be steps that are known to be."""
-        known = self.knowledge
-        self.names, self._items, self._shared = known.names, known.items, known.shared
+        cast("Any", scheduler).goes_round(now.rounds)
+        if at[0] != MAIN and self._counts():
+            self._step([_A_TURN], False)
+            now.spins_at = getattr(scheduler, "step", MAIN), self._me()
 
     def go_on(self, *_: Any) -> None:
         """A function returns. An instruction that has called it back goes on, so its step is made again."""
@@ -332,7 +313,6 @@ class PlainState(sharing.Sharing):
             return
         knowledge = self.knowledge
         if kind is Kind.TYPE:
-            self._guard(f"{owner.__qualname__}.{name}")
             knowledge.learn(knowledge.of_classes, name)
             knowledge.learn(knowledge.names, name)
             self._step([("a class", name)], True)
@@ -352,11 +332,6 @@ class PlainState(sharing.Sharing):
             told = "is derived from threading.local, and each thread has its attributes: let it be a threading.local"
             raise Refused(f"a {type(owner).__name__} {told}")
 
-    def read_attributes(self, site: Any, owner: Any) -> None:
-        """Some attributes are about to be read."""
-        if self._counts():
-            self._step(self._keys_of_all(owner), False)
-
     # ---------------------------------------------------------------------------------------------------- variables
 
     def read_global(self, site: Any, _: Any) -> None:
@@ -374,7 +349,6 @@ class PlainState(sharing.Sharing):
         if self._counts() and (changes or name in known):
             if changes:
                 self.knowledge.learn(known, name)
-                self._guard(name)
             self._step([(dict.get(names, "__name__"), name)], changes)
 
     def read_variable(self, site: Any, cell: Any) -> None:
@@ -396,34 +370,17 @@ class PlainState(sharing.Sharing):
 
     # --------------------------------------------------------------------------------------------------- containers
 
-    def read_whole(self, site: Any, operand: Any) -> None:
-        """A container or the like is about to be read as a whole."""
-        self._use(site, "shallow", (operand,))
+    def use(self, site: Any, operands: tuple[Any, ...]) -> None:
+        """An instruction is about to have the effect on its operands that the site names."""
+        self._use(site, site.name, operands)
 
-    def read_attributes_in_parts(self, site: Any, operand: Any) -> None:
-        """As `read_in_parts`, of attributes."""
-        self.read_in_parts(site, operand, self.read_attributes)
-
-    def read_in_parts(self, site: Any, operand: Any, read: Callable[[Any, Any], None] | None = None) -> None:
-        """Several items are about to be read by one instruction, while other threads may run."""
+    def use_in_parts(self, site: Any, operands: tuple[Any, ...]) -> None:
+        """The same, of an instruction that reads several things, while other threads may run."""
         before = getattr(self._seam.scheduler, "step", 0)
-        (read or self.read_whole)(site, operand)
+        self._use(site, site.name, operands)
         if self._counts() and self._is_disturbed(before):
             told = "an instruction that reads several things, which another thread disturbs,"
             self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
-
-    def read_deep(self, site: Any, operand: Any) -> None:
-        """A container or the like is about to be read with all that it holds."""
-        self._use(site, "read", (operand,))
-
-    def operate(self, site: Any, operands: tuple[Any, Any]) -> None:
-        """An operator is about to be applied."""
-        self._use(site, "read", operands)
-
-    def change_by(self, site: Any, operands: tuple[Any, Any]) -> None:
-        """An operator is about to be applied that may change the first operand, or its items are exchanged."""
-        is_changed = kind_of(type(operands[0])) in (Kind.CONTAINER, Kind.FOREIGN)
-        self._use(site, "first" if is_changed else "read", operands)
 
     def read_item(self, site: Any, operands: tuple[Any, Any]) -> None:
         """An item is about to be read."""
@@ -442,7 +399,9 @@ class PlainState(sharing.Sharing):
     def take_next(self, site: Any, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
         kind = site.known[type(iterator)]
-        if type(iterator) not in _ENDING:
+        if type(iterator) is _ASKING:
+            self.turn(site, None)
+        elif type(iterator) not in _ENDING:
             self.count_turn(site)
         if kind in OF_C:
             self._save(iterator, is_changed=True)
@@ -551,8 +510,8 @@ class PlainState(sharing.Sharing):
         elif kind is Kind.QUIET:
             self._use(site, "whole" if name in READS_ATTRIBUTES else "read", given)
         elif issubclass(type(owner), BaseException) and name in OF_EXCEPTIONS:
-            if self._counts() and self._whose(owner) is not None:
-                raise Refused(f"threads share an exception, which {name} changes ({site})")
+            self.change_attribute(owner, OF_EXCEPTIONS[name])
+            self._use(site, "change", tuple((space_of(owner) or {}).values()))  # notes are a list
         else:
             effect = method_effect(name)
             if effect in ("set", "get"):
@@ -611,6 +570,8 @@ class PlainState(sharing.Sharing):
                 elif kind not in (Kind.QUIET, Kind.LOCK):
                     self.load(site, kind, first, name)
             return
+        if effect == "first" and kind_of(type(first)) not in (Kind.CONTAINER, Kind.FOREIGN):
+            effect = "read"
         if effect == "first":  # as a method that changes it, and may compare its items
             self._call_method(site, first, "sort", given[1:])
         elif effect == "next":
@@ -654,9 +615,10 @@ _EXCHANGED: Final = ("__class__", "__dict__", "__code__")
 _ITERATED: Final[tuple[Any, ...]] = ([], (), {}, {}.values(), {}.items(), set(), deque(), range(1), "", "\xff", b"")
 _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERATED) | {type(reversed([]))}
 """Iterators that end by themselves: a loop over one waits for nobody."""
+_ASKING: Final = type(iter(int, 1))
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
-_ROUNDS_IN_NO_TIME: Final = 4
+_A_TURN: Final = ("", "another turn")
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3

@@ -206,14 +206,6 @@ def standard_module(file: str) -> str:
     return ""
 
 
-def _forget() -> None:
-    _of_file.cache_clear()
-    _known.clear()
-
-
-FORGETS.append(_forget)
-
-
 _MODULE: Final[Any] = vars(type)["__module__"]
 
 
@@ -268,6 +260,7 @@ def treatment_of(code: CodeType) -> Treatment:
 
 
 _known: Final[ByIdentity[Treatment]] = {}
+FORGETS.append(_known.clear)
 
 
 _SAID: Final = {EXPLORE: Treatment.EXPLORED, ONE_STEP: Treatment.OPAQUE, LEAVE_OUT: Treatment.OURS}

@@ -40,7 +40,7 @@ from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words
 from stress.explorer.policy import Refused
 from stress.explorer.slots import MAIN, Seam
 
-__all__ = ["BOUND", "DEEP", "EVERYTHING", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
+__all__ = ["BOUND", "DEEP", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
 
 Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
@@ -54,9 +54,7 @@ class Sharing(Undo):
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
         super().__init__(seam, make_twin, roots)
         self.knowledge = Knowledge()
-        self.names: Any = self.knowledge.names
-        self._items: Any = self.knowledge.items
-        self._shared: Any = self.knowledge.shared
+        self.names = self.knowledge.names
         self._places: dict[Any, Place] = {}
 
     def note_made(self, site: Any, made: Any) -> None:
@@ -80,10 +78,7 @@ class Sharing(Undo):
             known = self._touch(owner, _category(owner))
         elif (known := self.now.touched[id(owner)])[2] != self._me():
             self.knowledge.learn(self.knowledge.shared, known[1])
-        shared = self._shared
-        if shared is EVERYTHING and kind_of(type(owner)) in (Kind.ITERATOR, Kind.GENERATOR):
-            shared = self.knowledge.shared  # nobody waits for an iterator of one's own to go on
-        return known[1] if known[1] in shared else None
+        return known[1] if known[1] in self.knowledge.shared else None
 
     def _keys_of_attribute(self, owner: Any, name: str) -> list[Key]:
         where = self._whose(owner) if name in self.names else None
@@ -112,7 +107,7 @@ class Sharing(Undo):
             return []
         if changes:
             self.knowledge.learn(self.knowledge.items, where)
-        return [(where, None)] if where in self._items else []
+        return [(where, None)] if where in self.knowledge.items else []
 
     def _keys_of(self, given: tuple[Any, ...], reach: int, changes: bool = False) -> list[Key]:
         """The places that a call in C accesses which reads, or `changes`, what it is given: containers, what iterators
@@ -261,14 +256,6 @@ class Sharing(Undo):
 _HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
-class _Everything:
-    """Contains all."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
-EVERYTHING: Final = _Everything()
 SHALLOW, DEEP, WHOLE = range(3)
 """How far a call reaches: what it is given, all that this holds, and attributes of objects, too."""
 BOUND: Final = (type(len), type(object().__str__))

@@ -92,8 +92,8 @@ class Reads(Site):
     def __getitem__(self, operand: Any) -> None:
         if _state is not None:
             of = type(operand)
-            if self.known[of] is not QUIET or (of in _GROUPS and self.does == "read_deep"):
-                getattr(_state, self.does)(self, operand)
+            if self.known[of] is not QUIET or (of in _GROUPS and self.name == "read"):
+                getattr(_state, self.does)(self, (operand,))
 
 
 class Uses(Site):
@@ -125,7 +125,7 @@ class CallWithAll(Site):
         if _state is not None:
             callee, given = operands
             if type(given) is not tuple:
-                _state.read_whole(self, given)
+                _state.use(self, (given,))
                 kind = kind_of(type(given))
                 gives = kind in (Kind.CONTAINER, Kind.VIEW) and type(type(given).__iter__) is not FunctionType
                 given = (*given, given) if gives else (given,)

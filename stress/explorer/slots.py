@@ -168,6 +168,7 @@ class AccessLimit:
             raise Endless
 
 
+_ROUNDS_IN_NO_TIME: Final = 4
 A_LONG_TIME: Final = 86_400.0
 """Seconds: more than anybody waits for."""
 
@@ -198,8 +199,8 @@ class OneThread:
     def sleeps(self) -> None:
         """The thread is about to sleep."""
 
-    def lets_time_pass(self) -> None:
+    def goes_round(self, rounds: int) -> None:
         """The thread goes round and round. If it has looked at the clock since, a long time passes."""
-        if self._has_looked:
+        if self._has_looked and rounds > _ROUNDS_IN_NO_TIME:
             self._has_looked = False
             self._seam.clock += A_LONG_TIME
