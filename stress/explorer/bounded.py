@@ -27,13 +27,13 @@ __all__ = ["Switch", "Switches", "bounded"]
 
 class Switch(NamedTuple):
     """Thread `to` makes step `at`. If that preempts another thread, `instead` is what that thread would have done.
-    `digest` identifies the steps before it.
+    `last` is the step before it.
     """
 
     at: int
     to: int
     instead: Step | None = None
-    digest: int = 0
+    last: Step | None = None
 
 
 Schedule = tuple[Switch, ...]
@@ -103,49 +103,31 @@ def bounded(
     Raises:
         Drift: an execution does not begin like the one that it shares its beginning with.
     """
-    waiting, past = _Waiting(preemptions), _Past()
+    waiting = _Waiting(preemptions)
     while (schedule := waiting.next()) is not None:
         switches = Switches(schedule)
         execution, finding = experiment.run(switches if within is None else within(switches))
         yield finding
         first = schedule[-1].at + 1 if schedule else 0
-        digests = past.digests(execution)
-        if schedule and digests[first - 1 : first] != [schedule[-1].digest]:
+        if first > 1 and (len(execution.order) < first or execution.step(first - 2) != schedule[-1].last):
             raise Drift()
         waiting.note(execution, first)
-        for switch in _alternatives(execution, switches.asleep, digests, first):
+        for switch in _alternatives(execution, switches.asleep, first):
             waiting.add((*schedule, switch))
 
 
-class _Past:
-    """What executions have done before each of their steps, as digests, which are equal for those that did the same."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
-
-    def digests(self, execution: Execution) -> list[int]:
-        """One before each step, and one in the end."""
-        numbers, wrote, digest = self._numbers, execution.wrote, 0
-        found = [digest]
-        for at, name in enumerate(execution.names()):
-            number = numbers.setdefault(name, len(numbers))
-            digest = hash((digest, number, at in wrote))
-            found.append(digest)
-        return found
-
-
-def _alternatives(execution: Execution, asleep: list[int], digests: list[int], first: int) -> Iterator[Switch]:
+def _alternatives(execution: Execution, asleep: list[int], first: int) -> Iterator[Switch]:
     """Every other decision from step `first` on."""
     order, enabled = execution.order, execution.enabled
     for at in range(first, len(order)):
         others = enabled[at] & ~asleep[at] & ~(1 << order[at])
         if others:
             preempts = at > 0 and order[at] == order[at - 1] and bool(enabled[at] >> order[at - 1] & 1)
-            instead = execution.step(at) if preempts else None
+            instead, last = execution.step(at) if preempts else None, execution.step(at - 1) if at else None
             while others:
                 thread = lowest(others)
                 others &= others - 1
-                yield Switch(at, thread, instead, digests[at])
+                yield Switch(at, thread, instead, last)
 
 
 class _Waiting:

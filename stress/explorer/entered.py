@@ -8,7 +8,6 @@ every one from the moment at which an instruction meets something that it has no
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,15 +18,13 @@ from stress.answers import space_of
 from stress.explorer.containers import is_a, is_namespace
 from stress.explorer.held import content_of, parts_of
 from stress.explorer.kinds import PLAIN, is_of_c, kind_of
-from stress.explorer.policy import Treatment, is_ours, module_of, treatment_of
+from stress.explorer.policy import HERE, Treatment, is_ours, module_of, treatment_of
 
 __all__ = ["Entered", "codes_in", "functions_of", "reachable"]
 
 _MONITORING: Any = getattr(sys, "monitoring", None)
 _FIRST: Final = 20
 _ONE_IN: Final = 64
-_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
-"""Where the explorer's own code lies: most of what begins to run."""
 
 
 class Entered:
@@ -107,7 +104,7 @@ class Entered:
                 sys.setprofile(None)
 
     def _profile(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and not frame.f_code.co_filename.startswith(_HERE):
+        if event == "call" and not frame.f_code.co_filename.startswith(HERE):
             self._tell(frame.f_code, frame)
 
 

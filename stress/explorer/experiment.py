@@ -142,7 +142,7 @@ class Experiment:
         return not verdict[0]
 
     def _unending(self, execution: Execution) -> str:
-        told = _UNENDING[execution.trouble].format(self.machine.most)
+        told = _UNENDING[execution.trouble]
         waits = []
         for thread, awaited in sorted(execution.waiting.items()):
             op, args = self.scenario.threads[thread][len(execution.logs[thread])]
@@ -193,7 +193,7 @@ class Experiment:
 
 
 _UNENDING: Final[Mapping[str, str]] = {
-    "livelock": "for {:,} steps no call has returned: the threads go in circles",
+    "livelock": "no call returns any more: the threads go in circles",
     "deadlock": "no thread gets any further",
     "afterwards": "a call that runs alone, after the others, does not return",
 }

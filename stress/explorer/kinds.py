@@ -39,10 +39,7 @@ from typing import Any, Final
 
 from stress.explorer.containers import CONTAINERS, is_a, items_of, size_of
 from stress.explorer.policy import (
-    EXPLORE,
     FORGETS,
-    LEAVE_OUT,
-    ONE_STEP,
     ByIdentity,
     Treatment,
     is_used_whole,
@@ -155,9 +152,9 @@ def _found(of: type) -> Kind:
             return kind
     module = module_of(of)
     said = said_of(module, of.__qualname__)
-    if said == LEAVE_OUT:
+    if said is Treatment.OURS:
         return Kind.QUIET
-    if said == ONE_STEP and not is_of_c(of):
+    if said is Treatment.OPAQUE and not is_of_c(of):
         return Kind.FOREIGN
     if module.startswith(_PACKAGE):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
@@ -186,7 +183,7 @@ def _is_frozen(of: type) -> bool:
 def _is_taken_as_a_whole(of: type) -> bool:
     """Whether a class is Python code that gets no steps, and may use what is outside: it is like one written in C."""
     module = module_of(of)
-    if is_of_c(of) or whole_of(module) == CHANGES or said_of(module, of.__qualname__) == EXPLORE:
+    if is_of_c(of) or whole_of(module) == CHANGES or said_of(module, of.__qualname__) is Treatment.EXPLORED:
         return False
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and treatment_of_file(file) is Treatment.OPAQUE
@@ -273,34 +270,35 @@ _OUTSIDE: Final = frozenset({
     "termios", "_dbm", "_gdbm",
 })  # fmt: skip
 """Modules in C whose objects stand for something outside the process."""
-_by_function: Final[dict[int, Effect]] = {}
+_FIRST: Final = tuple(
+    getattr(module, name)
+    for module, letters in ((operator, "i"), (heapq, "heap"), (heapq, "_heap"), (bisect, "insort"))
+    for name in dir(module)
+    if name.startswith(letters) and name not in ("is_", "is_not", "index", "indexOf", "invert", "itemgetter", "inv")
+)
+"""Functions that change their first argument."""
+_KNOWN: Final[dict[Effect, tuple[Any, ...]]] = {
+    "none": (
+        type, isinstance, issubclass, id, callable, sys._getframe, sys.exc_info, sys.intern, sys.is_finalizing,
+        sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked, os.fspath, os.getpid, os.getppid,
+        os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, _thread.get_ident, _thread.get_native_id,
+        io.text_encoding, locale.localeconv,
+    ),
+    "read": (
+        str, bytes, bytearray, memoryview, dict, csv.reader, csv.writer, sys.getsizeof, sys.getrefcount,
+        gc.get_referents, gc.get_referrers,
+    ),
+    "outside": (open,),
+    "shallow": (len, iter, ord),
+    "set": (setattr, delattr),
+    "get": (getattr, hasattr, dir, vars),
+    "next": (next,),
+    "first": (operator.setitem, operator.delitem, getattr(collections, "_count_elements"), *_FIRST),  # noqa: B009
+    "change": (struct.pack_into, pickle.dump, marshal.dump, print),
+    "whole": (pickle.dumps,),
+}  # fmt: skip
+_by_function: Final = {id(each): effect for effect, functions in _KNOWN.items() for each in functions}
 """By identity: a class may have a hash of its own."""
-
-
-def _know(effect: Effect, *functions: Any) -> None:
-    for each in functions:
-        _by_function[id(each)] = effect
-
-
-_know("none", type, isinstance, issubclass, id, callable, sys._getframe, sys.exc_info, sys.intern, sys.is_finalizing,
-      sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked, os.fspath, os.getpid, os.getppid,
-      os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, _thread.get_ident, _thread.get_native_id,
-      io.text_encoding, locale.localeconv)  # fmt: skip
-_know("read", str, bytes, bytearray, memoryview, dict, csv.reader, csv.writer, sys.getsizeof, sys.getrefcount,
-      gc.get_referents, gc.get_referrers)  # fmt: skip
-_know("outside", open)
-_know("shallow", len, iter, ord)
-_know("set", setattr, delattr)
-_know("get", getattr, hasattr, dir, vars)
-_know("next", next)
-_know("first", operator.setitem, operator.delitem, getattr(collections, "_count_elements"))  # noqa: B009
-_know("change", struct.pack_into, pickle.dump, marshal.dump, print)
-_know("whole", pickle.dumps)
-for _name in dir(operator):
-    if _name.startswith("i") and _name not in ("is_", "is_not", "index", "indexOf", "invert", "itemgetter", "inv"):
-        _know("first", getattr(operator, _name))
-for _module, _first_letters in ((heapq, "heap"), (heapq, "_heap"), (bisect, "insort")):
-    _know("first", *(getattr(_module, each) for each in dir(_module) if each.startswith(_first_letters)))
 
 
 def effect_of(function: Any) -> Effect:
@@ -316,7 +314,7 @@ def effect_of(function: Any) -> Effect:
     if type(function) in _EFFECTS:
         return _EFFECTS[type(function)]
     module = getattr(function, "__module__", None) or ""
-    if said_of(module, getattr(function, "__qualname__", "")) == LEAVE_OUT:
+    if said_of(module, getattr(function, "__qualname__", "")) is Treatment.OURS:
         return "none"
     return "read" if module in _READING_MODULES else "outside"
 

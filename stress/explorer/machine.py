@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from stress.answers import as_it_is, space_of
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
 from stress.explorer.places import Place, Several, meet
-from stress.explorer.policy import Refused
+from stress.explorer.policy import HERE, Refused, program_frame
 from stress.explorer.slots import A_LONG_TIME, CLOCK, LOAD, Seam
 from stress.history import ANSWERS
 from stress.outside import Outside
@@ -223,6 +223,8 @@ class Machine:
         self._names = [number << 32 for number in range(size)]
         self._waiting: dict[int, Any] = {}
         self._looks_for_circles = self.fair
+        self._stands: tuple[Any, ...] = ()
+        """Where a thread stood in its loop after all had gone in circles."""
         self._read: list[dict[Any, Any]] = [{} for _ in plans]
         self._held = [0] * size
         self._turns = [0] * size
@@ -530,10 +532,18 @@ class Machine:
         passed.append(now)
         return True
 
-    def goes_round(self, rounds: int) -> None:
-        """As `OneThread.goes_round`. To look at the clock is a step here. A loop that is tried goes in a circle."""
-        if rounds > _ROUNDS_TRIED:
-            self._concludes(is_circle=True)
+    def goes_round(self, rounds: int, changes: bool) -> bool:
+        """As `OneThread.goes_round`. To look at the clock is a step here. A loop that is tried, and changes nothing,
+        goes in a circle. If all go in circles, or wait, this one goes on in vain.
+        """
+        if rounds <= _ROUNDS_TRIED or changes:
+            return False
+        self._concludes(is_circle=True)
+        stands, self._stands = self._stands, () if self._looks_for_circles else standing()
+        is_in_vain = self._stands != () and self._stands == stands
+        if is_in_vain and not self.enabled & ~(1 << self._current):
+            raise _Livelock
+        return is_in_vain
 
     def is_circle(self, where: str) -> bool | None:
         """Whether a loop that reads the same again goes in a circle, as far as is known. In code of which all state is
@@ -641,9 +651,7 @@ _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
 def standing() -> tuple[Any, ...]:
     """The position of the running call: its present instructions, and the values of its local variables."""
     found: list[Any] = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
+    frame: FrameType | None = program_frame()
     while frame is not None and frame.f_code is not _BODY:
         found += [frame.f_code, frame.f_lasti]
         found += map(_value_of, frame.f_locals.values())
@@ -670,14 +678,13 @@ def _where() -> str:
     found: list[str] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not _BODY:
-        if not frame.f_code.co_filename.startswith(_HERE):
+        if not frame.f_code.co_filename.startswith(HERE):
             found.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
         frame = frame.f_back
     return "<".join(found)
 
 
 _SIZED: Final = frozenset({list, dict, set, deque, bytearray})
-_HERE: Final = os.path.join(os.path.dirname(__file__), "")
 _BODY: Final = Machine._body.__code__
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from stress.explorer.kinds import Kind, kind_of
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import ObjectNames
 from stress.explorer.plain_state import PlainState
-from stress.explorer.policy import is_used_whole, module_of
+from stress.explorer.policy import PACKAGE, is_used_whole, module_of
 from stress.explorer.scenario import Scenario
 from stress.explorer.sharing import NewCode
 from stress.explorer.slots import AccessLimit, OneThread, Seam, reference_class
@@ -63,18 +62,7 @@ class Subject:
 
     def bound(self, op: str) -> Callable[..., Any]:
         """What a call of `op` calls, with the object as the first argument."""
-        if op in self.actions:
-            return self.actions[op]
-        return caller_of(op) if op.isidentifier() else _caller_without_steps(op)
-
-
-def _caller_without_steps(op: str) -> Callable[..., Any]:
-    """As `caller_of`, for a name that no code can have."""
-
-    def _call(made: Any, *args: Any) -> Any:
-        return getattr(made, op)(*args)
-
-    return _call
+        return self.actions[op] if op in self.actions else caller_of(op)
 
 
 _MOST_STEPS: Final = 20_000
@@ -143,9 +131,6 @@ class ObjectMachine(Machine):
             self.plain.entered.rest()
 
 
-_OURS: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-
-
 @contextmanager
 def _quiet_ends() -> Iterator[None]:
     """Within the block, what ends an execution says nothing where an object ends: exceptions go no further there. What
@@ -158,7 +143,7 @@ def _quiet_ends() -> Iterator[None]:
         code = getattr(told.object, "gi_code", None)
         if issubclass(told.exc_type, NewCode):
             return
-        if code is not None and code.co_filename.startswith(_OURS):
+        if code is not None and code.co_filename.startswith(PACKAGE):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(me, ctypes.py_object(told.exc_type))
         else:
             before(told)

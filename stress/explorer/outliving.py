@@ -13,7 +13,6 @@ import builtins
 import os
 import random
 import sys
-import sysconfig
 import threading
 import warnings
 from array import array
@@ -28,7 +27,6 @@ from random import Random, SystemRandom
 from types import (
     CellType,
     CodeType,
-    FrameType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
@@ -43,9 +41,12 @@ from stress.explorer.containers import fill_again, is_a, is_namespace, items_of
 from stress.explorer.held import held, parts_of
 from stress.explorer.kinds import LOCKS, QUIET, Kind, is_of_c, kind_of
 from stress.explorer.policy import (
+    INSTALLED,
+    STANDARD,
     Refused,
     Treatment,
     module_of,
+    program_frame,
     standard_module,
     treatment_of,
     treatment_of_file,
@@ -66,8 +67,6 @@ _PLACES: Final[dict[type, Any]] = {
     BaseException: vars(BaseException)["args"],
 }
 """What keeps something of an object outside the dictionary of its attributes, but for slots."""
-_INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib", "stdlib")})
-"""Where the program's own modules do not lie, nor do those that are frozen."""
 _MOST: Final = 200_000
 """Containers and objects that are copied."""
 _MISSING: Final = object()
@@ -166,7 +165,7 @@ def _package(module: ModuleType) -> str:
 def _is_own_module(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     return module.__name__ == "__main__" or (
-        isinstance(file, str) and not file.startswith(_INSTALLED) and _has_steps(module)
+        isinstance(file, str) and not file.startswith((STANDARD, *INSTALLED)) and _has_steps(module)
     )
 
 
@@ -180,7 +179,7 @@ def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
     """What makes an object again what it is now."""
     of = type(each)
     if kind is Kind.TYPE:
-        yield class_again(each)
+        yield names_again(each)
     elif kind is Kind.CONTAINER:
         yield items_again(each)
     elif of in LOCKS and is_free(each):
@@ -200,32 +199,23 @@ def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
             yield names_again(space)
 
 
-def names_again(names: dict[Any, Any]) -> Back:
-    """For variables, or attributes of an object. Modules that are imported meanwhile stay."""
+def names_again(of: Any) -> Back:
+    """For variables, or attributes of an object or a class. Modules that are imported meanwhile stay."""
+    is_class = is_a(of, type)
+    names: Any = vars(of) if is_class else of
+    put = partial(type.__setattr__, of) if is_class else names.__setitem__
+    take = partial(type.__delattr__, of) if is_class else names.__delitem__
     before = dict(names)
 
     def back() -> None:
         if list(names) == list(before) and all(map(is_, names.values(), before.values())):
             return
-        for name in [name for name in names if name not in before and not isinstance(names[name], ModuleType)]:
-            del names[name]
+        new = [name for name in names if name not in before]
+        for name in [name for name in new if is_class or not isinstance(names[name], ModuleType)]:
+            take(name)
         for name, value in before.items():
             if names.get(name, _MISSING) is not value:
-                names[name] = value
-
-    return back
-
-
-def class_again(cls: type) -> Back:
-    """For the attributes of a class."""
-    before = dict(vars(cls))
-
-    def back() -> None:
-        for name in [name for name in vars(cls) if name not in before]:
-            type.__delattr__(cls, name)
-        for name, value in before.items():
-            if vars(cls).get(name, _MISSING) is not value:
-                type.__setattr__(cls, name, value)
+                put(name, value)
 
     return back
 
@@ -447,7 +437,7 @@ class Undo:
             return None
         if kind in _UNKNOWN_AGE and type(owner) is not CellType:
             return None
-        if standard_module(_frame().f_code.co_filename):
+        if standard_module(program_frame().f_code.co_filename):
             return None
         if kind is Kind.PLAIN and type(owner) is not FunctionType and next(attributes_of(owner), None) is None:
             return ()  # it is new, and is being filled
@@ -466,20 +456,11 @@ def kept(each: Any, forget: Callable[[Any], object]) -> Any:
 
 _REFERENCES: Final = 4
 """Those of the table, of a list of all, of a variable, and of a call."""
-_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
-
-
-def _frame() -> FrameType:
-    """The frame of the program that runs."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    return frame
 
 
 def _place() -> str:
     """The line of the program that runs."""
-    frame = _frame()
+    frame = program_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
@@ -504,5 +485,7 @@ class Present:
     """How often loops have begun again since that was looked at."""
     spins_at: tuple[int, int] = (MAIN, MAIN)
     """The step and the thread when it was looked at."""
+    changed: bool = False
+    """Whether anything was changed since then, also what no other thread sees."""
     rounds: int = 0
     """How often it was looked at since then, with no step in between."""

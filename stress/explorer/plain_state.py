@@ -201,7 +201,8 @@ class PlainState(sharing.Sharing):
 
     def spin(self, site: Any) -> None:
         """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
-        known to change: it makes a step that changes nothing, so others may go on, or it may be seen to go in a circle.
+        known to change: it makes a step, so others may go on. If it has changed nothing, not even what is its own, it
+        may be seen to go in a circle.
         """
         now, scheduler = self.now, self._seam.scheduler
         now.turns = 0
@@ -210,17 +211,16 @@ class PlainState(sharing.Sharing):
             return
         at = getattr(scheduler, "step", MAIN), self._me()
         if at != now.spins_at:
-            now.spins_at, now.rounds = at, 0
+            now.spins_at, now.rounds, now.changed = at, 0, False
             return
         now.rounds += 1
         if is_alone and now.rounds > _MOST_ROUNDS_ALONE:
             raise WouldWait
-        if now.rounds > _MOST_ROUNDS:
+        if cast("Any", scheduler).goes_round(now.rounds, now.changed) or now.rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
-        cast("Any", scheduler).goes_round(now.rounds)
         if at[0] != MAIN and self._counts():
-            self._step([_A_TURN], False)
-            now.spins_at = getattr(scheduler, "step", MAIN), self._me()
+            self._step([("", f"a turn of thread {at[1]}")], now.changed)
+            now.spins_at, now.changed = (getattr(scheduler, "step", MAIN), self._me()), False
 
     def go_on(self, *_: Any) -> None:
         """A function returns. An instruction that has called it back goes on, so its step is made again."""
@@ -403,6 +403,7 @@ class PlainState(sharing.Sharing):
             self.turn(site, None)
         elif type(iterator) not in _ENDING:
             self.count_turn(site)
+        self.now.changed = self.now.changed or (kind is Kind.ITERATOR and type(iterator) is not _ASKING)
         if kind in OF_C:
             self._save(iterator, is_changed=True)
         if self._counts():  # a loop over a list may do without an iterator
@@ -618,7 +619,6 @@ _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERAT
 _ASKING: Final = type(iter(int, 1))
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
-_A_TURN: Final = ("", "another turn")
 _MOST_ROUNDS: Final = 3_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3

@@ -20,16 +20,20 @@ from typing import Any, Final, NamedTuple, TypeVar
 from stress.explorer.wholes import whole_of
 
 __all__ = [
-    "EXPLORE", "FORGETS", "LEAVE_OUT", "ONE_STEP", "ByIdentity", "Refused", "Treatment", "WouldWait", "is_deaf",
-    "is_ours", "is_used_whole", "module_of", "remember", "said_of", "said_of_code", "standard_module", "treat",
-    "treatment_of", "treatment_of_file", "treatments",
+    "FORGETS", "HERE", "INSTALLED", "PACKAGE", "STANDARD", "ByIdentity", "Refused", "Treatment", "WouldWait",
+    "is_deaf", "is_ours", "is_used_whole", "module_of", "program_frame", "remember", "said_of", "said_of_code",
+    "standard_module", "treat", "treatment_of", "treatment_of_file", "treatments",
 ]  # fmt: skip
 
 
-ONE_STEP: Final = "one step"
-EXPLORE: Final = "explore"
-LEAVE_OUT: Final = "leave out"
-_WAYS: Final = (ONE_STEP, EXPLORE, LEAVE_OUT)
+class Treatment(Enum):
+    """What becomes of code that runs, in the words of `treat`."""
+
+    EXPLORED = "explore"
+    OPAQUE = "one step"
+    OURS = "leave out"
+
+
 FORGETS: Final[list[Callable[[], object]]] = []
 """What forgets how code and types are treated, after something else was said."""
 
@@ -40,7 +44,7 @@ class _Said(NamedTuple):
     module: str
     within: str
     place: str
-    way: str
+    way: Treatment
 
 
 _said: Final[dict[str, _Said]] = {}
@@ -63,17 +67,18 @@ def treat(name: str, way: str | None) -> None:
     >>> stress.treat("json", "one step")
     >>> stress.treat("json", None)
     """
-    if way is not None and way not in _WAYS:
-        raise ValueError(f"how to treat {name}: one of {', '.join(map(repr, _WAYS))}, not {way!r}")
+    ways = {each.value: each for each in Treatment}
     if way is None:
         _said.pop(name, None)
+    elif way in ways:
+        _said[name] = _found(name, ways[way])
     else:
-        _said[name] = _found(name, way)
+        raise ValueError(f"how to treat {name}: one of {', '.join(map(repr, ways))}, not {way!r}")
     for forget in FORGETS:
         forget()
 
 
-def _found(name: str, way: str) -> _Said:
+def _found(name: str, way: Treatment) -> _Said:
     try:
         found: Any = resolve_name(name)
     except (ImportError, AttributeError, ValueError):
@@ -83,47 +88,40 @@ def _found(name: str, way: str) -> _Said:
     if not isinstance(module, ModuleType):
         raise ValueError(f"there is no module or class {name}")
     file = getattr(module, "__file__", None) or ""
-    if way == EXPLORE and not file.endswith(".py"):
+    if way is Treatment.EXPLORED and not file.endswith(".py"):
         raise ValueError(f"{name} is not Python code, and cannot be explored")
     folders = [] if is_class else list(getattr(module, "__path__", ()))
     place = os.path.join(os.path.abspath(folders[0]), "") if folders else os.path.abspath(file) if file else ""
     return _Said(module.__name__, found.__qualname__ if is_class else "", place, way)
 
 
-def said_of(module: str, within: str) -> str:
-    """What was said of a class or function of a module; empty if nothing was."""
-    return _nearest(
-        each
-        for each in _said.values()
-        if (module == each.module or module.startswith(f"{each.module}.")) and _is_in(each, within)
-    )
+def said_of(module: str, within: str) -> Treatment | None:
+    """What was said of a class or function of a module; None if nothing was."""
+    return _nearest(within, lambda each: module == each.module or module.startswith(f"{each.module}."))
 
 
-def said_of_code(code: CodeType) -> str:
+def said_of_code(code: CodeType) -> Treatment | None:
     """What was said of the code of a function."""
     if not _said:
-        return ""
+        return None
     file = code.co_filename if code.co_filename.startswith("<") else os.path.abspath(code.co_filename)
     return _nearest(
-        each
-        for each in _said.values()
-        if each.place
-        and (file == each.place or (each.place.endswith(os.sep) and file.startswith(each.place)))
-        and _is_in(each, code.co_qualname)
+        code.co_qualname,
+        lambda each: (
+            each.place != "" and (file == each.place or (each.place.endswith(os.sep) and file.startswith(each.place)))
+        ),
     )
 
 
-def _is_in(said: _Said, within: str) -> bool:
-    return not said.within or within == said.within or within.startswith(f"{said.within}.")
-
-
-def _nearest(found: Any) -> str:
-    return max(((len(each.module), len(each.within), each.way) for each in found), default=(0, 0, ""))[2]
+def _nearest(within: str, is_of: Callable[[_Said], bool]) -> Treatment | None:
+    for_it = filter(is_of, _said.values())
+    said = [each for each in for_it if each.within in ("", within) or within.startswith(f"{each.within}.")]
+    return max(said, key=lambda each: (len(each.module), len(each.within))).way if said else None
 
 
 def treatments() -> str:
     """What was said, for a verdict."""
-    words = {ONE_STEP: "as one step", EXPLORE: "explored", LEAVE_OUT: "left out"}
+    words = {Treatment.OPAQUE: "as one step", Treatment.EXPLORED: "explored", Treatment.OURS: "left out"}
     return "".join(f", with {name} {words[each.way]}" for name, each in sorted(_said.items()))
 
 
@@ -144,14 +142,6 @@ def remember(table: ByIdentity[V], of: Any, value: V) -> V:
     return value
 
 
-class Treatment(Enum):
-    """What becomes of code that runs."""
-
-    EXPLORED = "it gets steps"
-    OPAQUE = "it is taken as a whole"
-    OURS = "it makes its own steps, or none"
-
-
 class Refused(BaseException):
     """The object does something that cannot be explored."""
 
@@ -160,16 +150,18 @@ class WouldWait(BaseException):
     """A thread that is alone would wait for ever."""
 
 
-_STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
-_INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
+STANDARD: Final = os.path.join(sysconfig.get_path("stdlib"), "")
+INSTALLED: Final = tuple({os.path.join(sysconfig.get_path(each), "") for each in ("purelib", "platlib")})
 _OURS: Final = (
     "stress", "ctrie", "subtrie", "snapshot", "pytest", "_pytest", "pluggy", "hypothesis", "pytest_timeout", "xdist",
     "execnet", "greenlet",
 )  # fmt: skip
 
 
-_PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-"""This one, whatever its name is: another module may have its own."""
+HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+"""Where the explorer's own code lies."""
+PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(HERE)), "")
+"""This package, whatever its name is: another module may have its own."""
 _TRIES: Final = ("ctrie", "subtrie", "snapshot")
 """Packages whose objects are used, and not explored: a call of theirs is a whole, compiled or not."""
 
@@ -191,7 +183,7 @@ def _places_of(names: tuple[str, ...]) -> tuple[str, ...]:
 def _of_file(file: str) -> Treatment:
     if file.startswith(_places_of(_TRIES)):
         return Treatment.OPAQUE
-    if file.startswith((_PACKAGE, *_places_of(_OURS))):
+    if file.startswith((PACKAGE, *_places_of(_OURS))):
         return Treatment.OURS
     return Treatment.OPAQUE if whole_of(standard_module(file)) else Treatment.EXPLORED
 
@@ -201,8 +193,8 @@ def standard_module(file: str) -> str:
     """The name of the module of the standard library in a file; empty if there is none."""
     if file.startswith("<frozen "):
         return file[8:-1]
-    if file.startswith(_STANDARD) and not file.startswith(_INSTALLED):
-        return file[len(_STANDARD) :].removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
+    if file.startswith(STANDARD) and not file.startswith(INSTALLED):
+        return file[len(STANDARD) :].removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
     return ""
 
 
@@ -225,11 +217,18 @@ def is_ours(module: str | None) -> bool:
     return str(module or "").partition(".")[0] in _OURS
 
 
-_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+def program_frame() -> FrameType:
+    """The frame of the program that runs: the innermost one of code that is not the explorer's."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    return frame
+
+
 _CALLERS: Final = {
-    os.path.join(_HERE, "synchronization.py"): None,
-    os.path.join(_HERE, "machine.py"): frozenset({"_body"}),
-    os.path.join(_HERE, "object_experiment.py"): frozenset({"_made", "_call", "_broken"}),
+    os.path.join(HERE, "synchronization.py"): None,
+    os.path.join(HERE, "machine.py"): frozenset({"_body"}),
+    os.path.join(HERE, "object_experiment.py"): frozenset({"_made", "_call", "_broken"}),
 }
 """Where the explorer calls the object. What else it calls is no part of it, such as a specification."""
 
@@ -263,15 +262,12 @@ _known: Final[ByIdentity[Treatment]] = {}
 FORGETS.append(_known.clear)
 
 
-_SAID: Final = {EXPLORE: Treatment.EXPLORED, ONE_STEP: Treatment.OPAQUE, LEAVE_OUT: Treatment.OURS}
-
-
 def _treatment_of(code: CodeType) -> Treatment:
     said = said_of_code(code)
-    if said:
-        return _SAID[said]
+    if said is not None:
+        return said
     file = code.co_filename
-    if file.endswith("dataclasses.py") and code.co_name not in _OF_DATACLASSES and file.startswith(_STANDARD):
+    if file.endswith("dataclasses.py") and code.co_name not in _OF_DATACLASSES and file.startswith(STANDARD):
         return Treatment.OPAQUE
     if not file.startswith("<"):
         file = os.path.abspath(file) if not os.path.isabs(file) else file

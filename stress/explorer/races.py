@@ -7,13 +7,12 @@ knows, and tells it what he knows. An access is ordered after another one if its
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final
 
 from stress.explorer.machine import Machine
 from stress.explorer.places import Place, Several
+from stress.explorer.policy import program_frame
 from stress.explorer.slots import LOAD
-from stress.source import is_ours
 
 __all__ = ["Races"]
 
@@ -75,7 +74,5 @@ class Races:
 
 def _line() -> str:
     """The line of the object's code that makes the access."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and is_ours(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = program_frame()
     return f"{frame.f_code.co_qualname} ({frame.f_code.co_filename}:{frame.f_lineno})"

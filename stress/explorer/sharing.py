@@ -12,9 +12,7 @@ import array
 import gc
 import io
 import itertools
-import os
 import random
-import sys
 import types
 import weakref
 from collections import deque
@@ -37,7 +35,7 @@ from stress.explorer.kinds import (
 )
 from stress.explorer.outliving import Undo, kept
 from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
-from stress.explorer.policy import Refused
+from stress.explorer.policy import Refused, program_frame
 from stress.explorer.slots import MAIN, Seam
 
 __all__ = ["BOUND", "DEEP", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
@@ -178,6 +176,7 @@ class Sharing(Undo):
         """
         before, now = self._seam.before, self.now
         changes, now.calls_back = changes or now.calls_back, False
+        now.changed = now.changed or changes
         if before is None or not keys:
             return None
         name: Any = keys[0] if len(keys) == 1 else Several(keys)
@@ -198,9 +197,7 @@ class Sharing(Undo):
         place = self._step(keys, changes, succeeds)
         marks = self.now.marks
         if place is not None or marks:
-            frame = sys._getframe(1)
-            while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
-                frame = frame.f_back
+            frame = program_frame()
             marks.pop(id(frame), None)
             if place is not None:
                 marks[id(frame)] = frame.f_lasti, place, changes
@@ -212,8 +209,7 @@ class Sharing(Undo):
                 f"a {type(owner).__name__} is written in C and holds a real RLock, which does not tell threads apart "
                 "that take turns: use stress.run for it"
             )
-        if self._is_met(owner):
-            self._step_of_c([FOREIGN], changes)
+        self._step_of_c([FOREIGN] if self._is_met(owner) else [], changes)
 
     def _use_outside(self, given: tuple[Any, ...]) -> None:
         """The effect of a call that finds or leaves something outside what it is given."""
@@ -251,9 +247,6 @@ class Sharing(Undo):
             before(_PASSED)
             return False
         return True
-
-
-_HERE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 SHALLOW, DEEP, WHOLE = range(3)

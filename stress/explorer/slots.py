@@ -199,8 +199,11 @@ class OneThread:
     def sleeps(self) -> None:
         """The thread is about to sleep."""
 
-    def goes_round(self, rounds: int) -> None:
-        """The thread goes round and round. If it has looked at the clock since, a long time passes."""
+    def goes_round(self, rounds: int, changes: bool) -> bool:
+        """The thread goes round and round, and makes no steps. Answers whether that is in vain, as far as is known. If
+        it has looked at the clock since, a long time passes.
+        """
         if self._has_looked and rounds > _ROUNDS_IN_NO_TIME:
             self._has_looked = False
             self._seam.clock += A_LONG_TIME
+        return False

@@ -119,7 +119,7 @@ def caller_of(op: str) -> Callable[..., Any]:
     method may be written in C.
     """
     names: dict[str, Any] = {"__name__": "a caller"}
-    exec(compile(f"def call(made, *args): return made.{op}(*args)", CALLER, "exec"), names)
+    exec(compile(f"def call(made, *args): return getattr(made, {op!r})(*args)", CALLER, "exec"), names)
     function: FunctionType = names["call"]
     function.__code__ = with_steps(function.__code__, frozenset(), CALLING)
     return function

@@ -17,7 +17,7 @@ from stress.checker.check import Verdict, check
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Strategy
 from stress.explorer.places import Several, words_of
-from stress.explorer.policy import standard_module
+from stress.explorer.policy import PACKAGE, standard_module
 from stress.explorer.scenario import describe
 from stress.explorer.stepped import CALLER
 from stress.history import UNSEEN, show
@@ -126,7 +126,7 @@ def _line() -> str:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code is not _BODY:
         file = frame.f_code.co_filename
-        if file != CALLER and not file.startswith((_HERE, "<frozen ")):
+        if file != CALLER and not file.startswith((PACKAGE, "<frozen ")):
             found = f"{os.path.basename(file)}:{frame.f_lineno}"
             if not standard_module(file):
                 return found
@@ -134,7 +134,6 @@ def _line() -> str:
     return found
 
 
-_HERE: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _BODY: Final = Machine._body.__code__
 
 
