@@ -85,10 +85,10 @@ class Follower:
                 far, and `poll` may be called again.
             OSError: a file cannot be read.
 
-        If nothing is new, it looks for two files; in an object store, one request lists them. Otherwise it applies the
-        changes of each version: O(changes). If its version is not kept any more, it rebuilds the newest version beside
-        `trie` and applies the difference, so readers never see less than what both have in common: O(n) time, and
-        memory for another trie. Calls wait for each other.
+        If nothing is new, it looks for two files; in an object store, that takes one round trip. Otherwise it applies
+        the changes of each version: O(changes). If its version is not kept any more, it rebuilds the newest version
+        beside `trie` and applies the difference, so readers never see less than what both have in common: O(n) time,
+        and memory for another trie. Calls wait for each other.
         """
         return self._noted(
             lambda: self._shown(self._copy.update, self._copy.trie.snapshot() if self._is_shown else None)
