@@ -98,8 +98,6 @@ class ObjectStore:
             yield
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.locate(name)) from error
-        except (self._errors.AlreadyExistsError, self._errors.PreconditionError) as error:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.locate(name)) from error
         except (self._errors.PermissionDeniedError, self._errors.UnauthenticatedError) as error:
             raise PermissionError(errno.EACCES, f"the store refuses this: {_first_line(error)}", self.place) from error
         except self._errors.BaseError as error:
@@ -152,11 +150,15 @@ class ObjectStore:
 
     def create(self, name: str, content: bytes, scratch: str) -> None:
         """Create an object. FileExistsError if there is another one. After any other error, it may appear later."""
-        unknown: OSError
+        there = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.locate(name))
+        unknown: OSError = there
         for _ in range(ATTEMPTS):
             try:
                 with self._named(name):
-                    self._obs.put(self._store, name, content, mode="create")
+                    try:
+                        self._obs.put(self._store, name, content, mode="create")
+                    except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
+                        raise there from None
                 return
             except FileNotFoundError:
                 raise
@@ -168,7 +170,7 @@ class ObjectStore:
                 continue
             if is_there:
                 return
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.locate(name))
+            raise there
         raise unknown
 
     def produce(self, name: str, make: Callable[[str], Made]) -> tuple[Made, int, str]:

@@ -109,6 +109,7 @@ class Request(NamedTuple):
 
 class Proxy(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else what follows the headers waits 40 ms for the client to say that it has them
     faults: Faults
     server_port: int
     puts = threading.Lock()  # whether an object is there and creating it is one step, whatever the server does

@@ -226,6 +226,11 @@ class TestFaults:
             store.create(f"{number}", b"x", "")
         server.fail(0, 0)
         assert len(store.names("")) == 20
+        published(f"{there}x", 2, storage=server.good)
+        server.fail(4, 1, "conflict")
+        with pytest.raises(OSError, match="performing PUT"):
+            snapshot.compact(f"{there}x", storage=server.faulty | NO_RETRIES)
+        server.fail(0, 0)
 
 
 class TestArrowsUris:
