@@ -313,7 +313,8 @@ class Dialect:
         for name, value in options.items():
             allowed = known.get(name)
             if allowed is None:
-                meant = None if name == "but" else _almost(name, ("but", *known))  # exclusions, of any dialect
+                # `but` are exclusions, in any dialect; a dict of options is none itself, and would hide them
+                meant = None if name == "but" else _almost(name, ("but", "**options", *known))
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
             elif value is not None and not _is_among(value, allowed):  # None means: not given

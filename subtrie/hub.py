@@ -202,15 +202,10 @@ class Client(Generic[Message]):
 
     async def _send_all(self, send: Send) -> None:
         """Send messages until the mailbox is closed, also if `send` does not let itself be cancelled then."""
-        try:
-            while not self.mailbox.closed.is_set():
-                if not len(self.mailbox):
-                    self._idle.set()
-                await self._send_one(send)
-        except asyncio.CancelledError as error:
-            if self.mailbox.closed.is_set():
-                raise
-            raise ConnectionError("`send` was cancelled, while its client had not left") from error
+        while not self.mailbox.closed.is_set():
+            if not len(self.mailbox):
+                self._idle.set()
+            await self._send_one(send)
 
     async def _send_one(self, send: Send) -> None:
         one = await self.mailbox._oldest()
@@ -235,7 +230,8 @@ class Client(Generic[Message]):
         )
 
     def _sender_has_ended(self, sender: asyncio.Task[None]) -> None:
-        self._break_off(_failure_of(sender))
+        cancelled = ConnectionError("`send` was cancelled, while its client had not left")
+        self._break_off(cancelled if sender.cancelled() else sender.exception())
 
     async def _end(self, sender: asyncio.Task[None], ended: BaseException | None) -> None:
         """End with its block, which was left by the exception `ended`, or None; raise what comes out of the block.
@@ -259,16 +255,13 @@ class Client(Generic[Message]):
             if self._reason is None or self._task.cancelling() > self._cancelled_before:
                 raise cancellation
             ended = None  # the cancellation was ours
-        failures = [each for each in (ended, self._reason, _failure_of(sender)) if each is not None]
+        failure = None if sender.cancelled() else sender.exception()
+        failures = [each for each in (ended, self._reason, failure) if each is not None]
         others = [each for each in dict.fromkeys(failures) if not isinstance(each, SlowReader)] or failures[:1]
         if len(others) > 1:
             raise BaseExceptionGroup("a client's block, and its `send`", others)
         if others:
             raise others[0]
-
-
-def _failure_of(sender: asyncio.Task[None]) -> BaseException | None:
-    return None if sender.cancelled() else sender.exception()
 
 
 class Hub(Generic[Message]):

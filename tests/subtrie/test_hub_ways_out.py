@@ -166,7 +166,7 @@ async def test_a_send_that_others_cancel_breaks_the_block_off(what: str, slow: S
     (waits if what == "what send awaits" else sender).cancel()
     with pytest.raises(ConnectionError, match="cancelled") as caught:
         await serving
-    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+    assert sender.cancelled(), "asyncio.run tells of a task that ends in another way when it cancels all"
     assert not isinstance(caught.value, SlowReader)
     assert not serving.cancelling()
     await asyncio.gather(*publishers)
