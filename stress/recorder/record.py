@@ -154,6 +154,7 @@ class _Recording:
 
     def work(self, number: int, tracer: Callable[..., Any] | None) -> None:
         """Make the calls of one thread: its rounds, each after the barrier."""
+        sys.settrace(None)  # it has that of threads which the object starts, and would yield here
         plan = self.plans[number]
         methods = {op: getattr(self.subject, op) for calls in plan for op, _ in calls}
         rounds = [[(methods[op], fresh(args)) for op, args in calls] for calls in plan]
