@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar, Final
@@ -11,7 +11,7 @@ from stress.alike import fits
 from stress.history import UNSEEN, Operation, Raised
 from stress.spec import Element, Excerpt, Spec, State
 from stress.specs import fifo, lifo
-from stress.specs.moments import EVER, Contradiction, Interval, Passage, intervals
+from stress.specs.moments import EVER, Contradiction, Interval, intervals, overlooked, passages
 
 _LEN: Final = frozenset({"len", "__len__", "qsize"})
 
@@ -69,44 +69,32 @@ class _Buffer(Spec):
         self, read_off: Callable[..., Any], base: type[Spec], operations: Sequence[Operation], start: Sequence[Hashable]
     ) -> Any:
         """What `read_off` makes of how the values passed through, and when operations found nothing to get; or an
-        excerpt. None if that is not certain: a value was put in twice, or is None (a get that answers None may have
-        found nothing), and none was got too often; or this object is no `base`.
+        excerpt. Of a value that was put in again, only its number is certain: it was got too often, or it was there
+        when nothing was found. None if nothing is certain: a value is None (a get that answers None may have found
+        nothing), and none was got too often; or this object is no `base`.
         """
         if not self.steps_like(base):
             return None
-        put = {value: Interval(at - 0.5, at) for at, value in enumerate(start, start=-len(start))}
-        got: dict[Hashable, Interval] = {}
+        put, got = defaultdict[Hashable, list[Interval]](list), defaultdict[Hashable, list[Interval]](list)
         nothing: list[Interval] = []
-        count = len(start)
+        for at, value in enumerate(start, start=-len(start)):
+            put[value].append(Interval(at - 0.5, at))
         for each, ran in zip(operations, intervals(operations), strict=True):
             if each.op in self._put:
-                put[each.args[0]] = ran
-                count += 1
+                put[each.args[0]].append(ran)
             elif each.op in self._get and not each.pending:
                 if _is_nothing(each.result):
                     nothing.append(ran)
                 elif each.result is not UNSEEN:
-                    got[each.result] = ran
-        order = self._overdrawn(operations, start)
-        if order is None and len(put) == count and None not in put:
-            there = (Passage(value, ran, got.get(value, Interval(EVER, EVER))) for value, ran in put.items())
-            order = read_off([each for each in there if each.was_got or each.put.returned < EVER], nothing)
-        return self._excerpt(operations, order.values) if isinstance(order, Contradiction) else order
-
-    def _overdrawn(self, operations: Sequence[Operation], start: Sequence[Hashable]) -> Contradiction | None:
-        """A value that was got out more often than calls had begun to put it in."""
-        puts = [(each.call, 1, each.args[0]) for each in operations if each.op in self._put]
-        gets = [
-            (each.returned, -1, each.result)
-            for each in operations
-            if each.op in self._get and not each.pending and each.result is not UNSEEN and not _is_nothing(each.result)
-        ]
-        left = Counter(start)
-        for _, change, value in sorted([*puts, *gets], key=lambda each: (each[0], -each[1])):
-            left[value] += change
-            if left[value] < 0:
-                return Contradiction((value,))
-        return None
+                    got[each.result].append(ran)
+        there = [each for value in {**put, **got} for each in passages(value, put[value], got[value])]
+        found: Any = next((Contradiction((each.value,)) for each in there if each.got.returned < each.put.called), None)
+        if found is None and None not in put:
+            if len(there) == len(put):
+                found = read_off([each for each in there if each.was_got or each.put.returned < EVER], nothing)
+            elif missed := overlooked((each.stay() for each in there), nothing):
+                found = missed[0]
+        return self._excerpt(operations, found.values) if isinstance(found, Contradiction) else found
 
 
 def _is_nothing(result: Hashable) -> bool:

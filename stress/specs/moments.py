@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -54,6 +55,14 @@ class Passage:
         return Stay(self.put.returned, self.got.called, self.value)
 
 
+def passages(value: Hashable, put: Sequence[Interval], got: Sequence[Interval]) -> list[Passage]:
+    """The passages of a value that was put in and got out so often, the first call and the first return of each kind
+    together, and so on. So it is certainly there, once at least, exactly when one of them says so. O(n log n).
+    """
+    puts, gets = (map(Interval, *(sorted(each[end] for each in its) for end in (0, 1))) for its in (put, got))
+    return [Passage(value, *each) for each in zip_longest(puts, gets, fillvalue=Interval(EVER, EVER))]
+
+
 class Contradiction(NamedTuple):
     """Values whose operations alone have no linearization."""
 
@@ -74,27 +83,29 @@ def intervals(operations: Sequence[Operation]) -> list[Interval]:
 
 def overlooked(stays: Iterable[Stay], looks: Iterable[Interval]) -> tuple[Contradiction, Interval] | None:
     """Values such that at every moment of an operation that found nothing, at least one of them was there, and the
-    interval of that operation; None if there are none. O(n log n).
+    interval of that operation; None if there are none. If one value alone will do, it is one: the fewer there are, the
+    easier are they to search. O(n log n).
     """
     there = sorted((each for each in stays if each.since < each.until), key=attrgetter("since"))
     together: list[Stay] = []  # each was there before the last of its predecessors went
-    gone, at = -EVER, 0
+    longest, at, found = Stay(-EVER, -EVER, None), 0, None
     for look in sorted(looks):
         while at < len(there) and there[at].since < look.called:
-            if there[at].since >= gone:
-                together, gone = [], -EVER
+            if there[at].since >= longest.until:
+                together = []
             together.append(there[at])
-            gone = max(gone, there[at].until)
+            longest = max(longest, there[at], key=attrgetter("until"))
             at += 1
-        ahead = at
-        until, last = gone, list[Stay]()
-        while until <= look.returned and ahead < len(there) and there[ahead].since < until:
+        if longest.until > look.returned:
+            return Contradiction((longest.value,)), look
+        ahead, until, last = at, longest.until, list[Stay]()
+        while not found and until <= look.returned and ahead < len(there) and there[ahead].since < until:
             last.append(there[ahead])
             until = max(until, there[ahead].until)
             ahead += 1
         if until > look.returned:
-            return Contradiction(chain([each for each in [*together, *last] if each.until > look.called])), look
-    return None
+            found = Contradiction(chain([each for each in [*together, *last] if each.until > look.called])), look
+    return found
 
 
 def chain(stays: Sequence[Stay]) -> tuple[Hashable, ...]:

@@ -94,6 +94,7 @@ def after(op: str, *answers: Any, at: int = 9_000) -> list[Row]:
 
 
 PUTS, PUSHES, WRITES = map(overlapping, ("enqueue", "push", "write"))
+FEW_PUTS, FEW_PUSHES = ([(*row, (args[0] % 3,), None) for *row, args, _ in rows] for rows in (PUTS, PUSHES))
 ONE_AFTER_THE_OTHER = [
     row
     for at in range(1, 300)
@@ -122,6 +123,8 @@ LARGE: dict[str, tuple[Spec, list[Row], Verdict, set[Any] | None]] = {
         [(0, 1, "enqueue", (0,), None), *ONE_AFTER_THE_OTHER, (1_000, 1_100, "dequeue", (), None),
          *((at, 3_500 + at, "enqueue", (1_000 + at,), None) for at in range(3_100, 3_130))], WRONG, None,
     ),
+    **{f"a {spec.name} of few values that was found empty": (spec, puts + after(get, None), WRONG, {1})
+       for spec, puts, get in ((Queue(), FEW_PUTS, "dequeue"), (Stack(), FEW_PUSHES, "pop"))},
     "a queue that gave a value twice": (Queue(), PUTS + after("dequeue", 1_000, 1_000), WRONG, None),
     "a queue that gave what nobody put": (Queue(), PUTS + after("dequeue", 1_000, 777), WRONG, None),
     **{f"a {spec.name} that gave {told}, where another value came twice": (
