@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from numbers import Integral, Number, Real
 from types import NoneType
 from typing import Any, Final
@@ -67,15 +68,19 @@ def fits(result: Hashable, answer: Any) -> bool:
 _ATOMS: Final = frozenset({NoneType, bool, int, float, str, bytes})
 _PLAIN: Final = _ATOMS - {bool, float}
 """Equal values of these types are of the same one."""
+_NESTED: Final = frozenset({tuple, frozenset})
+_QUICK: Final = _PLAIN | _NESTED
 
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two equal values are of the same types, as far as types count."""
-    kind = type(one)
-    if kind is type(other) and (
-        kind in _ATOMS or (kind in (tuple, frozenset) and _PLAIN.issuperset(map(type, (*one, *other))))
-    ):
+    if type(one) is type(other) and type(one) in _ATOMS:
         return True
+    parts = [one, other]  # level by level, which is some ten times as fast as value by value
+    while _QUICK.issuperset(map(type, parts)):
+        parts = list(chain.from_iterable(each for each in parts if type(each) in _NESTED))
+        if not parts:
+            return True
     return bool(_typed(one) == _typed(other))
 
 

@@ -180,7 +180,8 @@ class Segment:
             while called_at[first_return] >= 0:
                 first_return = following[first_return]
             order = self.in_order_of_trial(returning[first_return])
-            for at, candidate in enumerate(order[place:], place):
+            for at in range(place, len(order)):
+                candidate = order[at]
                 alike = alike_before[candidate]
                 is_first = alike < 0 or taken >> alike - completed & 1
                 is_taken = taken >> candidate - completed & 1
