@@ -42,8 +42,10 @@ _WALK: Final = 200
 
 _tested: dict[Any, Spec] = {}
 """By class, attributes and names of operations. An attribute may be known by its address in memory; so the
-specifications are kept alive.
+specifications are kept alive, ...
 """
+_MOST_TESTED: Final = 1_000
+"""... until there are so many."""
 
 
 def as_instance(spec: Any) -> Spec:
@@ -78,6 +80,8 @@ def check_spec(spec: Spec, operations: Sequence[Operation], starts: Sequence[Sta
     )
     if key not in _tested and not module_of(type(spec)).startswith(f"{PACKAGE}."):
         _SelfTest(spec, operations, begins).run()
+        if len(_tested) >= _MOST_TESTED:
+            _tested.clear()
         _tested[key] = spec
 
 
