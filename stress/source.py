@@ -15,7 +15,7 @@ PACKAGE: Final = __name__.removesuffix(".source")
 """The name of this package: `stress`, or that of its alias."""
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _OURS: Final = (
-    str(Path(__file__).parent),
+    str(Path(__file__).parent) + os.sep,
     *(str(Path(_STANDARD, name)) for name in ("threading.py", "multiprocessing")),
     "<frozen runpy",
 )

@@ -6,6 +6,7 @@ import itertools
 import re
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from stress.processes import Tally
 from stress.recorder.batch import COUNTERS, Settings
 from stress.recorder.campaign import missing, vacuous
 from stress.recorder.fresh import Outliving
+from stress.source import is_ours
 from tests.stress.objects import LockedCounter, LossyCounter
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
@@ -245,6 +247,7 @@ class TestWhatOutlivesAnObject:
         with SWITCH_INTERVAL.held(1e-6), COLLECTOR.held(False):
             before.look()
         assert before.changed == set()
+        assert not is_ours(f"{Path(stress.__file__).parent}_of_others.py")
 
     def test_another_key_is_a_change(self, monkeypatch: pytest.MonkeyPatch) -> None:
         table = {"a": True}
