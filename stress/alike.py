@@ -23,8 +23,8 @@ from typing import Any, Final
 from stress.history import UNSEEN
 
 
-class Again(Exception):
-    """A judgement has to begin again, with other states."""
+class Again(BaseException):
+    """A judgement has to begin again, with other states. Code that catches what a specification raises lets it pass."""
 
 
 class TypesCount(Again):

@@ -59,12 +59,8 @@ class Setting(Generic[T]):
         self._begin()
 
 
-def _collect(collects: bool) -> None:
-    (gc.enable if collects else gc.disable)()
-
-
 SWITCH_INTERVAL: Final[Setting[float]] = Setting(sys.getswitchinterval, sys.setswitchinterval)
-COLLECTOR: Final[Setting[bool]] = Setting(gc.isenabled, _collect)
+COLLECTOR: Final[Setting[bool]] = Setting(gc.isenabled, lambda collects: (gc.enable if collects else gc.disable)())
 """Whether garbage is collected."""
 TRACE_OF_NEW_THREADS: Final[Setting[Any]] = Setting(threading.gettrace, threading.settrace)
 """The trace function with which threads begin."""

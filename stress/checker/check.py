@@ -78,11 +78,6 @@ class Judgement:
     """The part of the budget that was used up, if the verdict is `UNKNOWN`."""
 
     @property
-    def spent_by_clock(self) -> bool:
-        """Whether the time was used up."""
-        return self.spent.endswith("seconds")
-
-    @property
     def types_count(self) -> bool:
         """Whether the states of the failure are told apart by the types of what they hold."""
         return self.failure is not None and any(getattr(state, "typed", False) for state in self.failure.initial)

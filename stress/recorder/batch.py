@@ -254,7 +254,9 @@ class Batch:
         if not judgements:
             return False
         if undecided is not None and judgements[-1].verdict is not Verdict.ILLEGAL:
-            if undecided.spent_by_clock and undecided.seconds < min(_FAIR_SECONDS, self.settings.budget.seconds):
+            if undecided.spent.endswith("seconds") and undecided.seconds < min(
+                _FAIR_SECONDS, self.settings.budget.seconds
+            ):
                 return False
             count("undecided", 1)
         self.seen = [part.history for part in parts]

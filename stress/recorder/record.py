@@ -33,7 +33,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache, partial
+from functools import cache
 from random import Random
 from types import FrameType
 from typing import Any, Final
@@ -267,7 +267,10 @@ def record(
     ]
     collector = nullcontext() if collect else COLLECTOR.held(False)
     with SWITCH_INTERVAL.held(_OFTEN), collector, threads_yielding(yields, seed):
-        waits = _join(threads, batch, patience, partial(_wait_as_they_should, threads, batch, spec))
+        waits = _join(
+            threads, batch, patience,
+            lambda: wait_as_they_should(_operations(batch, spec, _inside(threads, batch)), spec),
+        )  # fmt: skip
     inside = _inside(threads, batch)
     stacks = "" if waits is None else stacks_of(threads)
     header = {
@@ -308,10 +311,6 @@ def threads_yielding(probability: float, seed: int | str) -> Iterator[None]:
 def _inside(threads: Sequence[threading.Thread], batch: _Recording) -> set[int]:
     """The threads that are in a call."""
     return {number for number, thread in enumerate(threads) if thread.is_alive() and batch.is_calling(number)}
-
-
-def _wait_as_they_should(threads: Sequence[threading.Thread], batch: _Recording, spec: Spec) -> bool:
-    return wait_as_they_should(_operations(batch, spec, _inside(threads, batch)), spec)
 
 
 def _all_sleep(threads: Sequence[threading.Thread]) -> bool:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from stress.checker.components import universe_of
@@ -46,14 +47,9 @@ def classify(window: Window, spec: Spec, expected: Sequence[Any], *, is_alone: b
     one thread made all calls.
     """
     case = _Case(window, spec, expected, is_alone)
-    return (
-        case.snapshot_changed()
-        or case.alone()
-        or case.torn()
-        or case.lost_update()
-        or case.stale()
-        or case.impossible()
-    )
+    questions = (case.snapshot_changed, case.alone, case.torn, case.lost_update, case.stale, case.impossible)
+    shape = next(chain.from_iterable(question() for question in questions))
+    return replace(shape, sentence=shape.sentence[0].upper() + shape.sentence[1:])
 
 
 class _Case:
@@ -88,24 +84,21 @@ class _Case:
         """``thread 1's get('a') -> 2``, as it was recorded."""
         return f"thread {operation.thread}'s {self.window.originals[operation.id].describe()}"
 
-    def shape(self, name: str, sentence: str, cause: Operation | None = None) -> Shape:
-        return Shape(name, sentence[0].upper() + sentence[1:], cause)
+    # The questions: each yields the shapes that the fault may have, the first of which counts.
 
-    def alone(self) -> Shape | None:
+    def alone(self) -> Iterator[Shape]:
         """One thread made all calls, so no others are needed for what is wrong."""
-        if not self.is_alone:
-            return None
-        told = f"{self.accused} is wrong with one thread alone: the class and the specification disagree."
-        return self.shape(WRONG_ALONE, told + self.instead())
+        if self.is_alone:
+            told = f"{self.accused} is wrong with one thread alone: the class and the specification disagree."
+            yield Shape(WRONG_ALONE, told + self.instead())
 
-    def snapshot_changed(self) -> Shape | None:
+    def snapshot_changed(self) -> Iterator[Shape]:
         result = self.original.result
         if isinstance(result, Raised) and result.type == "SnapshotChanged":
             told = f"{self.accused}: its result was read twice, and the readings differ: {result.message}."
-            return self.shape("snapshot changed", told)
-        return None
+            yield Shape("snapshot changed", told)
 
-    def torn(self) -> Shape | None:
+    def torn(self) -> Iterator[Shape]:
         """Other threads must have made at least two changes while the culprit looked at different elements."""
         window, culprit = self.window, self.culprit
         changing = [each for each in window.operations if each.id != culprit.id and not self.only_reads(each)]
@@ -113,32 +106,27 @@ class _Case:
         universe = universe_of(window.operations, self.spec, window.starts)
         footprint = self.spec.footprint(self.culprit, universe)
         looked_at = len(universe if footprint is EVERYTHING else footprint)
-        if not self.reads or len(meanwhile) < 2 or looked_at < 2:
-            return None
-        if not any(self.fits(self.without([each], window.operations), window.starts) for each in meanwhile):
-            return None
-        return self.shape(
-            "torn match" if self.culprit.op == "match" else "torn read",
-            f"{self.accused} saw no one moment: the answer would be right without one of the calls that were made "
-            f"meanwhile. They are: {' and '.join(map(self.who, meanwhile))}.",
-        )
+        may_be_torn = self.reads and len(meanwhile) > 1 and looked_at > 1
+        if may_be_torn and any(self.fits(self.without([each], window.operations), window.starts) for each in meanwhile):
+            yield Shape(
+                "torn match" if self.culprit.op == "match" else "torn read",
+                f"{self.accused} saw no one moment: the answer would be right without one of the calls that were made "
+                f"meanwhile. They are: {' and '.join(map(self.who, meanwhile))}.",
+            )
 
-    def lost_update(self) -> Shape | None:
+    def lost_update(self) -> Iterator[Shape]:
         """One update that had never happened, or, if the wrong answer is an update's, the latest few."""
         latest = sorted(self.updates, key=lambda each: each.call, reverse=True)
         several = [] if self.reads else [latest[:number] for number in range(2, len(latest) + 1)]
         for lost in [*([update] for update in latest), *several]:
             if self.fits(self.without(lost, self.story.operations)):
-                return None if self.are_seen_later(lost) else self.shape("lost update", self.lost(lost), lost[-1])
-        return None
-
-    def lost(self, updates: Sequence[Operation]) -> str:
-        first, more = updates[-1], len(updates) - 1
-        those = f", and {more} more after it" if more else ""
-        only = "these calls had never happened, as if what was there before had been put back" if more else ""
-        return (
-            f"{self.who(first)} was lost{those}: {self.accused} fits only if {only or 'that call had never happened'}."
-        )
+                more = len(lost) - 1
+                those = f", and {more} more after it" if more else ""
+                only = "these calls had never happened, as if what was there before had been put back" if more else ""
+                told = f"{self.who(lost[-1])} was lost{those}: {self.accused} fits only if "
+                if not self.are_seen_later(lost):
+                    yield Shape("lost update", f"{told}{only or 'that call had never happened'}.", lost[-1])
+                break
 
     def are_seen_later(self, lost: Sequence[Operation]) -> bool:
         """Whether what follows is explained further if the culprit had read too early than if updates had been lost.
@@ -162,21 +150,18 @@ class _Case:
         explained = bisect_left(range(len(returns)), 1, key=lambda at: not self.fits(until(operations, returns[at])))
         return len(returns) - explained
 
-    def stale(self) -> Shape | None:
+    def stale(self) -> Iterator[Shape]:
         """The stale read may also be one before the culprit, whose answer only reveals it."""
         others = [each for each in self.window.operations if self.only_reads(each) and each.id != self.culprit.id]
         for read in [self.culprit, *others]:
             cause = self.find_cause_of_staleness(read)
             if cause is not None:
                 told = f"was right once but no longer when it was called: {self.who(cause)} had returned by then."
-                return self.shape("stale read", f"{self.who(read)} {told}", cause)
-        return None
+                yield Shape("stale read", f"{self.who(read)} {told}", cause)
 
     def find_cause_of_staleness(self, read: Operation) -> Operation | None:
         """The operation such that everything fits if `read` had been called before its return."""
-        if not self.only_reads(read):
-            return None
-        others = [each for each in self.story.operations if each.id != read.id]
+        others = [each for each in self.story.operations if each.id != read.id and self.only_reads(read)]
         earlier = [each for each in others if each.returned is not None and each.returned < read.call]
         for pinning in sorted(earlier, key=lambda each: each.returned or 0, reverse=True):
             called_then = [
@@ -195,6 +180,5 @@ class _Case:
         told = " or ".join(answers)
         return f" Where an order goes furthest, the answer would have to be {told}." if told else ""
 
-    def impossible(self) -> Shape:
-        told = f"no order of the overlapping calls explains {self.accused}.{self.instead()}"
-        return self.shape("impossible answer", told)
+    def impossible(self) -> Iterator[Shape]:
+        yield Shape("impossible answer", f"no order of the overlapping calls explains {self.accused}.{self.instead()}")

@@ -38,7 +38,7 @@ def _data(report: Report) -> dict[str, Any]:
     shown = _around(report.history.operations, report.diagnosis)
     data = {
         "headline": report.headline,
-        "tone": "bad" if report.is_bad else _TONES[report.judgement.verdict],
+        "tone": "bad" if report.trouble else _TONES[report.judgement.verdict],
         "sentence": report.sentence,
         "facts": list(report.facts.items()),
         "replay": report.replay,

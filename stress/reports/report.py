@@ -67,11 +67,6 @@ class Report:
         return None
 
     @property
-    def is_bad(self) -> bool:
-        """Whether anything is wrong."""
-        return self.trouble is not None or self.judgement.verdict is Verdict.ILLEGAL
-
-    @property
     def headline(self) -> str:
         """The verdict, and the name of the fault if there is one."""
         if self.trouble is not None:

@@ -142,7 +142,8 @@ class MultiRegister(ByKey):
 
     def successors(self, state: FrozenMap, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
         after, seen = self._run(state, args)
-        return (after,) if _agrees(result, seen) else ()
+        is_listed = isinstance(result, tuple) and len(result) == len(seen)
+        return (after,) if result is UNSEEN or (is_listed and all(map(fits, cast(Any, result), seen))) else ()
 
     def is_read_only(self, op: str, args: tuple[Any, ...], result: Hashable) -> bool:
         return all(kind == "read" for kind, *_ in args)
@@ -153,11 +154,6 @@ class MultiRegister(ByKey):
 
     def footprint(self, operation: Operation, universe: Collection[Element]) -> Collection[Element]:
         return set(self.elements(operation))
-
-
-def _agrees(result: Any, seen: tuple[Hashable, ...]) -> bool:
-    is_listed = isinstance(result, tuple) and len(result) == len(seen)
-    return result is UNSEEN or (is_listed and all(map(fits, result, seen)))
 
 
 class Mutex(Spec):
@@ -175,13 +171,9 @@ class Mutex(Spec):
         self.initial = bool(initial)
 
     def successors(self, state: Any, op: str, args: tuple[Any, ...], result: Hashable) -> Iterable[State]:
-        if op == "acquire":
-            if result is False:
-                return (True,) if state else ()
-            return () if state else (True,)
-        if isinstance(result, Raised):
-            return () if state else (False,)
-        return (False,) if state else ()
+        after = op == "acquire"
+        before = after if self.is_read_only(op, args, result) else not after
+        return (after,) if bool(state) is before else ()
 
     def describe(self, state: Any) -> str:
         return "held" if state else "free"
