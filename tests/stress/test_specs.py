@@ -241,6 +241,12 @@ class Box:
     n = 0
 
 
+class Unshown(tuple[int]):
+    """Two of them may be equal, and look different."""
+
+    __repr__ = object.__repr__
+
+
 def changing(self: Spec, state: Box, op: str, args: tuple[Any, ...]) -> Any:
     state.n += 1
     return state, state.n
@@ -302,6 +308,7 @@ def test_a_right_one_is_accepted_and_a_new_operation_is_looked_at_though_others_
 ) -> None:
     monkeypatch.setattr(spec_check, "_MOST_TESTED", 2)
     assert check(RECENT, Recent())
+    assert check(VALUE, lie(Spec, initial=Unshown([0]), step=lambda _, state, *__: (Unshown(state), state[0])))
     vars(spec := Recent())["read_only"] = frozenset({"get"})  # it has other attributes than the one before
     assert check(RECENT[:2], spec)
     with pytest.raises(SpecError, match="read-only"):
