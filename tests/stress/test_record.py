@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from stress import UNSEEN, WAITS, Counter, Deferred, Map, Raised, Spec, Stuck, Verdict, check, freeze, record
+from stress import UNSEEN, Counter, Deferred, Map, Raised, Spec, Stuck, Verdict, check, freeze, record
 from stress.recorder import record as recorder
 from stress.recorder.progress_log import ProgressLog
 from tests.stress.objects import LockedCounter
+from tests.stress.test_around import BlockingSpec
 
 
 class Anything(Spec):
@@ -202,17 +203,6 @@ def test_a_snapshot_of_a_round_that_takes_long_is_not_read_before_its_end() -> N
     assert set(answers) == {None, (1,)}
 
 
-class Waits(Spec):
-    """Threads hand over what others wait for."""
-
-    initial: Any = ()
-
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> Any:
-        if op == "put":
-            return (*state, args[0]), None
-        return (state[1:], state[0]) if state else WAITS
-
-
 class Handed(SimpleQueue[Any]):
     def look(self) -> None: ...
 
@@ -221,7 +211,7 @@ def test_whoever_waits_in_the_first_call_of_a_round_is_seen_to_wait() -> None:
     handed = Handed()
     rounds: Any = [[("put", (1,)), ("get", ())], [("get", ())]]
     with pytest.raises(Stuck):  # at once: the patience is longer than this test may take
-        record(handed, [rounds, rounds], Waits(), patience=10_000)
+        record(handed, [rounds, rounds], BlockingSpec(), patience=10_000)
     handed.put(1)
     handed.put(2)
 
@@ -245,7 +235,7 @@ def test_a_thread_that_has_not_begun_is_waited_for(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(recorder._Recording, "meet", after_the_other)
     monkeypatch.setattr(recorder, "_all_sleep", ask)
-    history = record(Handed(), one_each([("put", (1,))], [("get", ())]), Waits(), patience=600)
+    history = record(Handed(), one_each([("put", (1,))], [("get", ())]), BlockingSpec(), patience=600)
     assert {each.describe() for each in history} == {"put(1) -> None", "get() -> 1"}
 
 

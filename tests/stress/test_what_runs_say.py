@@ -21,6 +21,7 @@ from stress.recorder.campaign import missing, vacuous
 from stress.recorder.fresh import Outliving
 from stress.source import is_ours
 from tests.stress.objects import LockedCounter, LossyCounter
+from tests.stress.test_answers import ListSpec
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
@@ -154,13 +155,6 @@ class Shared:
             return tuple(self.items)
 
 
-class SharedSpec(Spec):
-    initial = ()
-
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        return ((*state, args[0]), None) if op == "put" else (state, state)
-
-
 class OnAModule:
     """The same, with a variable of the module."""
 
@@ -218,10 +212,10 @@ class TestWhatOutlivesAnObject:
         Shared.items.clear()
         KEPT.clear()
         with pytest.raises(ValueError, match=rf"{name} outlives objects.*`reset`"):
-            run(factory, SharedSpec(), [("put", unique), ("all",)], duration=20, length=2)
+            run(factory, ListSpec(), [("put", unique), ("all",)], duration=20, length=2)
 
     def test_may_be_reset(self) -> None:
-        outcome = run(Shared, SharedSpec(), [("put", unique), ("all",)], reset=Shared.items.clear, length=2)
+        outcome = run(Shared, ListSpec(), [("put", unique), ("all",)], reset=Shared.items.clear, length=2)
         assert outcome.verdict is Verdict.LINEARIZABLE
 
     @pytest.mark.parametrize(("factory", "name"), [(Lazy, "SETTING"), (Singleton, "Singleton._made")])
