@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import random
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import snapshot
-from snapshot import held_sets, merging, option_numbers, worker
+from snapshot import held_sets, merging, option_numbers, sets, worker
 from snapshot.option_numbers import OptionMap, numbered, renumbered
+from snapshot.published import open_directory
 from subtrie import AMQP, MQTT, NATS, Dialect, Subscription, SubscriptionTrie
-from tests.snapshot.support import trie_of
+from tests.snapshot.support import published, trie_of
 
 FEED = pa.schema([*held_sets.joined_schema(), ("types", pa.string()), ("_change_type", pa.string())])
 
@@ -56,6 +59,19 @@ def test_sets_are_kept_and_built_once() -> None:
     held_sets.held_set("three", make)
     assert held_sets.kept() == ["one", "three"]
     held_sets._held.clear()
+
+
+def test_a_daemon_has_a_set_before_it_forks_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon = pytest.importorskip("snapshot.daemon", reason="needs the extra `spark`")
+    published(tmp_path)[1].close()
+    directory = open_directory(tmp_path)
+    sent = sets.PublishedVersion(directory.store.uri, directory.version_at().marked())
+    made: list[held_sets.HeldSet] = []
+    monkeypatch.setattr(daemon, "manager", lambda: made.append(held_sets.held_set(sent, pytest.fail)))
+    monkeypatch.setenv("SUBTRIE_SET", str(tmp_path))
+    daemon.main()
+    gc.unfreeze()
+    assert [held.end for held in made] == [3]
 
 
 class TestPortions:
