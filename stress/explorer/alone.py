@@ -88,7 +88,7 @@ class _Lonely(OneThread):
         """Whose call is made."""
 
     def caller(self) -> int:
-        """As `Scheduler.caller`."""
+        """As `Seam` says of `caller`."""
         return self.by
 
     def park(self, _: Any, timeout: float | None) -> bool:

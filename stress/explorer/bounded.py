@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from stress.explorer.coroutines import MAIN
 from stress.explorer.experiment import Experiment, Finding
 from stress.explorer.machine import Drift, Execution, Machine, Step, Strategy, lowest, name_of
-from stress.explorer.places import Several
+from stress.explorer.slots import Several
 
 __all__ = ["Switch", "Switches", "bounded"]
 

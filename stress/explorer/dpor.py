@@ -110,7 +110,9 @@ class _Reduction(Strategy):
             taken, freed = execution.taken.get(later, NO_STEPS)
             latest = self._latest[path[later].chosen]
             for earlier in self._racing(later, freed):
-                if latest >= earlier or not self._lets_on(earlier, path[later].chosen):
+                # Unless the step has let a thread on, which could make no step before it.
+                let_on = path[earlier + 1].enabled & ~path[earlier].enabled
+                if latest >= earlier or not let_on >> path[later].chosen & 1:
                     self._want(earlier, later, path[later].clock)
             if taken >= 0 <= freed:
                 self._want_lock(taken, freed, later, latest)
@@ -184,10 +186,6 @@ class _Reduction(Strategy):
         clock[thread] = latest[thread] = later
         node.clock = clock
         return racing
-
-    def _lets_on(self, at: int, thread: int) -> bool:
-        """Whether a step has let a thread on, which could make no step before it."""
-        return bool(self.path[at + 1].enabled & ~self.path[at].enabled & 1 << thread)
 
     def _want(self, earlier: int, later: int, clock: Sequence[int]) -> None:
         """Have `later` happen before `earlier` in some execution: mark a thread to begin that can lead there."""

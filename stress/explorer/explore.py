@@ -36,13 +36,12 @@ from stress.explorer.object_experiment import (
     explored_references,
     subject_of,
 )
-from stress.explorer.places import FOREIGN, meet
 from stress.explorer.policy import Refused, treatments
 from stress.explorer.races import Races
 from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario, describe
 from stress.explorer.sharing import NewCode
-from stress.explorer.slots import CLOCK
+from stress.explorer.slots import CLOCK, FOREIGN, meet
 from stress.explorer.suspension import stopped_for_ever
 from stress.explorer.token import Origin, TokenError, encode, order_of, origin_of, read
 from stress.explorer.trace import Given, execute_again, report_on_finding, trace
@@ -425,9 +424,11 @@ class _Exploration:
                     raise NewCode
                 executions += 1
                 self._machine.tell(f"{executions:,} executions", time.monotonic() - self._began)
-                self._note_first(self._machine.execution)
-                returned = list(map(max, returned, map(len, self._machine.execution.logs)))
-                raised = _raised_by_all(self._machine.execution) if raised or executions == 1 else None
+                made = self._machine.execution
+                if self._at_first is None and not made.trouble and made.order == sorted(made.order):
+                    self._at_first = made.answers
+                returned = list(map(max, returned, map(len, made.logs)))
+                raised = _raised_by_all(made) if raised or executions == 1 else None
                 if finding is not None:
                     self._refuse_meetings(finding)
                     self._refuse_unknown_circles(finding)
@@ -444,7 +445,7 @@ class _Exploration:
                         raise NewCode
                     return self._explained(outcome, small)
                 if earliest is None:
-                    earliest = self._machine.execution
+                    earliest = made
                 if plan.duration is not None and time.monotonic() - self._began > plan.duration:
                     missing.append("time was up")
                     break
@@ -552,10 +553,6 @@ class _Exploration:
             if again is None or _answers(again) != _answers(finding):
                 raise Drift(_OTHER_ANSWERS)
 
-    def _note_first(self, execution: Execution) -> None:
-        if self._at_first is None and not execution.trouble and execution.order == sorted(execution.order):
-            self._at_first = execution.answers
-
     def _is_early(self, finding: Finding) -> bool:
         """Whether a call answers otherwise if it begins just before its first step: it has read something before."""
         if finding.kind != "history":
@@ -576,8 +573,7 @@ class _Exploration:
     def _end_their_wait(self, before: tuple[Call, ...], calls: tuple[Call, ...]) -> bool:
         """Whether some calls, each of which waits alone after those `before`, do not all wait if threads make them."""
         scenario = Scenario(self._scenario.target, "", tuple((call,) for call in calls), before)
-        experiment = ObjectExperiment(self._machine, self._subject, scenario)
-        return any(any(self._machine.execution.logs) for _ in islice(reduced(experiment), _MEETING))
+        return any(any(self._machine.execution.logs) for _ in islice(reduced(self._on(scenario)), _MEETING))
 
     def _with_one_thread(self, finding: Finding) -> Finding:
         """The finding, with a note if one thread gets wrong answers to the same calls, too: no others are needed."""

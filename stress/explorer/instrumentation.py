@@ -58,6 +58,9 @@ _LOOKS: Final[dict[str, tuple[Any, ...]]] = {
     "UNPACK_SEQUENCE": (_IN_PARTS, 1),
     "UNPACK_EX": (_IN_PARTS, 1),
     "MATCH_KEYS": (_IN_PARTS, 2),
+    "IMPORT_FROM": (sites.LoadAttribute, 1),
+    "STORE_ATTR": (partial(sites.Tells, does="store"), 1),
+    "DELETE_ATTR": (partial(sites.Tells, does="store"), 1),
     "MATCH_CLASS": (partial(sites.Reads, does=_READ_BY_ONE, name="get"), 3),
     "CONTAINS_OP": (_DEEP, 1),  # what is in there is compared
     "FORMAT_VALUE": (_DEEP, 1),
@@ -70,6 +73,7 @@ _LOOKS: Final[dict[str, tuple[Any, ...]]] = {
 }  # fmt: skip
 """The site of each of these instructions, and at which depths of the stack it looks."""
 _CHANGES: Final = (_CHANGED, 2, 1)
+_NAMED: Final = frozenset({"IMPORT_FROM", "STORE_ATTR", "DELETE_ATTR"})
 _BUILDS: Final = frozenset({"BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
 
 
@@ -147,10 +151,6 @@ class _Copy:
             before += self._tell(sites.Tells(code, line, "turn"))
         if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             self._load_attribute(each, line)
-        elif name == "IMPORT_FROM":
-            before += self._look(sites.LoadAttribute(code, line, name=code.co_names[arg]), 1)
-        elif name in ("STORE_ATTR", "DELETE_ATTR"):
-            before += self._look(sites.Tells(code, line, "store", code.co_names[arg]), 1)
         elif name in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             known = code.co_names[arg >> 1 if name == "LOAD_GLOBAL" else arg]
             if "LOAD" not in name:
@@ -165,7 +165,8 @@ class _Copy:
         elif name in _LOOKS:
             site, *depths = _LOOKS[name]
             has_spec = name == "FORMAT_VALUE" and arg & 4
-            before += self._look(site(code, line), *([2] if has_spec else depths))
+            named = {"name": code.co_names[arg]} if name in _NAMED else {}
+            before += self._look(site(code, line, **named), *([2] if has_spec else depths))
         elif name in _TRUTH:
             told = previous is not None and previous.name in _IS_TRUTH_ALREADY and id(each) not in self._targets
             if not told:

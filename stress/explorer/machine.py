@@ -12,23 +12,22 @@ import os
 import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
 from stress.answers import as_it_is, space_of
 from stress.explorer.coroutines import MAIN, Abandoned, Coroutines, new_coroutines
-from stress.explorer.places import Place, Several, meet
-from stress.explorer.policy import HERE, Refused, program_frame
-from stress.explorer.slots import A_LONG_TIME, CLOCK, LOAD, Seam
+from stress.explorer.policy import HERE, Refused
+from stress.explorer.slots import A_LONG_TIME, CLOCK, LOAD, Place, Seam, Several, meet
 from stress.history import ANSWERS
 from stress.outside import Outside
 from stress.processes import forks
 
 __all__ = [
-    "LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Step", "Strategy", "lowest", "name_of",
-    "standing",
+    "LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Step", "Strategy", "frames", "lowest",
+    "name_of", "standing",
 ]  # fmt: skip
 
 LIVELOCK: Final = 1_000
@@ -586,18 +585,18 @@ class Machine:
     # The other methods that the seam needs.
 
     def name(self) -> int:
-        """As `Scheduler.name`."""
+        """As `Seam` says of `name`."""
         self._names[self._current] += 1
         return self._names[self._current]
 
     def identity(self) -> int:
-        """As `Scheduler.identity`."""
+        """As `Seam` says of `identity`."""
         return self._current
 
     caller = identity
 
     def wait(self, event: Any) -> None:
-        """As `Scheduler.wait`: a waiting thread is not enabled. The end of a wait counts as a read of the event."""
+        """As `Seam` says of `wait`. A waiting thread is not enabled; the end of a wait is a read of the event."""
         while not event._value:
             self._park(self._current, event)
         self._before(event)
@@ -623,7 +622,7 @@ class Machine:
         return False
 
     def wake(self, event: Any) -> None:
-        """As `Scheduler.wake`."""
+        """As `Seam` says of `wake`."""
         if self._waiting:
             for number in [number for number, other in self._waiting.items() if other is event]:
                 self._let_on(number)
@@ -648,14 +647,22 @@ _UNENDING: Final = (
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes, frozenset})
 
 
+def frames() -> Iterator[FrameType]:
+    """The frames of the running call, the innermost one first that is not the explorer's."""
+    frame: FrameType | None = sys._getframe(1)
+    is_own = True
+    while frame is not None and frame.f_code is not _BODY:
+        is_own = is_own and frame.f_code.co_filename.startswith(HERE)
+        if not is_own:
+            yield frame
+        frame = frame.f_back
+
+
 def standing() -> tuple[Any, ...]:
     """The position of the running call: its present instructions, and the values of its local variables."""
     found: list[Any] = []
-    frame: FrameType | None = program_frame()
-    while frame is not None and frame.f_code is not _BODY:
-        found += [frame.f_code, frame.f_lasti]
-        found += map(_value_of, frame.f_locals.values())
-        frame = frame.f_back
+    for frame in frames():
+        found += [frame.f_code, frame.f_lasti, *map(_value_of, frame.f_locals.values())]
     return tuple(found)
 
 
@@ -675,13 +682,8 @@ def _value_of(value: Any, is_part: bool = False) -> Any:
 
 def _where() -> str:
     """The position of the running call, as lines."""
-    found: list[str] = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code is not _BODY:
-        if not frame.f_code.co_filename.startswith(HERE):
-            found.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
-        frame = frame.f_back
-    return "<".join(found)
+    codes = ((each.f_code, each.f_lineno) for each in frames())
+    return "<".join(f"{code.co_qualname}:{line}" for code, line in codes if not code.co_filename.startswith(HERE))
 
 
 _SIZED: Final = frozenset({list, dict, set, deque, bytearray})

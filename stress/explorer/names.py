@@ -13,8 +13,7 @@ from typing import Any, Final
 from stress.answers import attributes_of
 from stress.explorer.containers import is_a, items_in
 from stress.explorer.held import held
-from stress.explorer.places import Place
-from stress.explorer.slots import LOAD
+from stress.explorer.slots import LOAD, Place
 from stress.explorer.synchronization import Primitive
 from stress.history import Raised, show
 
@@ -77,15 +76,11 @@ class ObjectNames(NodeNames):
         if isinstance(slot, Place):
             return f"{slot.what}: {'read' if expected is LOAD else 'write'}"
         if isinstance(slot, Primitive):
-            return self._on_primitive(slot, expected, desired)
+            waits = expected is not LOAD and slot._value is not expected
+            return f"{self._place(getattr(slot, 'of', slot))}.{desired}{' waits' if waits else ''}"
         if not _is_reference(slot):
             return "(no access)"
         return self._access_of(self._place(slot), slot, expected, desired)
-
-    def _on_primitive(self, primitive: Primitive, expected: Any, doing: str) -> str:
-        of = getattr(primitive, "of", primitive)
-        waits = expected is not LOAD and primitive._value is not expected
-        return f"{self._place(of)}.{doing}{' waits' if waits else ''}"
 
     def _place(self, reference: Any) -> str:
         """The place of a reference; searched for again if it was not there at the last search."""

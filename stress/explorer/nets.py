@@ -22,7 +22,7 @@ from stress.checker.check import Budget, check
 from stress.checker.waiting import may_wait
 from stress.explorer import sites
 from stress.explorer.experiment import Experiment
-from stress.explorer.machine import Drift, Machine, Strategy
+from stress.explorer.machine import Drift, Machine, Strategy, frames
 from stress.explorer.outliving import Snapshot
 from stress.explorer.policy import Refused, Treatment, treatment_of
 from stress.explorer.sampling import drawn_of
@@ -158,17 +158,9 @@ class _Stops:
                 strategy.stopped.append(str(site))
             return to
 
-        if not _has_opaque(frame):
+        # A function without steps that has called back what runs may hold a lock of the system's.
+        if all(treatment_of(each.f_code) is not Treatment.OPAQUE for each in frames()):
             self._machine.pause(noting)
-
-
-def _has_opaque(frame: FrameType | None) -> bool:
-    """Whether a function without steps has called back what runs: it may hold a lock of the system's."""
-    while frame is not None and frame.f_code.co_name != "_body":
-        if treatment_of(frame.f_code) is Treatment.OPAQUE:
-            return True
-        frame = frame.f_back
-    return False
 
 
 _MOST_ROUNDS: Final = 40

@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 from stress.alike import typed_key
 from stress.explorer.alone import Alone
 from stress.explorer.coroutines import Coroutines, new_coroutines
+from stress.explorer.entered import caller_of
 from stress.explorer.experiment import NOTHING_SEEN, Experiment, Look
 from stress.explorer.held import held
 from stress.explorer.kinds import Kind, kind_of
@@ -31,7 +32,6 @@ from stress.explorer.policy import PACKAGE, is_used_whole, module_of
 from stress.explorer.scenario import Scenario
 from stress.explorer.sharing import NewCode
 from stress.explorer.slots import AccessLimit, OneThread, Seam, reference_class
-from stress.explorer.stepped import caller_of
 from stress.explorer.substitution import substituted
 from stress.explorer.synchronization import By, ExploredThreading
 from stress.history import ANSWERS, Operation, freeze
@@ -103,13 +103,9 @@ class ObjectMachine(Machine):
         finally:
             self.plain.listens = False
 
-    def looks_at_clock(self) -> None:
-        """The running thread looks at the clock."""
-        self.plain.use_clock(sleeps=False)
-
-    def sleeps(self) -> None:
-        """The running thread is about to sleep."""
-        self.plain.use_clock(sleeps=True)
+    def uses_clock(self, *, sleeps: bool) -> None:
+        """As `OneThread.uses_clock`."""
+        self.plain.use_clock(sleeps)
 
     def is_circle(self, where: str) -> bool | None:
         """As `Machine.is_circle`, by what was tried."""

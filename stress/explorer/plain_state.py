@@ -23,12 +23,12 @@ from contextlib import contextmanager
 from contextvars import Context
 from functools import cache, partial
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from stress.answers import space_of
 from stress.explorer import sharing, sites
 from stress.explorer.containers import is_a, is_namespace, items_of
-from stress.explorer.entered import Entered, reachable
+from stress.explorer.entered import CALLING, Entered, Stepped, does_something, only_names_classes, reachable
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import (
     ACCESSES,
@@ -51,11 +51,9 @@ from stress.explorer.kinds import (
     unwrapped,
 )
 from stress.explorer.outliving import OF_C, Present
-from stress.explorer.places import FOREIGN
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, DEEP, SHALLOW, WHOLE, NewCode
-from stress.explorer.slots import CLOCK, MAIN, Seam
-from stress.explorer.stepped import CALLING, Stepped, does_something, only_names_classes
+from stress.explorer.slots import CLOCK, FOREIGN, MAIN, Seam
 from stress.explorer.synchronization import refuse_private
 from stress.explorer.wholes import OWN_THREAD, refusal_of
 from stress.outside import Outside
@@ -186,25 +184,22 @@ class PlainState(sharing.Sharing):
             self.knowledge.learn(variables, CLOCK[1])
             self._step([CLOCK], sleeps)
 
-    def count_turn(self, site: Any) -> None:
-        """A loop begins again, and may wait for something."""
-        self.now.turns += 1
-        if self.now.turns >= _TURNS:
-            self.spin(site)
-
     def turn(self, site: Any, _: Any) -> None:
         """A loop that no iterator ends begins again."""
-        self.count_turn(site)
+        self.spin(site)
         turn = getattr(self._seam.scheduler, "turn", None)
         if turn is not None and self._counts():
             turn()
 
     def spin(self, site: Any) -> None:
-        """Loops have begun again for many times. If no step was made meanwhile, one may wait for something that is not
-        known to change: it makes a step, so others may go on. If it has changed nothing, not even what is its own, it
-        may be seen to go in a circle.
+        """A loop begins again. If loops have for many times, and no step was made meanwhile, one may wait for something
+        that is not known to change: it makes a step, so others may go on. If it has changed nothing, not even what is
+        its own, it may be seen to go in a circle.
         """
         now, scheduler = self.now, self._seam.scheduler
+        now.turns += 1
+        if now.turns < _TURNS:
+            return
         now.turns = 0
         is_alone = getattr(scheduler, "alone", False)
         if not self.listens or scheduler is None or not (is_alone or self._seam.before is not None):
@@ -216,7 +211,7 @@ class PlainState(sharing.Sharing):
         now.rounds += 1
         if is_alone and now.rounds > _MOST_ROUNDS_ALONE:
             raise WouldWait
-        if cast("Any", scheduler).goes_round(now.rounds, now.changed) or now.rounds > _MOST_ROUNDS:
+        if scheduler.goes_round(now.rounds, now.changed) or now.rounds > _MOST_ROUNDS:
             raise Refused(f"a loop goes round and round, and nothing shows what it waits for ({site})")
         if at[0] != MAIN and self._counts():
             self._step([("", f"a turn of thread {at[1]}")], now.changed)
@@ -376,11 +371,7 @@ class PlainState(sharing.Sharing):
 
     def use_in_parts(self, site: Any, operands: tuple[Any, ...]) -> None:
         """The same, of an instruction that reads several things, while other threads may run."""
-        before = getattr(self._seam.scheduler, "step", 0)
-        self._use(site, site.name, operands)
-        if self._counts() and self._is_disturbed(before):
-            told = "an instruction that reads several things, which another thread disturbs,"
-            self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
+        self._use_in_parts(site, site.name, operands, "an instruction that reads several things")
 
     def read_item(self, site: Any, operands: tuple[Any, Any]) -> None:
         """An item is about to be read."""
@@ -402,7 +393,7 @@ class PlainState(sharing.Sharing):
         if type(iterator) is _ASKING:
             self.turn(site, None)
         elif type(iterator) not in _ENDING:
-            self.count_turn(site)
+            self.spin(site)
         self.now.changed = self.now.changed or (kind is Kind.ITERATOR and type(iterator) is not _ASKING)
         if kind in OF_C:
             self._save(iterator, is_changed=True)
@@ -555,12 +546,9 @@ class PlainState(sharing.Sharing):
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
-        if effect == "outside":
-            self._use_outside(given)
+        if effect == "none" or not (given or effect == "outside"):
             return
-        if not given or effect == "none":
-            return
-        first = given[0]
+        first = given[0] if given else None
         if effect in ("set", "get"):
             name: Any = given[1] if len(given) > 1 else "__dict__"
             if is_a(name, str):
@@ -578,21 +566,28 @@ class PlainState(sharing.Sharing):
         elif effect == "next":
             self.take_next(site, first)
         else:
-            changes = effect == "change"
+            changes = effect in ("change", "outside")
             for each in given if changes else ():
                 self._save(each)
             if self._counts():
-                self._step_of_c(self._keys_of(given, _REACH[effect], changes), changes)
+                keys = self._keys_of(given, _REACH[effect], changes)
+                if effect == "outside":  # it finds or leaves something elsewhere
+                    keys = list(dict.fromkeys([FOREIGN, *keys]))
+                self._step_of_c(keys, changes)
 
     def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
         """The effect of Python code without steps: a whole here, it goes through what it is given item by item."""
         refused = refusal_of(function.__module__ or "", function.__code__.co_name)
         if refused and self._me() != MAIN:
             raise Refused(f"{refused} ({site})")
+        self._use_in_parts(site, effect_of_opaque(function), given, function.__qualname__)
+
+    def _use_in_parts(self, site: Any, effect: str, given: tuple[Any, ...], what: str) -> None:
+        """The effect of what is no step by itself, but a whole if no other thread disturbs it."""
         before = getattr(self._seam.scheduler, "step", 0)
-        self._use(site, effect_of_opaque(function), given)
+        self._use(site, effect, given)
         if self._counts() and self._is_disturbed(before):
-            told = f"{function.__qualname__}, which another thread disturbs,"
+            told = f"{what}, which another thread disturbs,"
             self.unseen.setdefault(told, f"{site.code.co_filename}:{site.line}")
 
     def expect(self, factory: Any, first: Any) -> None:
@@ -625,7 +620,7 @@ _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _TYPE: Final = type
 _WITH_ITEMS: Final = (Kind.CONTAINER, Kind.FOREIGN, Kind.VIEW)
-_REACH: Final = {"shallow": SHALLOW, "read": DEEP, "whole": WHOLE, "change": WHOLE}
+_REACH: Final = {"shallow": SHALLOW, "read": DEEP, "whole": WHOLE, "change": WHOLE, "outside": WHOLE}
 _OF_ITEMS: Final = ("__setitem__", "__delitem__")
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stress.explorer.machine import Machine
-from stress.explorer.places import Place, Several
 from stress.explorer.policy import program_frame
-from stress.explorer.slots import LOAD
+from stress.explorer.slots import LOAD, Place, Several, words_of
 
 __all__ = ["Races"]
 
@@ -65,8 +64,7 @@ class Races:
                 self._read.setdefault(place, {})[me] = access
 
     def _note(self, place: Any, one: _Access, other: _Access) -> None:
-        where, name = place
-        what = f"items of {where}" if name is None else f"{where}.{name}" if where else str(name)
+        what = words_of([place])
         lines = sorted({one[2], other[2]})
         if len(self.found) < _MOST:
             self.found.setdefault((what, *lines), f"{what}: nothing orders {' and '.join(lines)}")

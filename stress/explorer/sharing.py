@@ -34,9 +34,8 @@ from stress.explorer.kinds import (
     may_be_called_back,
 )
 from stress.explorer.outliving import Undo, kept
-from stress.explorer.places import FOREIGN, Attempt, Place, Several, meet, words_of
 from stress.explorer.policy import Refused, program_frame
-from stress.explorer.slots import MAIN, Seam
+from stress.explorer.slots import FOREIGN, MAIN, Attempt, Place, Seam, Several, meet, words_of
 
 __all__ = ["BOUND", "DEEP", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
 
@@ -73,7 +72,7 @@ class Sharing(Undo):
         if id(owner) in self.now.lying:
             return self.now.lying[id(owner)][1]
         if id(owner) not in self.now.touched:
-            known = self._touch(owner, _category(owner))
+            known = self._touch(owner, "a variable" if type(owner) is types.CellType else f"a {type(owner).__name__}")
         elif (known := self.now.touched[id(owner)])[2] != self._me():
             self.knowledge.learn(self.knowledge.shared, known[1])
         return known[1] if known[1] in self.knowledge.shared else None
@@ -211,13 +210,6 @@ class Sharing(Undo):
             )
         self._step_of_c([FOREIGN] if self._is_met(owner) else [], changes)
 
-    def _use_outside(self, given: tuple[Any, ...]) -> None:
-        """The effect of a call that finds or leaves something outside what it is given."""
-        for each in given:
-            self._save(each)
-        if self._counts():
-            self._step_of_c(list(dict.fromkeys([FOREIGN, *self._keys_of(given, WHOLE, True)])), True)
-
     def _is_disturbed(self, begun: int) -> bool:
         """Make the latest step again, if there was one since step `begun` of places that are the program's. Answers
         whether another thread has come in between, so that both together are not one step.
@@ -266,11 +258,6 @@ _ONLY_GIVE: Final = frozenset({
     itertools.islice, itertools.count, itertools.cycle, itertools.repeat, itertools.compress, itertools.zip_longest,
 })  # fmt: skip
 """Iterators that give items as they are. The others may look into them, or give what these hold."""
-
-
-def _category(owner: Any) -> Any:
-    """The name of all objects like this one."""
-    return "a variable" if type(owner) is types.CellType else f"a {type(owner).__name__}"
 
 
 def _has(owner: Any, name: str) -> bool:

@@ -6,24 +6,24 @@ so `before` knows what the access will find. `after` is called when a compare-an
 
 Only slots change, so a journal of their changes is enough to undo an execution.
 
-Where no machine runs, `OneThread` is the scheduler, and `AccessLimit` ends calls that never return. The clock of an
-explored object shows what its threads have slept and waited in vain, and stands still otherwise: but a thread that goes
-round and round, looking at it, is let on by a long time that passes. If the object looks at its clock at all, that is a
-step, and so is a sleep.
+Places that threads share without a slot, such as attributes, are `Place`. Where no machine runs, `OneThread` is the
+scheduler, and `AccessLimit` ends calls that never return. The clock of an explored object shows what its threads have
+slept and waited in vain, and stands still otherwise: but a thread that goes round and round, looking at it, is let on
+by a long time that passes. If the object looks at its clock at all, that is a step, and so is a sleep.
 """
 
 from __future__ import annotations
 
 import _thread
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from types import GenericAlias
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 __all__ = [
-    "A_LONG_TIME", "CLOCK", "LOAD", "MAIN", "AccessLimit", "Endless", "OneThread", "Scheduler", "Seam",
-    "reference_class",
+    "A_LONG_TIME", "CLOCK", "FOREIGN", "LOAD", "MAIN", "AccessLimit", "Attempt", "Endless", "OneThread", "Place",
+    "Seam", "Several", "meet", "reference_class", "words_of",
 ]  # fmt: skip
 
 LOAD: Final = object()
@@ -32,27 +32,13 @@ MAIN: Final = -1
 """The identity of whoever runs outside the scenario's threads."""
 
 
-class Scheduler(Protocol):
-    """The methods of a scheduler that the seam needs, besides `before`."""
-
-    def name(self) -> int:
-        """A name for a new slot: the same in every execution in which its maker does the same."""
-
-    def identity(self) -> int:
-        """The number of the thread that runs."""
-
-    def caller(self) -> int:
-        """The number of the thread whose call runs: also if it is made to see what the call answers alone."""
-
-    def wait(self, event: Any) -> None:
-        """Run other threads until `event` is set."""
-
-    def wake(self, event: Any) -> None:
-        """Resume the threads that wait for `event`."""
-
-
 class Seam:
     """The place where the slots of one copy of the packages call a scheduler.
+
+    A `scheduler` has methods: `name` gives a new slot a name, the same in every execution in which its maker does the
+    same. `identity` is the number of the thread that runs, and `caller` that of the thread whose call runs, also if it
+    is made to see what the call answers alone. `wait` runs other threads until an event is set, and `wake` resumes
+    those that wait for it.
 
     `clock` are the seconds that have passed for the explored object since it was made: those that its threads have
     slept, or waited in vain.
@@ -64,7 +50,7 @@ class Seam:
     def __init__(self, takes_back: bool = True) -> None:
         self.before: Callable[..., None] | None = None
         self.after: Callable[[Any], None] | None = None
-        self.scheduler: Scheduler | None = None
+        self.scheduler: Any = None
         self.clock = 0.0
         self.home = 0
         """The real thread that explores."""
@@ -185,19 +171,16 @@ class OneThread:
         self.name = count(-1, -1).__next__
 
     def identity(self) -> int:
-        """As `Scheduler.identity`."""
+        """As `Seam` says of `identity`."""
         return MAIN
 
     def caller(self) -> int:
-        """As `Scheduler.caller`."""
+        """As `Seam` says of `caller`."""
         return MAIN
 
-    def looks_at_clock(self) -> None:
-        """The thread looks at the clock."""
-        self._has_looked = True
-
-    def sleeps(self) -> None:
-        """The thread is about to sleep."""
+    def uses_clock(self, *, sleeps: bool) -> None:
+        """The thread is about to sleep, or looks at the clock."""
+        self._has_looked = self._has_looked or not sleeps
 
     def goes_round(self, rounds: int, changes: bool) -> bool:
         """The thread goes round and round, and makes no steps. Answers whether that is in vain, as far as is known. If
@@ -207,3 +190,56 @@ class OneThread:
             self._has_looked = False
             self._seam.clock += A_LONG_TIME
         return False
+
+
+FOREIGN: Final = ("objects of other languages", None)
+"""The name of the one place for all that is written in C and not known, and for what is outside the process."""
+
+
+class Place:
+    """A place of plain values."""
+
+    __slots__ = ("_name", "what")
+    _value: Any = None
+
+    def __init__(self, name: Any, what: str) -> None:
+        self._name, self.what = name, what
+
+
+class Attempt(Place):
+    """A place as accessed by a step that changes it only if it `succeeds` then. If not, the step is a read."""
+
+    __slots__ = ("_succeeds",)
+
+    def __init__(self, name: Any, what: str, succeeds: Callable[[], bool]) -> None:
+        super().__init__(name, what)
+        self._succeeds = succeeds
+
+    @property
+    def _value(self) -> Any:
+        return None if self._succeeds() else False
+
+
+class Several(frozenset[Any]):
+    """The names of all places that one step accesses, as one name."""
+
+
+def meet(one: Any, other: Any) -> bool:
+    """Whether two names have a place in common."""
+    if one == other:
+        return True
+    if type(one) is Several:
+        return not one.isdisjoint(other) if type(other) is Several else other in one
+    return type(other) is Several and one in other
+
+
+def words_of(keys: Iterable[tuple[Any, Any]]) -> str:
+    """The places that a step accesses, for a reader."""
+    return ", ".join(dict.fromkeys(map(_told, keys)))
+
+
+def _told(key: tuple[Any, Any]) -> str:
+    where, name = key
+    if name is None:
+        return f"items of {where}" if where != FOREIGN[0] else where
+    return f"{where}.{name}" if where else str(name)

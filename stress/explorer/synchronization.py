@@ -41,7 +41,6 @@ _PRIVATE: Final = {"__dict__"} | {
     name for each in _REAL for name in dir(each) if name[0] == "_" != name[1] and name not in _SUPPORTED
 }
 """Names of the inner state of the real primitives, of which the explored ones have only some."""
-_REAL_SLEEP: Final = time.sleep
 _CLOCKS: Final[tuple[Callable[[], float], ...]] = (
     time.time, time.monotonic, time.perf_counter, time.time_ns, time.monotonic_ns, time.perf_counter_ns,
 )  # fmt: skip
@@ -165,9 +164,6 @@ class Lock(Primitive):
         self._step("locked")
         return bool(self._value)
 
-    def _at_fork_reinit(self) -> None:
-        self._value, self._holder = False, MAIN
-
     acquire_lock, release_lock, locked_lock = acquire, release, locked
 
     def __enter__(self) -> bool:
@@ -224,10 +220,6 @@ class RLock(_Guard):
     def _acquire_restore(self, count: int) -> None:
         super().acquire()
         self._count = count
-
-    def _at_fork_reinit(self) -> None:
-        super()._at_fork_reinit()
-        self._count = 0
 
 
 class _Notice(Lock):
@@ -386,7 +378,7 @@ class ExploredThreading:
                 scheduler: Any = seam.scheduler
                 if scheduler is None:
                     return clock()
-                scheduler.looks_at_clock()
+                scheduler.uses_clock(sleeps=False)
                 return start + (seam.clock if type(start) is float else int(seam.clock * 1e9))
 
             return look
@@ -394,9 +386,9 @@ class ExploredThreading:
         def sleep(seconds: float) -> None:
             scheduler: Any = seam.scheduler
             if scheduler is None:
-                _REAL_SLEEP(seconds)
+                time.sleep(seconds)
             else:
-                scheduler.sleeps()
+                scheduler.uses_clock(sleeps=True)
                 seam.clock += seconds
 
         lock, rlock = on_seam(Lock), on_seam(RLock)

@@ -7,19 +7,18 @@ has the small scenario, the sentence, the steps, and the command that shows it a
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FrameType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, Final
 
 from stress.checker.check import Verdict, check
+from stress.explorer.entered import CALLER
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.machine import Drift, Execution, Machine, Strategy
-from stress.explorer.places import Several, words_of
+from stress.explorer.machine import Drift, Execution, Machine, Strategy, frames
 from stress.explorer.policy import PACKAGE, standard_module
 from stress.explorer.scenario import describe
-from stress.explorer.stepped import CALLER
+from stress.explorer.slots import Several, words_of
 from stress.history import UNSEEN, show
 from stress.reports.report import Report, Steps, report_on
 
@@ -123,18 +122,13 @@ def _line() -> str:
     nothing else has called it. Empty for what the caller does, who is no code of the program.
     """
     found = ""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code is not _BODY:
+    for frame in frames():
         file = frame.f_code.co_filename
         if file != CALLER and not file.startswith((PACKAGE, "<frozen ")):
             found = f"{os.path.basename(file)}:{frame.f_lineno}"
             if not standard_module(file):
                 return found
-        frame = frame.f_back
     return found
-
-
-_BODY: Final = Machine._body.__code__
 
 
 def _calls(experiment: Experiment, machine: Machine) -> dict[int, list[tuple[int, str]]]:

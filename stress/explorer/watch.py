@@ -42,7 +42,7 @@ class Watch:
 
     def __init__(self, machine: Machine, seconds: float | None) -> None:
         self._machine, self._seconds = machine, seconds
-        self._over = _REAL_EVENT()
+        self._over = threading.Event()
         self._thread: Any = None
         self._before: Any = None
         self._has_handler = False
@@ -85,7 +85,7 @@ class Watch:
         """End the thread that looks, and put the handler back."""
         self._over.set()
         deadline = time.monotonic() + _GRACE
-        while self._thread in _REAL_THREADS() and time.monotonic() < deadline:
+        while self._thread in threading.enumerate() and time.monotonic() < deadline:
             _NEVER.wait(_LOOK)  # one whose start was interrupted has no identity yet, and cannot be joined
         for _each in range(2):  # one that is set and not raised yet is raised at a jump
             pass
@@ -121,7 +121,7 @@ class _Sleep:
 
     def for_long(self, running: int) -> bool:
         """Whether it sleeps for too long now."""
-        sleeps, busy = rest_of(next((each.native_id for each in _REAL_THREADS() if each.ident == running), None))
+        sleeps, busy = rest_of(next((each.native_id for each in threading.enumerate() if each.ident == running), None))
         seen = (running, id(self._machine.execution), self._machine.step)
         if not sleeps or seen != self._seen or busy - self._busy > _BUSY:
             self._seen, self._busy, self._since = seen, busy, time.monotonic()
@@ -129,7 +129,5 @@ class _Sleep:
         return time.monotonic() - self._since > _ASLEEP
 
 
-_REAL_EVENT: Final = threading.Event
-_NEVER: Final = _REAL_EVENT()
 _REAL_THREAD: Final = threading.Thread
-_REAL_THREADS: Final = threading.enumerate
+_NEVER: Final = threading.Event()

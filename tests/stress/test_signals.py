@@ -20,7 +20,7 @@ import pytest
 
 import stress
 from stress import Verdict, explore
-from stress.explorer import coroutines, stepped
+from stress.explorer import coroutines, entered
 from stress.explorer.entered import functions_of
 from stress.explorer.object_experiment import garbage_is_kept
 from tests.stress.objects import LockedCounter as Counter
@@ -247,7 +247,7 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
         looked.append(True)
         return functions_of(codes, roots)
 
-    monkeypatch.setattr(stepped, "functions_of", without_end)
+    monkeypatch.setattr(entered, "functions_of", without_end)
     outcome = explore(names["FoundLate"], stress.Counter(), TWICE, duration=0.1)
     assert outcome.verdict is Verdict.UNKNOWN
     assert "time was up between two executions" in outcome.summary
