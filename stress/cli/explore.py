@@ -20,7 +20,7 @@ from stress.cli.output import aside, say, written
 from stress.cli.targets import NONE, add_targets, alone, over
 from stress.explorer.explore import Explored, explore
 from stress.explorer.generation import Scenarios
-from stress.explorer.token import OBJECT_PREFIX, Calls, Token, TokenError, read
+from stress.explorer.token import Calls, TokenError, read
 from stress.processes import PATIENCE, Died, Patience, Tally, Team, Worker
 from stress.progress_line import following
 from stress.recorder.workload import Workload, as_arguments
@@ -32,6 +32,7 @@ Progress = Callable[[str], object]
 """Is told of each execution that begins, by its scenario, and of each object that is prepared, by an empty text."""
 _MADE = "executions"
 _PREPARES = "another object is prepared"
+_NAMELESS = "the token names no object: give it to stress.explore(..., replay=...), with the original arguments"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,19 +70,10 @@ def _explore(target: str, workloads: Sequence[Workload], arguments: argparse.Nam
 
 def replay(arguments: argparse.Namespace) -> int:
     """Execute the schedule of a token again; return the exit status."""
-    if not arguments.what.startswith(OBJECT_PREFIX):
-        aside(f"{arguments.what[:40]}: neither a file nor a token of the explorer, which begins with {OBJECT_PREFIX}")
-        return 2
-    token: Token | None = None
-    with suppress(TokenError):
-        token = read(arguments.what)
-    if token is None or token.origin is None:
-        aside(
-            "The token is damaged, or does not name its object: give it to stress.explore(..., replay=...), with the "
-            "original arguments."
-        )
-        return 2
     try:
+        token = read(arguments.what)
+        if token.origin is None:
+            raise TokenError(_NAMELESS)
         origin, since = token.origin, changed(token.code)
         calls, workloads = origin.read(), alone(origin.target, origin.spec)
     except ValueError as error:

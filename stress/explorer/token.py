@@ -92,7 +92,7 @@ def read(text: str) -> Token:
         TokenError: the text is not a token, or is damaged.
     """
     if not text.startswith(OBJECT_PREFIX):
-        raise TokenError(f"no token of an object of one's own, which begins with {OBJECT_PREFIX}: {text!r}")
+        raise TokenError(f"neither a file nor a token of the explorer, which begins with {OBJECT_PREFIX}")
     try:
         found = Token(*unpack(OBJECT_PREFIX, text))
         found = found._replace(origin=Origin(*found.origin) if found.origin else None)
