@@ -614,7 +614,7 @@ _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERAT
 _ASKING: Final = type(iter(int, 1))
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
-_MOST_ROUNDS: Final = 3_000
+_MOST_ROUNDS: Final = 1_000
 _MOST_ROUNDS_ALONE: Final = 300
 _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
