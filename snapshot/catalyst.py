@@ -31,11 +31,6 @@ def words(topic: str, dialect: Dialect) -> str:
     return f"if({topic} = '', {NO_WORDS}, {split})" if dialect.zero_words else split
 
 
-def is_reserved(topic: str, dialect: Dialect) -> str:
-    """Whether the topic is reserved: filters whose first word is a wildcard do not match it."""
-    return f"startswith(substring_index({topic}, {text(dialect.separator)}, 1), {text(dialect.reserved_prefix or '')})"
-
-
 def is_wild(word: str, dialect: Dialect) -> str:
     """Whether a word of a filter is a wildcard."""
     return f"{word} in ({', '.join(map(text, _wildcards(dialect)))})"
@@ -119,5 +114,7 @@ def matches(filter: str, topic: str, dialect: Dialect) -> str:
     found = f"rlike({terminated(topic, dialect)}, {pattern(filter_words, dialect)})"
     if dialect.reserved_prefix is not None:
         starts_wild = is_wild(f"try_element_at({filter_words}, 1)", dialect)
-        found = f"{found} and not ({is_reserved(topic, dialect)} and coalesce({starts_wild}, false))"
+        first = f"substring_index({topic}, {text(dialect.separator)}, 1)"  # filters that start wild do not match it
+        is_reserved = f"startswith({first}, {text(dialect.reserved_prefix)})"
+        found = f"{found} and not ({is_reserved} and coalesce({starts_wild}, false))"
     return f"if({filter} is null or {topic} is null or {refused(topic, dialect)}, null, {found})"

@@ -98,7 +98,9 @@ def _net(rows: pa.Table, first: pa.Array, last: pa.Array) -> Iterator[pa.Table]:
         (last, differ, AFTER),
         (last, pc.and_not(there, was), INSERT),
     ]
-    yield from (_changed(rows.filter(chosen), kind) for rows, chosen, kind in parts)
+    for rows, chosen, kind in parts:
+        kinds = pa.repeat(kind, len(rows))
+        yield rows.set_column(rows.schema.get_field_index(KIND), KIND, kinds).filter(chosen)
 
 
 def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, Numbers, Numbers]:
@@ -118,12 +120,6 @@ def _ends_of(feeds: Iterable[pa.Table], queues: bool) -> tuple[pa.Table, Numbers
 def _is_of(changes: pa.Table, *kinds: str) -> Any:
     pa = extra("pyarrow")
     return extra("pyarrow.compute").is_in(changes.column(KIND), value_set=pa.array(kinds, pa.string()))
-
-
-def _changed(rows: pa.Table, kind: str) -> pa.Table:
-    """The rows as changes of a kind."""
-    kinds = extra("pyarrow").repeat(kind, len(rows))
-    return rows.set_column(rows.schema.get_field_index(KIND), KIND, kinds)
 
 
 def _differ(before: pa.Table, after: pa.Table) -> pa.Array:

@@ -109,7 +109,11 @@ class TrieSet:
             raise ValueError(
                 "a Spark Connect session cannot send a trie to the workers: publish it, give the directory"
             )
-        content = _to_ipc(self._table)
+        pa = extra("pyarrow")
+        sink, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_stream(sink, self._table.schema, options=options) as stream:
+            stream.write_table(self._table)
+        content = bytes(sink.getvalue())
         digest = hashlib.blake2b(content + repr(self.dialect).encode(), digest_size=16).hexdigest()
         return BroadcastSet(digest, self.dialect, spark.sparkContext.broadcast(content))
 
@@ -120,14 +124,6 @@ class TrieSet:
     def rows(self, spark: SparkSession) -> DataFrame:
         """The set, with the columns `JOINED`."""
         return frame_of(spark, self._table)
-
-
-def _to_ipc(table: pa.Table) -> bytes:
-    pa = extra("pyarrow")
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue())
 
 
 # A published directory ------------------------------------------------------------------------------------------------

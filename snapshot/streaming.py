@@ -13,7 +13,7 @@ import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.environment import require_workers
@@ -90,11 +90,6 @@ def match_stream(
     return by_trie(seen, _Recorded(directory.store.uri, kept.uri, alone.mark), newest.options())
 
 
-class _Task(NamedTuple):
-    query: str
-    batch: int
-
-
 @dataclass(frozen=True)
 class _Recorded:
     """The function that a task calls to get the set that its messages are matched with.
@@ -109,19 +104,19 @@ class _Recorded:
 
     def __call__(self) -> tuple[SentSet, int]:
         task = _task()
-        mark = self.alone if task is None else recorded(self.where, store_of(self.record), task)
+        mark = self.alone if task is None else recorded(self.where, store_of(self.record), *task)
         return PublishedVersion(self.where, mark), mark.version
 
 
-def _task() -> _Task | None:
+def _task() -> tuple[str, int] | None:
     """The query and micro-batch of this worker's task."""
     context = extra("pyspark").TaskContext.get()
     query = context and context.getLocalProperty("sql.streaming.queryId")
     batch = context and context.getLocalProperty("streaming.sql.batchId")
-    return _Task(query, int(batch)) if query and batch else None
+    return (query, int(batch)) if query and batch else None
 
 
-def recorded(where: str, record: Store, task: _Task) -> Mark:
+def recorded(where: str, record: Store, query: str, batch: int) -> Mark:
     """The version that a micro-batch is matched with. The first task that asks records it.
 
     Lock-free: if several tasks find no record, one creates it and the others read it.
@@ -129,7 +124,7 @@ def recorded(where: str, record: Store, task: _Task) -> Mark:
     Raises:
         HistoryError: the directory went back, or forked, since this or the previous batch.
     """
-    name = _name(task)
+    name = _name(query, batch)
     while True:
         try:
             return _read(record, name, where)
@@ -138,7 +133,7 @@ def recorded(where: str, record: Store, task: _Task) -> Mark:
         directory = open_directory(where)
         version = directory.version_at(None)
         with contextlib.suppress(FileNotFoundError):
-            before = _fields(record, _name(task._replace(batch=task.batch - 1)))
+            before = _fields(record, _name(query, batch - 1))
             if before.digest:
                 directory.require(before)
         content = json.dumps(version.marked()._asdict()).encode()
@@ -146,13 +141,13 @@ def recorded(where: str, record: Store, task: _Task) -> Mark:
             record.create(name, content, f".{name}.{uuid.uuid4().hex}")
         except FileExistsError:
             continue
-        if task.batch >= KEPT_RECORDS:
-            record.remove(_name(task._replace(batch=task.batch - KEPT_RECORDS)))
+        if batch >= KEPT_RECORDS:
+            record.remove(_name(query, batch - KEPT_RECORDS))
         return version.marked()
 
 
-def _name(task: _Task) -> str:
-    return f"{task.query}.{task.batch}.json"
+def _name(query: str, batch: int) -> str:
+    return f"{query}.{batch}.json"
 
 
 def _fields(record: Store, name: str) -> Mark:

@@ -200,18 +200,14 @@ class _Matcher:
         if topic is None:
             return ()
         try:
-            return self._rows.match(_as_text(topic))
+            if isinstance(topic, bytes):
+                raise TopicError(topic.decode(errors="replace"), 0, "not UTF-8")
+            return self._rows.match(topic)
         except TopicError as error:
             if self._mode == "FAILFAST":
                 raise
             self.bad.append((position, str(error)))
             return ()
-
-
-def _as_text(topic: str | bytes) -> str:
-    if isinstance(topic, str):
-        return topic
-    raise TopicError(topic.decode(errors="replace"), 0, "not UTF-8")
 
 
 def _portions(

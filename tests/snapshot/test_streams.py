@@ -157,12 +157,12 @@ class TestRecord:
         self, trie: SubscriptionTrie, publisher: snapshot.Publisher, tmp_path: Path, record: Any
     ) -> None:
         where = str(tmp_path / "published")
-        first = streaming.recorded(where, record, streaming._Task("q", 0))
+        first = streaming.recorded(where, record, "q", 0)
         trie.subscribe("b", "bob")
         second = publisher.publish()
-        assert streaming.recorded(where, record, streaming._Task("q", 0)) == first
+        assert streaming.recorded(where, record, "q", 0) == first
         for task in (("q", 1), ("other", 0), ("q", streaming.KEPT_RECORDS)):
-            assert streaming.recorded(where, record, streaming._Task(*task)).version == second
+            assert streaming.recorded(where, record, *task).version == second
         assert sorted(record.names("")) == ["other.0.json", "q.1.json", f"q.{streaming.KEPT_RECORDS}.json"]
 
     @pytest.mark.parametrize("newer", [1, 2, 3])
@@ -171,11 +171,11 @@ class TestRecord:
     ) -> None:
         """Whether the number of the version that was seen is there again or not."""
         where = tmp_path / "published"
-        go_back(where, trie, publisher, newer, lambda: streaming.recorded(str(where), record, streaming._Task("q", 0)))
+        go_back(where, trie, publisher, newer, lambda: streaming.recorded(str(where), record, "q", 0))
         for batch in (0, 1):
             with pytest.raises((snapshot.HistoryError, snapshot.NotPublishedError)):
-                streaming.recorded(str(where), record, streaming._Task("q", batch))
-        streaming.recorded(str(where), record, streaming._Task("anew", 0))
+                streaming.recorded(str(where), record, "q", batch)
+        streaming.recorded(str(where), record, "anew", 0)
 
     @pytest.mark.parametrize(
         ("content", "error", "says"),
@@ -196,7 +196,7 @@ class TestRecord:
     ) -> None:
         (tmp_path / "record" / "q.0.json").write_text(content)
         with pytest.raises(error, match=says):
-            streaming.recorded(str(tmp_path / "published"), record, streaming._Task("q", 0))
+            streaming.recorded(str(tmp_path / "published"), record, "q", 0)
 
 
 class TestStreamOfChanges:
