@@ -173,13 +173,10 @@ def ways_to_meet(criteria: Iterable[Any]) -> int:
 
 def _check_criterion(criterion: Any) -> None:
     if not isinstance(criterion, Criterion):
-        raise TypeError(f"a criterion must be Equals, Present or another of subtrie.fields, {_not_so(criterion)}")
-
-
-def _not_so(given: Any) -> str:
-    if isinstance(given, type) and issubclass(given, Criterion):
-        return f"made with the name of a field, not the class {given.__name__} itself"
-    return f"not {type(given).__name__}"
+        is_class = isinstance(criterion, type) and issubclass(criterion, Criterion)
+        so = f"made with the name of a field, not the class {criterion.__name__} itself" if is_class else ""
+        wrong = so or f"not {type(criterion).__name__}"
+        raise TypeError(f"a criterion must be Equals, Present or another of subtrie.fields, {wrong}")
 
 
 def listed(criteria: Any) -> list[Any]:

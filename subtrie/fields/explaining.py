@@ -45,15 +45,11 @@ def explain(criteria: Iterable[Criterion], message: Message) -> str:
     is_met = bool(matcher.match_all(message))
     flat = flattened(message)
     lines = ["met" if is_met else "not met"]
-    for criterion in sorted(asked, key=_place):
+    for criterion in sorted(asked, key=lambda one: (str(one.name), short(one))):
         lines += _lines(criterion, flat, 1, criterion.written is not None)
     if not is_met and all(criterion.may_be_met_by(flat) for criterion in asked):
         lines.append("  but no elements of lists that belong together meet them all")
     return "\n".join(lines)
-
-
-def _place(criterion: Criterion) -> tuple[str, str]:
-    return str(criterion.name), short(criterion)
 
 
 def _words(criterion: Any, is_pattern: bool) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import cython
 
@@ -58,6 +58,7 @@ from subtrie.fields.state import (
 )
 
 Message: TypeAlias = Mapping[str, Any]
+Answer = TypeVar("Answer")
 
 
 class FieldSubscription(NamedTuple):
@@ -170,8 +171,7 @@ class FieldMatcher:
         asked = self._checked(criteria)
         owner_hash = subscriber_hash(subscriber)
         delivery = self._kept(subscriber, owner_hash, options)
-        added: bool = self._change(with_subscription, (asked, delivery, owner_hash))
-        return added
+        return self._change(with_subscription, (asked, delivery, owner_hash))
 
     def unsubscribe(self, criteria: Iterable[Criterion], subscriber: Any) -> bool:
         """Remove a subscription; tell whether it was there. Errors and cost as `subscribe`.
@@ -183,8 +183,7 @@ class FieldMatcher:
         """
         self._writable()
         asked = self._checked(criteria)
-        taken: bool = self._change(without_subscription, (asked, subscriber, subscriber_hash(subscriber)))
-        return taken
+        return self._change(without_subscription, (asked, subscriber, subscriber_hash(subscriber)))
 
     def replace(self, old: Iterable[Criterion], new: Iterable[Criterion], subscriber: Any) -> bool:
         """Let a subscription ask for `new` instead of `old`, with the options that it has, in one change: no message
@@ -203,8 +202,7 @@ class FieldMatcher:
         """
         self._writable()
         before, after = self._checked(old), self._checked(new)
-        found: bool = self._change(with_replacement, (before, after, subscriber, subscriber_hash(subscriber)))
-        return found
+        return self._change(with_replacement, (before, after, subscriber, subscriber_hash(subscriber)))
 
     def subscribe_many(self, subscriptions: Iterable[tuple[Any, ...]]) -> int:
         """Subscribe every (criteria, subscriber) or (criteria, subscriber, options) given, all at one instant; return
@@ -230,8 +228,7 @@ class FieldMatcher:
             owner_hash = subscriber_hash(subscriber)
             kept = self._kept(subscriber, owner_hash, dict(options))
             several.append((self._checked(criteria), kept, owner_hash))
-        added: int = self._change(with_many, (several, []))
-        return added
+        return self._change(with_many, (several, []))
 
     def unsubscribe_all(self, subscriber: Any) -> int:
         """Remove all subscriptions of a subscriber, at one instant; return their number. O(log n) for each of them.
@@ -245,15 +242,14 @@ class FieldMatcher:
         (2, 2, 0)
         """
         self._writable()
-        taken: int = self._change(without_owner, (subscriber, subscriber_hash(subscriber)))
-        return taken
+        return self._change(without_owner, (subscriber, subscriber_hash(subscriber)))
 
     def clear(self) -> None:
         """Remove everything, at one instant. O(1)."""
         self._writable()
         self._change(with_nothing, ())
 
-    def _change(self, step: Callable[..., tuple[State, Any]], arguments: tuple[Any, ...]) -> Any:
+    def _change(self, step: Callable[..., tuple[State, Answer]], arguments: tuple[Any, ...]) -> Answer:
         enter_search()
         try:
             # Progress: a round that does not return found that another thread's change has taken effect.

@@ -89,13 +89,11 @@ def from_pattern(pattern: str | Mapping[str, Any]) -> list[Criterion]:
 
 def _read(text: str | bytes | bytearray) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
+        return json.loads(
+            text, object_pairs_hook=_object, parse_int=lambda n: int(n) if len(n) <= MOST_DIGITS else math.inf
+        )
     except RecursionError:  # json.loads is written in C, and leaves nothing half done
         raise ValueError(f"the pattern {short(text)} is nested too deep") from None
-
-
-def _whole_number(digits: str) -> int | float:
-    return int(digits) if len(digits) <= MOST_DIGITS else math.inf
 
 
 def _written(path: tuple[str, ...], asked: Any) -> str:

@@ -291,8 +291,6 @@ class RoutingMatcher:
         return self._asked(filter, criteria), subscriber, options
 
     def _check_options(self, options: Mapping[str, Any]) -> None:
-        if not options:
-            return
         self.dialect.check_options(options)
         if self.dialect.queue_groups and options.get("queue") is not None:
             raise ValueError(

@@ -27,7 +27,7 @@ from subtrie.fields.topics cimport Topic, hash_of_all, stand_there
 from subtrie.fields.tree cimport below_at, count_at, is_leaf, key_at
 from subtrie.fields.views cimport (
     AHEAD, ORDERS, Search, Seen, WAY, absent_of, all_bits, answer_of, answers_noted, any_of, begin, boxes_of, end, few_at, few_in, fields_of, forget_nodes, go_on, has_field, has_pieces, has_topic,
-    hash_at,
+    hash_at, id_of,
     is_equal, is_first_of_name, is_joint, is_met, is_new, is_repeated, keep, keep_crowds, may_refer, name_at, name_hash_at, needs_in, node_at, note, note_bits,
     note_crowd, note_node, note_piece, note_plain, note_value,
     note_way, number_at,
@@ -42,7 +42,6 @@ ctypedef uint64_t *entries_noted
 
 cdef enum:
     FEW = 16            # see search.py
-    MANY = 1000000
 
 cdef Words *NO_WORDS    # NULL: nobody sets it
 cdef object Elements    # asked for each value; a global of the module would be counted each time
@@ -66,9 +65,9 @@ cdef bint _note_values(Search *search, dict message, Borrowed names) except -1
 cdef int _search_noted(Search *search, Borrowed index, dict message) except -1
 @cython.locals(words="Words *", i=Py_ssize_t)
 cdef int _note_topic(Search *search, Borrowed topics) except -1
-@cython.locals(first=Py_ssize_t, last=Py_ssize_t, i=Py_ssize_t)
+@cython.locals(first=Py_ssize_t, last=Py_ssize_t, i=Py_ssize_t, crowd=Borrowed)
 cdef int _search_in_crowds(Search *search) except -1
-@cython.locals(fields=Borrowed, cell=Borrowed, field=Borrowed, most=Py_ssize_t, i=Py_ssize_t)
+@cython.locals(fields=Borrowed, cell=Borrowed, field=Borrowed, i=Py_ssize_t, around=dict)
 cdef int _search_in(Search *search, Borrowed index) except -1
 @cython.locals(last=Py_ssize_t, at=Py_ssize_t, cell=Borrowed, ends=Borrowed, i=Py_ssize_t)
 cdef int _note_at_ends(Search *search) except -1
@@ -86,17 +85,20 @@ cdef inline bint _is_cell_of(Borrowed cell, Borrowed key, uint64_t hash) except 
 @cython.locals(cell=Borrowed)
 cdef int _note_in_view(Search *search, Borrowed field, object value) except -1
 @cython.locals(order=int, tree=Borrowed, point=Point)
-cdef int _note_beside_values(Search *search, Borrowed field, object value) except -1
+cdef int _note_beside_values(Search *search, Borrowed field, object value, dict around) except -1
 @cython.locals(i=Py_ssize_t, cell=Borrowed, spot=Spot)
 cdef int _note_in_boxes(Search *search, Borrowed boxes, object value) except -1
 @cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, i=Py_ssize_t)
 cdef int _note_boxes(Search *search, Borrowed tree, const Spot *spot) except -1
 @cython.locals(first=Py_ssize_t, at=Py_ssize_t, node=Borrowed, found=uint32_t, i=int)
 cdef int _note_around(Search *search, Borrowed tree, const Point *point) except -1
+@cython.locals(found=uint32_t, done=uint32_t, i=int)
+cdef bint _note_around_too(Search *search, Borrowed node, const Point *point, dict around) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_absent(Search *search, Borrowed cells) except -1
 @cython.locals(i=int)
 cdef int _note_below(Search *search, Borrowed cell) except -1
+cdef int _note_place(Search *search, Borrowed filed) except -1
 @cython.locals(i=Py_ssize_t)
 cdef int _note_all(Search *search, Borrowed filed) except -1
 @cython.locals(items=entries_noted, count=Py_ssize_t, kept=Py_ssize_t, ahead=Py_ssize_t, i=Py_ssize_t, entry=Borrowed, holds=bint, together=Together)

@@ -69,6 +69,7 @@ if not cython.compiled:
         has_pieces,
         has_topic,
         hash_at,
+        id_of,
         is_equal,
         is_first_of_name,
         is_joint,
@@ -132,7 +133,6 @@ from subtrie.fields.names import PLAIN
 if not cython.compiled:  # in search.pxd
     NO_WORDS = None
     FEW = 16  # entries noted, whose subscribers are asked for before it is known who wants the message
-    MANY = 1_000_000  # entries noted, from which on it is time to see whether they are all different
 
 # ------------------------------------------------------------------------------------------------------------- answers
 
@@ -279,14 +279,18 @@ def _note_topic(search: Any, topics: Any) -> int:
 
 def _search_in_crowds(search: Any) -> int:
     """Search the crowded places noted, and those noted there, which stand for one criterion more; each of them once,
-    however many values of the message have led to it."""
+    however many values of the message have led to it. So are the places of many entries that have no more to ask."""
     first = 0
     while first < search.crowds.count:
         if search.repeated:
             keep_crowds(search, _distinct(search.crowds.items, first, search.crowds.count, False))
         last = search.crowds.count
         for i in range(first, last):
-            _search_in(search, as_node(search.crowds.items[i]))
+            crowd = as_node(search.crowds.items[i])
+            if is_exactly(crowd, Index):
+                _search_in(search, crowd)
+            else:
+                _note_all(search, crowd)
         first = last
     return 0
 
@@ -296,25 +300,22 @@ def _search_in(search: Any, index: Any) -> int:
     if topics_of(index) is not borrow(None) and has_topic(search):
         _note_topic(search, topics_of(index))
     fields = fields_of(index)
-    most = MANY
+    around: dict[int, int] | None = {} if search.repeated else None
     if fields is not borrow(None):
         for i in range(values_known(search)):
-            if search.noted.count > most:  # the same ones for each value of a list, perhaps
-                keep(search, _distinct(search.noted.items, 0, search.noted.count, False))
-                most = max(MANY, 2 * search.noted.count)
             cell = _find_cell(fields, name_at(search, i), name_hash_at(search, i))
             if cell is not borrow(None):
                 field = value_of(cell)
                 if values_of(field) is not borrow(None):
                     note_way(search, values_of(field), value_hash_at(search, i), i)
-                _note_beside_values(search, field, borrowed(value_at(search, i)))
+                _note_beside_values(search, field, borrowed(value_at(search, i)), around)
                 if boxes_of(field) is not borrow(None) and is_first_of_name(search, i):
                     _note_in_boxes(search, boxes_of(field), whole_value(search, i))
     _note_at_ends(search)
     if absent_of(index) is not borrow(None):
         _note_absent(search, absent_of(index))
     if whole_of(index) is not borrow(None):
-        _note_all(search, whole_of(index))
+        _note_place(search, whole_of(index))
     return 0
 
 
@@ -445,21 +446,24 @@ def _note_in_view(search: Any, field: Any, value: Any) -> int:
         cell = _find_cell(values_of(field), borrow(value), mix(hash(value)))
         if cell is not borrow(None):
             _note_below(search, cell)
-    return _note_beside_values(search, field, value)
+    return _note_beside_values(search, field, value, None)
 
 
-def _note_beside_values(search: Any, field: Any, value: Any) -> int:
+def _note_beside_values(search: Any, field: Any, value: Any, around: dict[int, int] | None) -> int:
     """Note what is filed under the ranges around a value of a field, under the field alone, and under what its views
-    make of the value."""
+    make of the value. What other values in a list have led to is in `around`."""
     if ranges_of(field) is not borrow(None):
         order = TEXTS if type(value) is str else order_of(value)
         if order < ORDERS:
             tree = item_of(ranges_of(field), order)
             if tree is not borrow(None):
                 point = point_at(value)
-                _note_around(search, tree, address(point))
+                if around is None:
+                    _note_around(search, tree, address(point))
+                else:
+                    _note_around_too(search, tree, address(point), around)
     if any_of(field) is not borrow(None):
-        _note_all(search, any_of(field))
+        _note_place(search, any_of(field))
     if views_of(field) is not borrow(None) and isinstance(value, str):
         _note_in_views(search, views_of(field), value)
     return 0
@@ -480,7 +484,7 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
             i = lowest_bit(found)
             found &= found - 1
             if is_leaf(node):
-                _note_all(search, below_at(node, i))
+                _note_place(search, below_at(node, i))
             else:
                 prefetch_node(below_at(node, i))
                 note_node(search, below_at(node, i))
@@ -490,6 +494,22 @@ def _note_around(search: Any, tree: Any, point: Any) -> int:
         at += 1
     forget_nodes(search, first)
     return 0
+
+
+def _note_around_too(search: Any, node: Any, point: Any, around: dict[int, int]) -> bool:
+    """The same for one of several values, but leave out what others have led to: of each node, `around` has the
+    entries that are done with, a bit for each. Return whether all are."""
+    done = around.get(id_of(node), 0)
+    found = entries_around(node, point) & ~done
+    while found:
+        i = lowest_bit(found)
+        found &= found - 1
+        if is_leaf(node):
+            _note_place(search, below_at(node, i))
+        if is_leaf(node) or _note_around_too(search, below_at(node, i), point, around):
+            done |= 1 << i
+    around[id_of(node)] = done
+    return popcount(done) == count_at(node)
 
 
 def _note_in_boxes(search: Any, boxes: Any, value: Any) -> int:
@@ -519,7 +539,7 @@ def _note_boxes(search: Any, tree: Any, spot: Any) -> int:
                 prefetch_boxes(below_at(node, i))
                 note_node(search, below_at(node, i))
             elif spot.is_exact or is_met(search, key_at(node, i)):
-                _note_all(search, below_at(node, i))
+                _note_place(search, below_at(node, i))
     forget_nodes(search, first)
     return 0
 
@@ -541,14 +561,18 @@ def _note_below(search: Any, cell: Any) -> int:
     """Note the entries that a cell leads to; few of them are written down in the cell itself."""
     for i in range(few_in(cell)):
         note(search, few_at(cell, i))
-    return 0 if few_in(cell) else _note_all(search, value_of(cell))
+    return 0 if few_in(cell) else _note_place(search, value_of(cell))
+
+
+def _note_place(search: Any, filed: Any) -> int:
+    """Note what is filed at a place: many entries as a crowded place, if other values may lead there, too."""
+    if is_exactly(filed, Index) or (search.repeated and is_exactly(filed, SetNode)):
+        return note_crowd(search, filed)
+    return _note_all(search, filed)
 
 
 def _note_all(search: Any, filed: Any) -> int:
     """Note the entries of a set of one or more."""
-    if is_exactly(filed, Index):
-        note_crowd(search, filed)
-        return 0
     if is_exactly(filed, SetNode):
         filed = set_array_of(filed)
     if not is_exactly(filed, tuple):

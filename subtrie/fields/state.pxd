@@ -83,7 +83,6 @@ cpdef tuple with_replacement(State state, frozenset old, frozenset new, object s
 cpdef tuple with_nothing(State state)
 @cython.locals(one=Subscribed, index=Index, added=Py_ssize_t, clues=Index)
 cdef State _refiled(State state, object owners, Subscribed old, Subscribed new)
-cdef State _with_owners(State state, object owners)
 @cython.locals(lead=Criterion)
 cdef Index _refiled_under(Index index, object access, Filed old, Filed new)
 @cython.locals(one=Subscribed, hash_=uint64_t, row=CriterionRow, clue=Filed, criterion=Criterion)

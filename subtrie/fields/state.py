@@ -176,11 +176,10 @@ def without_owner(state: State, subscriber: object, owner_hash: int) -> tuple[St
     owner: Owner | None = find_keyed(state.owners, subscriber, owner_hash)
     if owner is None:
         return state, 0
-    changed = state
+    changed, owners = state, without_keyed(state.owners, owner)
     for subscribed in iter_keyed(owner.value):
-        changed = _refiled(changed, changed.owners, subscribed, None)
-    owners = without_keyed(state.owners, owner)
-    return _with_owners(changed, owners), set_size(owner.value)
+        changed = _refiled(changed, owners, subscribed, None)
+    return changed, set_size(owner.value)
 
 
 def with_replacement(
@@ -277,10 +276,6 @@ def _refiled(state: State, owners: Any, old: Subscribed | None, new: Subscribed 
     if clues is not None:
         rows, clues = _with_rows(rows, clues, old, new)
     return _new_state(owners, index, state.count + added, names, rows, clues)
-
-
-def _with_owners(state: State, owners: Any) -> State:
-    return _new_state(owners, state.index, state.count, state.names, state.rows, state.clues)
 
 
 def _refiled_under(index: Index, access: Any, old: Filed | None, new: Filed | None) -> Index:

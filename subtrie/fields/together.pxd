@@ -23,8 +23,9 @@ cdef class Together:
 
 @cython.locals(together=Together)
 cpdef Together new_together(dict message)
-@cython.locals(criterion=Criterion)
 cpdef bint hold_together(Together together, object criteria) except -1
+@cython.locals(criterion=Criterion, apart=list)
+cdef bint _some_way_holds(Together together, list chosen, list criteria) except -1
 @cython.locals(criterion=Criterion, field=Field, asked=list, absent=list, only=Criterion)
 cdef bint _way_holds(Together together, object criteria) except -1
 @cython.locals(field=Field, place=Place)
@@ -38,10 +39,8 @@ cdef bint _one_holds(Criterion criterion, list values) except -1
 cdef int _fit_in_lists(Place at, list asked, list absent) except -1
 @cython.locals(criterion=Criterion, field=Field, place=Place)
 cdef bint _fits_somewhere(Place at, list several) except -1
-@cython.locals(bound=list, field=Field, place=Place, found=int)
+@cython.locals(bound=list, criterion=Criterion, field=Field, place=Place, found=int)
 cdef bint _fit_in_one(Place at, list group, list absent) except -1
-@cython.locals(criterion=Criterion, field=Field)
-cdef bint _some_hold(Place place, list group) except -1
 @cython.locals(first=tuple, rows=list, one=tuple, found=list, criterion=Criterion, field=Field, others=list, place=Place, values=list)
 cdef bint _one_has_all(Place at, list group) except -1
 @cython.locals(place=Place, top=Place, rows=list)

@@ -15,12 +15,11 @@ looked at.
 A field whose values lie in several lists side by side goes with everything. That takes a name with a dot in an event.
 """
 
-# ruff: noqa: C419, SIM110 - compiled functions have no generators
+# ruff: noqa: C419 - compiled functions have no generators
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import cython
@@ -65,25 +64,23 @@ def new_together(message: dict[Any, Any]) -> Together:
 def hold_together(together: Together, criteria: Iterable[Any]) -> bool:
     """Return whether values that belong together meet criteria. O(elements of the lists that these are about) for each
     way to choose one of the alternatives of every `AnyOf` that is taken apart."""
-    for criterion in criteria:
-        if criterion.is_taken_apart():
-            for way in _ways(criteria, together.message):
-                if _way_holds(together, way):
-                    return True
-            return False
-    return _way_holds(together, criteria)
+    return _some_way_holds(together, [], list(criteria))
 
 
-def _ways(criteria: Iterable[Any], message: dict[Any, Any]) -> Iterator[list[Any]]:
-    """Yield what may be met together: with one of the alternatives of each criterion that has to be taken apart."""
-    choices: list[list[list[Any]]] = []
+def _some_way_holds(together: Together, chosen: list[Any], criteria: list[Any]) -> bool:
+    """Return whether values meet what is chosen, and criteria: one alternative of each that has to be taken apart. What
+    cannot be met with the first alternatives is not asked with all others."""
+    apart: list[Any] = []
     for criterion in criteria:
-        if not criterion.is_taken_apart():
-            choices.append([[criterion]])
-        else:
-            met = [way for way in criterion.alternatives if all([one.may_be_met_by(message) for one in way])]
-            choices.append([chosen for way in met for chosen in _ways(way, message)])
-    return ([one for way in chosen for one in way] for chosen in itertools.product(*choices))
+        (apart if criterion.is_taken_apart() else chosen).append(criterion)
+    if not apart:
+        return _way_holds(together, chosen)
+    if _way_holds(together, [one for one in chosen if not one.is_of_absence()]):
+        for way in apart[0].alternatives:
+            may_be_met = all([one.may_be_met_by(together.message) for one in way])
+            if may_be_met and _some_way_holds(together, list(chosen), [*way, *apart[1:]]):
+                return True
+    return False
 
 
 def _way_holds(together: Together, criteria: Iterable[Any]) -> bool:
@@ -218,15 +215,11 @@ def _fit_in_one(at: Place | None, group: list[tuple[Criterion, Field, bool]], ab
     candidates = {place: None for _, field, _ in bound[:1] or group for place, _ in field.rows[at]}
     for place in candidates:
         found = _fit(place, group, [field for field in absent if place in field.values])
-        if found == IN_A_LIST or (found == FITS and (bound or _some_hold(place, group))):
+        if found == IN_A_LIST or (found == FITS and bound):
             return True
-    return False
-
-
-def _some_hold(place: Place, group: list[tuple[Criterion, Field, bool]]) -> bool:
-    for criterion, field, _ in group:
-        if _one_holds(criterion, field.values.get(place)):
-            return True
+        for criterion, field, _ in group if found == FITS else ():
+            if _one_holds(criterion, field.values.get(place)):
+                return True
     return False
 
 
@@ -235,11 +228,11 @@ def _one_has_all(at: Place | None, group: list[tuple[Criterion, Field, bool]]) -
     first = group[0]
     field = first[1]
     rows = field.rows[at]
-    if at is None:
-        for one in group:
-            found = _rows_with_values(one[0], one[1])
-            if found is not None and len(found) < len(rows):
-                first, rows = one, found
+    for one in group:
+        criterion, field = one[0], one[1]
+        found = _rows_with_values(criterion, field) if at is None else field.rows[at]
+        if len(found) < len(rows):
+            first, rows = one, found
     criterion, field = first[0], first[1]
     others = [one for one in group if one is not first]
     for place, values in rows:
@@ -251,14 +244,14 @@ def _one_has_all(at: Place | None, group: list[tuple[Criterion, Field, bool]]) -
     return False
 
 
-def _rows_with_values(criterion: Criterion, field: Field) -> list[tuple[Place, list[Any]]] | None:
+def _rows_with_values(criterion: Criterion, field: Field) -> list[tuple[Place, list[Any]]]:
     """Return the rows of the outermost places at which, or inside of which, a field has one of the values that a
-    criterion names; None if it names none, or too many."""
+    criterion names; of all of them, if it names none, or too many."""
     if criterion.place != VALUES or criterion.view != ORIGINAL:
-        return None
+        return field.rows[None]
     named = criterion.values_filed()
     if len(named) > len(field.rows[None]):
-        return None
+        return field.rows[None]
     if field.by_value is None:
         field.by_value = {}
         for value, place in zip(field.elements, field.places, strict=False):

@@ -384,6 +384,10 @@ cdef inline Borrowed few_at(Borrowed cell, int i) noexcept:
     return (<Cell>cell).entries[i]
 
 
+cdef inline uint64_t id_of(Borrowed thing) noexcept:
+    return <uint64_t>thing
+
+
 cdef inline Borrowed value_of(Borrowed cell) noexcept:
     return <PyObject *>(<Cell>cell).value
 

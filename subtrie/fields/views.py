@@ -193,9 +193,10 @@ def keep(search: Search, count: int) -> None:
     del search.noted.items[count:]
 
 
-def note_crowd(search: Search, crowd: Any) -> None:
+def note_crowd(search: Search, crowd: Any) -> int:
     """Note a crowded place. Raises MemoryError."""
     search.crowds.items.append(crowd)
+    return 0
 
 
 def keep_crowds(search: Search, count: int) -> None:
@@ -282,6 +283,7 @@ def few_at(cell: Any, i: int) -> Any:
     raise AssertionError("a cell of this twin has none")
 
 
+id_of = id
 value_of = attrgetter("value")
 needs_in = attrgetter("needs")
 rest_of = attrgetter("rest")
