@@ -71,7 +71,8 @@ def wrong_alone(make: Callable[[], Any], calls: Sequence[Call], spec: Spec) -> H
 
     def made(some: Sequence[Call]) -> History | None:
         try:
-            history = record(make(), [[some]], spec, patience=_PATIENCE)
+            # Each call is a round, so that a snapshot is read before the next one.
+            history = record(make(), [[[each] for each in some]], spec, patience=_PATIENCE)
         except Stuck:
             return None
         return history if check(history, spec, budget=_BUDGET).verdict is Verdict.ILLEGAL else None

@@ -17,7 +17,7 @@ from typing import Final
 from stress.checker.check import Budget, check
 from stress.checker.waiting import could_contradict
 from stress.formats import jsonl
-from stress.history import Call, History
+from stress.history import Call, History, Raised
 from stress.outside import Outside
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.around import wrong_alone
@@ -263,7 +263,8 @@ def _alone(found: Found, batch: Batch, make: Fresh, changed: Collection[str], ri
     alone = wrong_alone(make, calls, spec)
     if alone is None:
         return found
-    was_right = (batch.workload.is_sequential and not found.trouble) or any(
+    is_shared = any(each.result == Raised("SnapshotChanged") for each in alone)  # no object by itself answers so
+    was_right = (batch.workload.is_sequential and not found.trouble and not is_shared) or any(
         wrong_alone(make, calls, spec) is not None for calls in right[:_LOOKED_AT]
     )
     if changed or was_right:
