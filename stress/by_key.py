@@ -34,10 +34,6 @@ class FrozenMap(dict[Hashable, Any]):
         """This map without `key`, which may be absent."""
         return FrozenMap((other, value) for other, value in self.items() if other != key)
 
-    def only(self, keys: Collection[Hashable]) -> FrozenMap:
-        """The part of this map whose keys are in `keys`."""
-        return FrozenMap((key, value) for key, value in self.items() if key in keys)
-
 
 class OfElements(Spec):
     """A specification whose states are sets of elements. The first argument of an operation is the element that it is
@@ -66,7 +62,7 @@ class ByKey(OfElements):
 
     def restrict(self, state: FrozenMap, elements: Collection[Element]) -> State:
         """What some keys have."""
-        return state.only(elements)
+        return FrozenMap((key, value) for key, value in state.items() if key in elements)
 
 
 class PerKey(ByKey):

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from stress.alike import alike
-from stress.history import Call, Operation, shortened, show
+from stress.history import Call, shortened, show
 from stress.spec import WAITS, Spec, SpecError, State
 
 Calls = tuple[Call, ...]
@@ -18,6 +18,7 @@ class OfCalls(Spec):
     """What an object itself answers. Subclasses define `_learn`."""
 
     initial: Calls = ()
+    _refused_where = "here"  # the calls stand before it anyway
 
     def __init__(self) -> None:
         self._known: dict[Calls, Any] = {}
@@ -51,13 +52,6 @@ class OfCalls(Spec):
     def options(self) -> dict[str, Any]:
         """None: only the object itself makes an equal one."""
         return {}
-
-    def refusal(self, state: Calls, operation: Operation) -> str:
-        """As `Spec.refusal`; the calls stand before it anyway."""
-        found = self.step(state, operation.op, operation.args)
-        if found is WAITS:
-            return f"would wait here, and answered {show(operation.result)}"
-        return f"would answer {show(found[1])} here, and answered {show(operation.result)}"
 
 
 class AnyAnswer(Spec):

@@ -100,6 +100,8 @@ class Spec:
     unordered: ClassVar[frozenset[str]] = frozenset()
     """Operations that answer with items in any order."""
     name: ClassVar[str] = ""
+    _refused_where: ClassVar[str] = "in state {}"
+    """Where an operation is refused, as a report says it."""
     vocabulary: ClassVar[frozenset[str]] = frozenset()
     """The operations that exist. Empty: not declared, so a reader of files accepts every name."""
     parameters: ClassVar[Mapping[str, str]] = {}
@@ -206,14 +208,13 @@ class Spec:
 
     def refusal(self, state: Any, operation: Operation) -> str:
         """Why `operation` cannot take effect in `state`, in a few words."""
-        here = self.describe(state)
+        here = self._refused_where.format(self.describe(state))
         try:
             found = self.step(state, operation.op, operation.args)
         except NotImplementedError:
-            return f"is not possible in state {here}"
-        if found is WAITS:
-            return f"would wait in state {here}, and answered {show(operation.result)}"
-        return f"would answer {show(found[1])} in state {here}, and answered {show(operation.result)}"
+            return f"is not possible {here}"
+        would = "wait" if found is WAITS else f"answer {show(found[1])}"
+        return f"would {would} {here}, and answered {show(operation.result)}"
 
     def complaint(self, operation: Operation) -> str | None:
         """The fault of an operation in a file, if this object has no such operation. `step` and the other methods need

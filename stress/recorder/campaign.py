@@ -17,7 +17,7 @@ from typing import Final
 from stress.checker.check import Budget, check
 from stress.checker.waiting import could_contradict
 from stress.formats import jsonl
-from stress.history import Call, History, Raised
+from stress.history import Call, Raised
 from stress.outside import Outside
 from stress.processes import Died, Patience, Tally, Team, Worker, gil_enabled
 from stress.recorder.around import wrong_alone
@@ -259,7 +259,8 @@ def _alone(found: Found, batch: Batch, make: Fresh, changed: Collection[str], ri
         return found
     make()  # refuses an object that was given before
     spec = batch.workload.spec
-    calls = batch.calls_of_one() if batch.workload.is_sequential else _in_order(found.history)
+    in_order = sorted(found.history, key=lambda each: each.call)
+    calls = batch.calls_of_one() if batch.workload.is_sequential else [(each.op, each.args) for each in in_order]
     alone = wrong_alone(make, calls, spec)
     if alone is None:
         return found
@@ -275,11 +276,6 @@ def _alone(found: Found, batch: Batch, make: Fresh, changed: Collection[str], ri
         )
     history = batch.named(alone)
     return replace(found, history=history, judgement=check(history, spec))
-
-
-def _in_order(history: History) -> list[Call]:
-    """The calls of a history, in the order in which they were made."""
-    return [(each.op, each.args) for each in sorted(history, key=lambda each: each.call)]
 
 
 def _shares(settings: Settings) -> list[Settings]:
