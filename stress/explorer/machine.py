@@ -292,6 +292,10 @@ class Machine:
         self._current = to
         self.coroutines.resume(to)
 
+    def holds_lock(self, thread: int) -> bool:
+        """Whether a thread holds an explored lock."""
+        return self._held[thread] > 0
+
     def waits(self, thread: int) -> bool:
         """Whether a thread waits for another one, or for a time."""
         return thread in self._waiting

@@ -85,6 +85,7 @@ class PlainState(sharing.Sharing):
         """Whether this execution is watched from its beginning (`Entered.next_execution`)."""
         self.aborts = False
         """Whether an execution ends where code without steps is about to run."""
+        self._unguarded: set[str] = set()
         self._outside = outside
 
     # ----------------------------------------------------------------------------------------------- what has run
@@ -95,7 +96,16 @@ class PlainState(sharing.Sharing):
         ran = [f"{what} ran without steps ({where}; {way_out})" for what, where in self.unseen.items()]
         if not self._before.is_whole:
             ran.append("the program's modules hold more objects than can be put back after each execution")
-        return ran + [f"{what} ({where})" for what, where in self.lost.items()]
+        ran += [f"{what} ({where})" for what, where in self.lost.items()]
+        told = "outlives an execution, and calls change it without a lock"
+        return ran + [f"{what} {told}" for what in sorted(self._unguarded)]
+
+    def _guard(self, what: str) -> None:
+        """Something that outlives an execution is about to be changed: with a lock, all see one state of it. Without
+        one, what calls leave there may be wrong, and no answer may tell.
+        """
+        if not self._seam.scheduler.holds_lock(self._me()):
+            self._unguarded.add(what)
 
     def _has_entered(self, code: CodeType, frame: FrameType | None = None) -> None:
         """Some code begins to run."""
@@ -123,6 +133,7 @@ class PlainState(sharing.Sharing):
         self.knowledge.grew = False
         self.unseen.clear()
         self.lost.clear()
+        self._unguarded.clear()
         self.used.clear()
         self.put_back()
         self._before.put_back()
@@ -308,6 +319,7 @@ class PlainState(sharing.Sharing):
             return
         knowledge = self.knowledge
         if kind is Kind.TYPE:
+            self._guard(f"{owner.__qualname__}.{name}")
             knowledge.learn(knowledge.of_classes, name)
             knowledge.learn(knowledge.names, name)
             self._step([("a class", name)], True)
@@ -344,6 +356,7 @@ class PlainState(sharing.Sharing):
         if self._counts() and (changes or name in known):
             if changes:
                 self.knowledge.learn(known, name)
+                self._guard(name)
             self._step([(dict.get(names, "__name__"), name)], changes)
 
     def read_variable(self, site: Any, cell: Any) -> None:
