@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from stress import Deferred, one_of, unique
+from stress import Counter, Deferred, one_of, unique
 
 
 class LossyCounter:
@@ -31,6 +31,13 @@ class LockedCounter(LossyCounter):
     def increment(self) -> int:
         with self.lock:
             return super().increment()
+
+
+class CounterWithMore(Counter):
+    """With calls that change nothing, and answer nothing."""
+
+    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        return (state, None) if op in ("claim", "peek") else super().step(state, op, args)
 
 
 class WrongAlone(LockedCounter):

@@ -16,7 +16,7 @@ from stress.explorer.nets import contradiction
 from stress.explorer.scenario import Scenario
 from stress.recorder.workload import as_calls
 from tests.stress.cases import case_named
-from tests.stress.objects import LockedCounter
+from tests.stress.objects import CounterWithMore, LockedCounter
 
 pytestmark = pytest.mark.once  # a long process on a free-threaded build is too slow for campaigns of a second
 
@@ -30,15 +30,10 @@ class Looked(LockedCounter):
         assert self.n >= 0
 
 
-class LookedSpec(stress.Counter):
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        return (state, None) if op == "peek" else super().step(state, op, args)
-
-
 class TestRaces:
     def test_are_told_if_they_are_asked_for_although_no_answer_was_wrong(self) -> None:
         threads: Any = [[("increment",)], [("peek",)]]
-        outcome = explore(Looked, LookedSpec(), threads, races=True)
+        outcome = explore(Looked, CounterWithMore(), threads, races=True)
         assert outcome.verdict is Verdict.LINEARIZABLE
         assert not outcome
         (told,) = outcome.races
@@ -47,7 +42,7 @@ class TestRaces:
         assert "Looked.peek" in told
         assert told in outcome.report()
         assert "1 races" in outcome.summary
-        unasked = explore(Looked, LookedSpec(), threads)
+        unasked = explore(Looked, CounterWithMore(), threads)
         assert unasked
         assert not unasked.races
 
@@ -141,6 +136,6 @@ class TestSeatBelt:
     )
     def test_makes_a_proof_undecided(self, monkeypatch: pytest.MonkeyPatch, threads: Any, how: Any) -> None:
         monkeypatch.setattr(exploring, "contradiction", lambda *_: "real threads got 7")
-        outcome = explore(Looked, LookedSpec(), threads, **how)
+        outcome = explore(Looked, CounterWithMore(), threads, **how)
         assert outcome.verdict is Verdict.UNKNOWN
         assert "but real threads got 7" in outcome.summary

@@ -90,17 +90,6 @@ class TestAnswersThatNothingCouldContradict:
         assert could_contradict(history, spec) is tells
 
 
-class TestOverlap:
-    def test_hardly_any_says_nothing(self) -> None:
-        """With a global lock, no call of a compiled method is ever interrupted."""
-        outcome = run(dict, Map(), [("setdefault", "a", unique), ("pop", "a", None)])
-        if outcome.overlap < 0.02:
-            assert outcome.verdict is Verdict.UNKNOWN
-            assert "overlapped" in outcome.summary
-        else:  # threads run in parallel
-            assert outcome.verdict is Verdict.LINEARIZABLE
-
-
 ONE, SEVEN, TABLE = LockedCounter(), [LockedCounter() for _ in range(7)], dict[Any, Any]()
 IN_TURN = itertools.cycle(SEVEN)
 

@@ -13,19 +13,13 @@ from typing import Any
 import pytest
 
 import ctrie
-import stress
 from stress import Verdict, explore
-from tests.stress.objects import LockedCounter
+from tests.stress.objects import CounterWithMore, LockedCounter
 
 pytestmark = pytest.mark.skipif(ctrie.twin != "compiled", reason="the same as with the compiled twin")
 
 TWICE: Any = [[("increment",)], [("increment",)]]
 ONE_TWICE: Any = [[("increment",), ("increment",)], [("increment",)]]
-
-
-class Numbers(stress.Counter):
-    def step(self, state: Any, op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        return (state, None) if op == "claim" else super().step(state, op, args)
 
 
 class Gate(LockedCounter):
@@ -188,8 +182,8 @@ class Joins(Gate):
 RIGHT, WRONG, OPEN = Verdict.LINEARIZABLE, Verdict.ILLEGAL, Verdict.UNKNOWN
 CLAIM: Any = [("claim",)]
 CASES: list[Any] = [
-    *((Gate, spec, TWICE, {"at_start": CLAIM}, WRONG, "") for spec in (None, Numbers())),
-    *((Biased, spec, [[("claim",), ("increment",)], [("increment",)]], {}, WRONG, "") for spec in (None, Numbers())),
+    *((Gate, spec, TWICE, {"at_start": CLAIM}, WRONG, "") for spec in (None, CounterWithMore())),
+    *((Biased, spec, [[("claim",), ("increment",)], [("increment",)]], {}, WRONG, "") for spec in (None, CounterWithMore())),
     *((made, None, TWICE, {}, RIGHT, "")
       for made in (Depth, OfRLock, OwnRLock, OfNativeNumbers, LooksAtThreads, OfShownTwice, OfClocks)),
     *((made, None, ONE_TWICE, {}, RIGHT, "") for made in (Depth, OfLocal)),
