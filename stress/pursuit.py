@@ -30,7 +30,6 @@ from stress.recorder.outcome import Outcome
 from stress.recorder.record import Stuck
 from stress.recorder.workload import Workload, as_arguments, as_calls
 from stress.reports.diagnosis import diagnose
-from stress.reports.faults import WRONG_ALONE
 from stress.reports.report import Report, report_on
 from stress.reports.window import needed
 from stress.spec import Spec
@@ -85,7 +84,7 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     assert judgement is not None
     assert history is not None
     diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history), typed=judgement.types_count)
-    if diagnosis is None or diagnosis.shape.name == WRONG_ALONE:  # it has been made small where it was found
+    if diagnosis is None or len({each.thread for each in history} - {MAIN}) < 2:  # it was made small where it was found
         return None
     ids = {each.id for each in diagnosis.window.operations}
     met = [each for each in sorted(history, key=lambda each: each.call) if each.id in ids and each.thread != MAIN]

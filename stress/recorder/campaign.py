@@ -265,8 +265,9 @@ def _alone(found: Found, batch: Batch, make: Fresh, changed: Collection[str], ri
     if alone is None:
         return found
     is_shared = any(each.result == Raised("SnapshotChanged") for each in alone)  # no object by itself answers so
-    was_right = (batch.workload.is_sequential and not found.trouble and not is_shared) or any(
-        wrong_alone(make, calls, spec) is not None for calls in right[:_LOOKED_AT]
+    was_right = not is_shared and (
+        (batch.workload.is_sequential and not found.trouble)
+        or any(wrong_alone(make, calls, spec) is not None for calls in right[:_LOOKED_AT])
     )
     if changed or was_right:
         names = f"{', '.join(sorted(changed))} outlives objects" if changed else "something outlives objects"

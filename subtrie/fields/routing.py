@@ -291,7 +291,8 @@ class RoutingMatcher:
         return self._asked(filter, criteria), subscriber, options
 
     def _check_options(self, options: Mapping[str, Any]) -> None:
-        self.dialect.check_options(options)
+        if options:
+            self.dialect.check_options(options)
         if self.dialect.queue_groups and options.get("queue") is not None:
             raise ValueError(
                 f"queue={short(options['queue'])}: a RoutingMatcher has no queue groups, since a group's turn would go "

@@ -148,6 +148,8 @@ BROKEN: list[tuple[Any, Spec | None, list[Any], set[str], dict[str, Any]]] = [
     (CachedMap, Map(), MAPPING, {"stale read", "lost update", "impossible answer"}, {}),
     (SharingMap, Map(), [*MAPPING, ("snapshot",)], {"snapshot changed", "wrong with one thread alone", "stale read",
      "torn read", "impossible answer"}, {}),
+    (SharingMap, Map(), [("put", "a", 1), ("snapshot",)], {"snapshot changed", "wrong with one thread alone",
+     "impossible answer"}, {"length": 2}),
     (CountingAside, Counter(), INCREMENT, LOST_INCREMENTS, {"rounds": 400}),
     (Pooling, Counter(), INCREMENT, LOST_INCREMENTS, {"rounds": 400}),
 ]  # fmt: skip

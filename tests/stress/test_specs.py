@@ -272,6 +272,7 @@ READS_KEYS = {
     "elements": lambda self, operation: operation.args[:1],
     "footprint": lambda self, operation, universe: operation.args[:1],
 }
+TURNS = itertools.cycle((1, True))  # equal, and of other types
 REFUSED: list[tuple[Any, list[Any], str]] = [
     (lie(Recent, read_only={"get"}), RECENT, r"^Lie contradicts itself: get\('[abc]'\).* read-only, but turns \(\("),
     (lie(Spec, initial=0, read_only={"value"}, successors=lambda _, state, *__: (state, state + 1)), VALUE,
@@ -284,6 +285,8 @@ REFUSED: list[tuple[Any, list[Any], str]] = [
      r"Lie contradicts itself: write\([56]\).* changes the state that it is g"),
     (lie(Spec, initial=Box(), step=lambda *_: (Box(), 1)), VALUE,
      "must be equal if they hold the same, as those of a dataclass"),
+    (lie(Spec, initial=0, step=lambda *_: (next(TURNS), None)), VALUE,
+     r"does not have the same effect twice in state"),
     *((lie(Spec, initial=0, step=lambda *_, found=found: found), VALUE,
        r"^what Lie.step\(0, 'value', \(\)\) returns is a state and an answer, n") for found in (None, 3, (1, 2, 3), ())),
     (lie(Spec, initial=(), step=lambda _, state, *__: state[0]), VALUE,

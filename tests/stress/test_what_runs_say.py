@@ -102,6 +102,7 @@ def test_each_reason_names_a_way_out(threads: int, counted: dict[str, int]) -> N
         tally.add(0, name, amount)
     reasons = [*missing(Settings(threads), tally, interrupted=True), *vacuous(tally, {"it"})]
     assert [each for each in reasons if not re.search(r"(: |, or )(let|raise|run) ", each)] == []
+    assert any("overlapped" in each for each in reasons) is (threads == 2 and counted == {"operations": 9})
 
 
 class TestTheSameObjectAgain:
