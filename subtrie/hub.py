@@ -239,6 +239,8 @@ class Client(Generic[Message]):
         A cancellation of ours that has not come yet comes here, at the latest: a task keeps it although it is taken
         back (until Python 3.13). So does one of somebody else who is earlier than the last `send`.
         """
+        if sender.done():
+            self._sender_has_ended(sender)  # its callback may be yet to come, and finds nobody then
         self._hub._leave(self)
         sender.cancel()
         cancellation = ended if isinstance(ended, asyncio.CancelledError) else None
