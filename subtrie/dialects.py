@@ -314,7 +314,9 @@ class Dialect:
             allowed = known.get(name)
             if allowed is None:
                 # `but` are exclusions, in any dialect; a dict of options is none itself, and would hide them
-                meant = None if name == "but" else _almost(name, ("but", "**options", *known))
+                meant = None if name == "but" else _almost(name, ("but", *known))
+                if name == "options" and isinstance(value, dict):
+                    meant = "**options"
                 if meant is not None:
                     raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
             elif value is not None and not _is_among(value, allowed):  # None means: not given

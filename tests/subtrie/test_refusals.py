@@ -321,8 +321,9 @@ def test_options_that_the_dialect_cannot_mean_are_refused(
     with pytest.raises(error, match=said):
         trie.subscribe_many([("b", 1), ("a", 1, options)])
     assert len(trie) == 0
-    trie.subscribe("a", 1, button="left", about=1, colour="red", priority=5)  # all other names are free
-    assert dict(next(iter(trie)).options) == {"button": "left", "about": 1, "colour": "red", "priority": 5}
+    free = {"button": "left", "about": 1, "colour": "red", "priority": 5, "option": {"qos": 1}, "options": "x"}
+    trie.subscribe("a", 1, **free)  # all other names are free
+    assert dict(next(iter(trie)).options) == free
 
 
 # --------------------------------------------------------------------------------------------------------- subscribers
