@@ -16,9 +16,12 @@ from snapshot.columns import cut_of, schema, set_batches, stored_schema, table_o
 from snapshot.environment import require_session, require_workers
 from snapshot.held_sets import JOINED, HeldSet
 from snapshot.instants import Part, parts_of, rows_of
-from snapshot.merging import KIND, there_after
+from snapshot.merging import KIND, merged, name_texts, there_after
+from snapshot.older import current
+from snapshot.option_maps import TYPES
 from snapshot.option_numbers import OptionMap, numbered
 from snapshot.published import Directory, HistoryError, NotPublishedError, Version, open_directory
+from snapshot.published.directory import read_whole
 from snapshot.published.feed import read_feed
 from snapshot.published.history import shaped
 from snapshot.published.manifest import Mark
@@ -168,21 +171,22 @@ class PublishedVersion:
 
 
 def _built(directory: Directory, version: Version) -> HeldSet:
-    """A version, from its full instant and the changes since."""
-    parts, _ = parts_of(directory, version)
-    return held_sets.built(_batches(directory, parts, JOINED), version.dialect)
+    """A version, from its full instant and the changes since: each file is read once, as a whole."""
+    pa, pc, queues = extra("pyarrow"), extra("pyarrow.compute"), version.dialect.queue_groups
+    full, later = directory.parts(version)
+    assert full.full is not None
+    rows = extra("pyarrow.parquet").ParquetFile(read_whole(directory.store, full.full)).read([*JOINED, TYPES])
+    rows = current(rows, full.json_options).select(JOINED)
+    if later:
+        changes = merged(_changes(directory, later), queues)
+        named = pc.is_in(name_texts(rows, queues), value_set=name_texts(changes, queues))
+        rows = pa.concat_tables([rows.filter(pc.invert(named)), there_after(changes).select(JOINED)])
+    return held_sets.built(rows.to_batches(), version.dialect)
 
 
 def _changes(directory: Directory, versions: Iterable[Version]) -> list[pa.Table]:
     """The feeds of versions, with the columns `JOINED` and ``_change_type``."""
     return [read_feed(directory.store, each, [*JOINED, KIND]) for each in versions if each.feed is not None]
-
-
-def _batches(directory: Directory, parts: Iterable[Part], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """These columns of parts of a version."""
-    for part in parts:
-        for rows in rows_of(directory.store, part):
-            yield from shaped(rows, names)
 
 
 class PublishedSet:
@@ -238,8 +242,10 @@ SentSet: TypeAlias = BroadcastSet | PublishedVersion
 
 def _read_parts(numbers: Iterable[pa.RecordBatch], *, where: str, parts: list[Part]) -> Iterator[pa.RecordBatch]:
     """The rows of the parts with these numbers, on a worker."""
-    some = (parts[number] for batch in numbers for number in batch.column(0).to_pylist())
-    return _batches(open_directory(where), some, stored_schema().names)
+    store = open_directory(where).store
+    for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+        for rows in rows_of(store, parts[number]):
+            yield from shaped(rows, stored_schema().names)
 
 
 def read(

@@ -26,18 +26,24 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         answers[number] = answer
         wake.put(None)
 
-    for number in range(1, len(calls)):
-        try:
-            _thread.start_new_thread(make, (number,))
-        except RuntimeError:  # the interpreter ends, and starts no thread
-            make(number)
-    make(0)
-    # Progress: a call puts something there after its answer. So there is, or will be, one for each that is missing.
+    number, here = 0, [0]
+    others, own = iter(range(1, len(calls))), iter(here)
+    # Progress: a call puts something there after its answer. So there is, or will be, one for each that is missing. Of
+    # those made here, a handler may have ended one before it was made, or before its answer.
     while len(answers) < len(calls):
         try:
+            for number in others:
+                try:
+                    _thread.start_new_thread(make, (number,))
+                except RuntimeError:  # the interpreter ends, and starts no thread
+                    here.append(number)
+            for number in own:
+                make(number)
             wake.get()
         except BaseException as error:  # noqa: BLE001 (of a handler)
             errors.append(error)
+            if number in here:
+                answers.setdefault(number, None)
     if errors:
         raise min(errors, key=lambda error: isinstance(error, Exception))  # an interrupt rather than what failed
     return [answers[number] for number in range(len(calls))]

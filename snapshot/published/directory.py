@@ -68,6 +68,8 @@ class Directory:
             DamagedError: a manifest is damaged, or is listed and cannot be found.
         """
         self._ahead, found, gone = {}, None, None
+        if isinstance(self.store, ObjectStore):
+            self.store.ahead = {}
         # Progress: a round without a result found that the newest manifest had been removed, so others followed it. If
         # it is still listed afterwards, it was not removed, and the search ends.
         while found is None and (number := highest_number(self.store.names(VERSIONS))) is not None:

@@ -5,6 +5,7 @@ What is published is the same as in a directory: test_published_machine and test
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import functools
 import json
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import snapshot
-from snapshot.published import claim, open_directory
+from snapshot import sets
+from snapshot.published import at_once, claim, open_directory
 from snapshot.published.objects import ObjectStore
 from subtrie import SubscriptionTrie
 from tests.snapshot.faulty_server import BUCKET, Server
@@ -71,8 +73,11 @@ def test_few_round_trips_are_made(server: Server, there: str, scheme: str) -> No
         publisher.publish()
     require(follower.poll, 2, 1, 3, 3)
     assert held_by(follower.trie) == held_by(trie)
-    taken, _ = snapshot.take_over(where, keep=1, storage=storage)
-    assert taken == trie
+    directory, feed = follower._directory, snapshot.versions(where, storage=storage)[-1].feed
+    directory.store.ahead[feed.path] = b"x"  # type: ignore[union-attr]  # of a poll that failed
+    # A worker of Spark finds the newest version by three, reads seven manifests and a listing, and each file once.
+    require(lambda: sets._built(directory, directory.version_at()).end, *[1] * (3 + 8 + 8))
+    assert snapshot.take_over(where, keep=1, storage=storage)[0] == trie
     with pytest.raises(snapshot.FencedError):
         publisher.publish()
 
@@ -130,6 +135,16 @@ def test_a_child_of_fork_is_told_that_it_cannot_ask(server: Server, there: str) 
             os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     assert follower.poll() == 1
+
+
+def test_calls_have_ended_when_the_exception_of_a_handler_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it comes between the starts of two threads."""
+    made: list[int] = []
+    begin: Any = _thread.start_new_thread
+    monkeypatch.setattr(_thread, "start_new_thread", lambda *call: begin(*call) and 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        at_once.at_once(*[lambda: made.append(1)] * 3)
+    assert made == [1] * 3
 
 
 class TestTakeOver:
@@ -237,10 +252,9 @@ class TestArrowsUris:
     """Those that pyarrow takes name files and published directories; Spark's users write `s3a://`."""
 
     @pytest.fixture
-    def uri(self, server: Server, request: pytest.FixtureRequest) -> Callable[[str], str]:
+    def uri(self, server: Server, there: str) -> Callable[[str], str]:
         own = f"endpoint_override={server.good['endpoint']}&region=us-east-1"
-        folder = f"{request.node.name.partition('[')[0]}{time.monotonic_ns()}"
-        return lambda name: f"s3://key:secret@{BUCKET}/{folder}/{name}?{own}"
+        return lambda name: f"{there.replace('//', '//key:secret@')}/{name}?{own}"
 
     def test_of_files(self, uri: Callable[[str], str]) -> None:
         trie, path = trie_of(*((f"a.{n}.*", n % 7, {"qos": n % 3}) for n in range(200))), uri("set.parquet")
