@@ -29,14 +29,19 @@ def held_of(trie: SubscriptionTrie) -> held_sets.HeldSet:
 
 def joined(messages: pa.RecordBatch, held: held_sets.HeldSet, *more: str, options: Any = ()) -> list[pa.RecordBatch]:
     names = [*messages.schema.names, *held_sets.JOINED, *more]
-    place = messages.schema.get_field_index("topic")
-    job = worker.Job(place, None, messages.num_columns, names, "FAILFAST", options=options)
+    job = worker.Job(
+        messages.schema.names.index("topic"), None, messages.num_columns, names, "FAILFAST", options=options
+    )
     return list(worker.join(iter([messages]), job, held))
 
 
 def row_of(held: Subscription, **more: str) -> dict[str, Any]:
-    options = [(name, str(value)) for name, value in held.options.items()]
-    return {**more, "filter": held.filter, "subscriber": held.subscriber, "options": options}
+    return {
+        **more,
+        "filter": held.filter,
+        "subscriber": held.subscriber,
+        "options": [(name, str(value)) for name, value in held.options.items()],
+    }
 
 
 def text_bytes(row: dict[str, Any]) -> int:
@@ -62,16 +67,21 @@ def test_sets_are_kept_and_built_once() -> None:
 
 
 def test_a_daemon_has_a_set_before_it_forks_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    daemon = pytest.importorskip("snapshot.daemon", reason="needs the extra `spark`")
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    from snapshot import daemon
+
     published(tmp_path)[1].close()
-    directory = open_directory(tmp_path)
-    sent = sets.PublishedVersion(directory.store.uri, directory.version_at().marked())
+    sent = sets.PublishedVersion(str(tmp_path), open_directory(tmp_path).version_at().marked())
     made: list[held_sets.HeldSet] = []
     monkeypatch.setattr(daemon, "manager", lambda: made.append(held_sets.held_set(sent, pytest.fail)))
     monkeypatch.setenv("SUBTRIE_SET", str(tmp_path))
     daemon.main()
     gc.unfreeze()
     assert [held.end for held in made] == [3]
+    pytest.importorskip("obstore", reason="needs the extra `s3`")
+    monkeypatch.setenv("SUBTRIE_SET", "s3://bucket/x")
+    with pytest.raises(ValueError, match=r"SUBTRIE_SET must be a path.* s3://bucket/x"):
+        daemon.main()
 
 
 class TestPortions:
