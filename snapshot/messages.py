@@ -57,6 +57,8 @@ def messages_of(
         extended, key = _placed(extended, groups, "groups", "string")
     elif groups != "all":
         raise ValueError(f'groups must be "all" or a column, such as F.col({groups!r}), not {groups!r}')
+    if isinstance(as_of, str):  # one of the messages' own columns, whatever the added ones are called
+        as_of = frame[f"`{frame.columns[_place_of(frame, as_of)].replace('`', '``')}`"]
     if as_of is not None:
         extended, time = _placed(extended, as_of, "as_of", "timestamp")
     kind = extended.schema.fields[place].dataType
@@ -79,11 +81,8 @@ def _placed(frame: DataFrame, column: Any, what: str, kind: str | None = None) -
         kind: the type that it gets; None for its own.
     """
     if isinstance(column, str):
-        place = _place_of(frame, column)
-        if kind is None:
-            return frame, place
-        column = frame[f"`{frame.columns[place].replace('`', '``')}`"]
-    elif not hasattr(column, "cast"):
+        return frame, _place_of(frame, column)
+    if not hasattr(column, "cast"):
         raise TypeError(f"{what} must be the name of a column or a Column, not {type(column).__name__}")
     added = column if kind is None else column.cast(kind)
     return frame.select("*", added.alias(f"_{len(frame.columns)}")), len(frame.columns)

@@ -54,7 +54,8 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
         UnsupportedError: a session of Spark Connect before 4.0.
     """
     if release() >= (4, 0):
-        return spark.createDataFrame(table)
+        # Spark makes a record batch of the columns, which may have no chunk at all if there is no row.
+        return spark.createDataFrame(table if len(table) else table.schema.empty_table())
     _refuse_connect(spark)
     return _frame_of_batches(spark, table)
 

@@ -325,9 +325,9 @@ def test_each_message_is_matched_with_the_set_of_its_time(
     versions = snapshot.versions(tmp_path)
     times = [one.time + datetime.timedelta(microseconds=n) for one in versions for n in (0, 1)]
     sent = [(dialect.join(["a", f"{number % 5}"]), time) for number, time in enumerate(times * 5)]
-    frame = spark.createDataFrame([*sent, (sent[0][0], None)], "topic string, time timestamp").coalesce(1)
-    found = snapshot.match_spark(frame, tmp_path, as_of="time").selectExpr(
-        "topic", "unix_micros(time)", "subscriber", "options['n']"
+    frame = spark.createDataFrame([*sent, (sent[0][0], None)], "topic string, _2 timestamp").coalesce(1)
+    found = snapshot.match_spark(frame, tmp_path, frame["topic"], as_of="_2").selectExpr(
+        "topic", "unix_micros(_2)", "subscriber", "options['n']"
     )
     wanted = [
         (topic, round(time.timestamp() * 1e6), one.subscriber, str(one.options["n"]))
@@ -337,4 +337,4 @@ def test_each_message_is_matched_with_the_set_of_its_time(
     assert sorted(map(tuple, found.collect())) == sorted(wanted)
     for source, more in ((trie, {}), (tmp_path, {"at": 1})):
         with pytest.raises(ValueError, match="as_of= "):
-            snapshot.match_spark(frame, source, as_of="time", **more)  # type: ignore[call-overload, arg-type]
+            snapshot.match_spark(frame, source, as_of="_2", **more)  # type: ignore[call-overload, arg-type]

@@ -92,8 +92,9 @@ class TestInSpark:
             frame = snapshot.read(spark, where, at)
             assert frame.where("filter = 'a1'").selectExpr("options['n']").count() == 1
             rows = frame.toArrow()
-            stamps = {(row["snapshot_id"], row["taken_at"]) for row in rows.to_pylist()}
-            assert stamps == {(version.snapshot_id, version.time)}
+            assert {(row["snapshot_id"], row["taken_at"]) for row in rows.to_pylist()} == {
+                (version.snapshot_id, version.time)
+            }
             built = Building(FileMetadata(dialect, bool(version.integers), 0), own=True)
             for batch in rows.to_batches():
                 built.add(batch)
@@ -141,8 +142,8 @@ def test_an_instant_is_that_of_the_version_or_time(where: Path, instants: dict[i
     versions = snapshot.versions(where)
     assert versions[-1].full is None, "the rows come from several versions"
     assert list(map(row_of, read_set(where))) == instants[4]
-    ((name, time),) = {(row["snapshot_id"], row["taken_at"]) for row in read_set(where)}
-    assert (name, time) == (versions[-1].snapshot_id, versions[-1].time)
+    names = {(row["snapshot_id"], row["taken_at"]) for row in read_set(where)}
+    assert names == {(versions[-1].snapshot_id, versions[-1].time)}
     assert list(map(row_of, read_set(where, 2))) == instants[2]
 
 
