@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -590,8 +591,6 @@ def _is_among(value: Any, allowed: type | range | tuple[Any, ...]) -> bool:
 @lru_cache(1024)
 def _almost(name: str, known: tuple[str, ...]) -> str | None:
     """Return the one of `known` of which `name` may be a misspelling, or None."""
-    from difflib import get_close_matches  # imported here because it is rarely needed
-
     return next(iter(get_close_matches(name.lower(), known, 1, 0.8)), None)
 
 

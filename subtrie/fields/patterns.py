@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from subtrie.fields.combined import MOST_NESTED as MOST_NESTED_CRITERIA
@@ -200,8 +201,6 @@ def _meant(name: str, kind: str) -> str:
     """Return what may help who has written a test that there is none of."""
     if name.rpartition(".")[2].startswith("$"):
         return f"; the only name with a meaning of its own is {_OR}, and fields side by side all have to hold"
-    from difflib import get_close_matches  # imported here because it is rarely needed
-
     almost = get_close_matches(kind.lower().replace("_", "-"), _TESTS, 1, 0.7)
     return f"; did you mean {almost[0]!r}?" if almost else ""
 

@@ -81,11 +81,16 @@ class TestImport:
     @pytest.mark.parametrize("package", ["ctrie", "subtrie"])
     def test_import_brings_nothing_heavy_or_slow_along(self, package: str) -> None:
         heavy = {"hypothesis", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"}
-        slow = {"asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "opcode", "pathlib"}
+        slow = {"asyncio", "dataclasses", "inspect", "json", "logging", "opcode", "pathlib"}
         before = printed_by("import sys, threading, typing, weakref; print(*sys.modules)").split()
         loaded = printed_by(f"import sys, {package}; print(*sys.modules)").split()
         assert {name.partition(".")[0] for name in {*loaded} - {*before}} & (heavy | slow) == set()
         assert {"subtrie._trie.match.columns", "subtrie._trie.queries.columns"} & {*loaded} == set(), "what few need"
+
+    def test_a_new_option_imports_nothing_that_the_handler_of_a_signal_could_find_half_imported(self) -> None:
+        printed_by(
+            "import sys, subtrie; sys.modules['difflib'] = None; subtrie.SubscriptionTrie().subscribe('a', 1, of=1)"
+        )
 
     @pytest.mark.freethreaded
     def test_the_gil_stays_off_after_importing_everything(self) -> None:
