@@ -9,9 +9,9 @@ is quicker (`SIDES`). Each command does one side: CTRIE_TWIN says which, and the
 `faults` writes them. `covered` notes which functions each test calls, and needs Python 3.12 or newer, whose monitoring
 does not meet what tests trace. `matrix` runs each fault against the tests that call its function, a file at a time, the
 quickest first, and appends a line for each. `ENOUGH` files that notice a fault end its row: what is asked is which files
-alone catch something. `MOST` seconds end it, too. `again` runs only faults that a matrix says were noticed, on the files
-of now. A folder at the end restricts `covered` and `again` to its tests. Each can be stopped at any time and goes on
-where it was. `told` sums up. Seconds are those of a processor, so what else the machine does changes no row.
+alone catch something. `MOST` seconds end it, too. A folder at the end restricts `covered` to its tests. Each can be
+stopped at any time and goes on where it was. `told` sums up. Seconds are those of a processor, so what else the machine
+does changes no row.
 """
 
 from __future__ import annotations
@@ -270,10 +270,10 @@ def _rows(out: Path) -> list[Any]:
     return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
 
 
-def matrix(faults: list[tuple[str, int, int]], out: Path, enough: int, folder: str = "") -> None:
+def matrix(faults: list[tuple[str, int, int]], out: Path) -> None:
     """Run each fault against the files that call its function, the quickest first."""
     import_all()
-    twin, rooms, files = _side(folder)
+    twin, rooms, files = _side("")
     candidates = _candidates(twin, files)
     done = {tuple(row["fault"]) for row in _rows(out)}
     for fault in faults:
@@ -283,7 +283,7 @@ def matrix(faults: list[tuple[str, int, int]], out: Path, enough: int, folder: s
         results: dict[str, str] = {}
         spent, killers = 0.0, 0
         for seconds, file, tests in candidates.get(fault[:2], []):
-            if killers == enough or spent > MOST:
+            if killers == ENOUGH or spent > MOST:
                 results[file] = "not run"
                 continue
             status, took = in_child(partial(_run, right, wrong, file, tests), LONGEST + 4 * seconds)
@@ -325,12 +325,10 @@ def main() -> int:
         case ["covered", *folder]:
             covered(*folder)
         case ["matrix"]:
-            faults = list(map(tuple, json.loads((FOLDER / "faults.json").read_text())))
-            matrix(faults, FOLDER / f"matrix-{os.environ['CTRIE_TWIN']}.jsonl", ENOUGH)
-        case ["again", before, *folder]:
-            noticed = [row for row in _rows(Path(before)) if {"fails", "hangs"} & {*row["results"].values()}]
-            faults = [tuple(row["fault"]) for row in noticed]
-            matrix(faults, FOLDER / f"again-{os.environ['CTRIE_TWIN']}.jsonl", 1, *folder)
+            matrix(
+                [*map(tuple, json.loads((FOLDER / "faults.json").read_text()))],
+                FOLDER / f"matrix-{os.environ['CTRIE_TWIN']}.jsonl",
+            )
         case ["told"]:
             told()
         case _:

@@ -60,13 +60,6 @@ class TestAnswersThatNothingCouldContradict:
         assert outcome.verdict is Verdict.UNKNOWN
         assert "no answer depended on what was called before" in outcome.summary
 
-    def test_say_so_too_where_few_overlapped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("stress.recorder.campaign._LEAST_OVERLAP", 2.0)
-        outcome = run(Bumped, BumpedSpec(), [("bump",)])
-        assert outcome.verdict is Verdict.UNKNOWN
-        assert "overlapped" in outcome.summary
-        assert "no answer depended on what was called before" in outcome.summary
-
     def test_with_one_that_tells_it_is_refuted(self) -> None:
         assert run(Bumped, BumpedSpec(), [("bump",), ("value",)], duration=10).verdict is Verdict.ILLEGAL
 

@@ -147,19 +147,6 @@ def test_the_stubs_say_the_same(module: str) -> None:
 # -------------------------------------------------------------------------------------------------------------- classes
 
 
-def test_a_class_made_from_ours_has_the_signature_of_its_own() -> None:
-    class Named(ctrie.Ctrie):  # type: ignore[type-arg]
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
-    class Same(ctrie.Ctrie):  # type: ignore[type-arg]
-        pass
-
-    assert list(inspect.signature(Named).parameters) == ["name"]
-    assert parameters(Same) == parameters(ctrie.Ctrie)
-
-
 @pytest.mark.parametrize("kind", [ctrie.Ctrie, ctrie.CtrieSet, subtrie.SubscriptionTrie, subtrie.TopicStore])
 def test_who_forgets_an_argument_is_told_of_which_method(kind: type) -> None:
     one, told = kind(), 0
