@@ -51,7 +51,7 @@ _LOOKS: Final[dict[str, tuple[Any, ...]]] = {
     "BINARY_SLICE": (_ITEM, 3, 2),
     "STORE_SUBSCR": (_PUT, 2, 1, 3),
     "DELETE_SUBSCR": (_PUT, 2, 1),
-    "STORE_SLICE": (_CHANGED, 3, 4),
+    "STORE_SLICE": (partial(sites.Uses, does="change_item", name="slice"), 3, 2, 4),
     "COMPARE_OP": (partial(sites.Uses, does="use", name="read"), 2, 1),
     "FOR_ITER": (_NEXT, _ITERATOR_AT),
     "SEND": (_NEXT, 2),

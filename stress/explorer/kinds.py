@@ -256,7 +256,8 @@ Effect = str
 """What a call does: "none", "read" (its arguments), "shallow" (the same, but not what items hold), "change" (perhaps
 any argument), "outside" (the same, and what it keeps or finds elsewhere: in its module, the process, files), "set" or
 "get" (an attribute of its first argument, or all of them), "first" (changes its first argument), "next" (takes the next
-item of its first argument), "whole" (reads all attributes of what it is given, and what these hold).
+item of its first argument), "whole" (reads all attributes of what it is given, and what these hold), "now" (reads its
+arguments, and answers otherwise later, though nobody has changed anything).
 """
 
 _READING_MODULES: Final = frozenset({"builtins", "math", "time", "_operator", "_functools", "_statistics", "_json",
@@ -280,15 +281,16 @@ _FIRST: Final = tuple(
 _KNOWN: Final[dict[Effect, tuple[Any, ...]]] = {
     "none": (
         type, isinstance, issubclass, id, callable, sys._getframe, sys.exc_info, sys.intern, sys.is_finalizing,
-        sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked, os.fspath, os.getpid, os.getppid,
-        os.urandom, os.cpu_count, os.strerror, os.get_terminal_size, _thread.get_ident, _thread.get_native_id,
+        sys.getdefaultencoding, sys.getfilesystemencoding, sys.audit, gc.is_tracked, os.fspath, os.getpid,
+        os.cpu_count, os.strerror, os.get_terminal_size, _thread.get_ident, _thread.get_native_id,
         io.text_encoding, locale.localeconv,
     ),
     "read": (
-        str, bytes, bytearray, memoryview, dict, csv.reader, csv.writer, sys.getsizeof, sys.getrefcount,
+        str, bytes, bytearray, memoryview, dict, csv.reader, csv.writer, sys.getsizeof,
         gc.get_referents, gc.get_referrers,
     ),
     "outside": (open,),
+    "now": (os.urandom, os.getppid, sys.getrefcount),
     "shallow": (len, iter, ord),
     "set": (setattr, delattr),
     "get": (getattr, hasattr, dir, vars),
@@ -316,7 +318,7 @@ def effect_of(function: Any) -> Effect:
     module = getattr(function, "__module__", None) or ""
     if said_of(module, getattr(function, "__qualname__", "")) is Treatment.OURS:
         return "none"
-    return "read" if module in _READING_MODULES else "outside"
+    return "now" if module == "time" else "read" if module in _READING_MODULES else "outside"
 
 
 def effect_of_opaque(function: types.FunctionType) -> Effect:

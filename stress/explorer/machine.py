@@ -27,7 +27,7 @@ from stress.processes import forks
 
 __all__ = [
     "LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Step", "Strategy", "frames", "lowest",
-    "name_of", "standing",
+    "name_of", "standing", "stands",
 ]  # fmt: skip
 
 LIVELOCK: Final = 1_000
@@ -664,10 +664,12 @@ def frames() -> Iterator[FrameType]:
 
 def standing() -> tuple[Any, ...]:
     """The position of the running call: its present instructions, and the values of its local variables."""
-    found: list[Any] = []
-    for frame in frames():
-        found += [frame.f_code, frame.f_lasti, *map(_value_of, frame.f_locals.values())]
-    return tuple(found)
+    return tuple(map(stands, frames()))
+
+
+def stands(frame: FrameType) -> tuple[Any, ...]:
+    """The position of one function."""
+    return frame.f_code, frame.f_lasti, *map(_value_of, frame.f_locals.values())
 
 
 def _value_of(value: Any, is_part: bool = False) -> Any:

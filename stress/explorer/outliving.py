@@ -487,5 +487,7 @@ class Present:
     """The step and the thread when it was looked at."""
     changed: bool = False
     """Whether anything was changed since then, also what no other thread sees."""
+    stood: set[Any] = field(default_factory=set)
+    """Where generators and coroutines have stood that were suspended."""
     rounds: int = 0
     """How often it was looked at since then, with no step in between."""

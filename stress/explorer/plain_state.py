@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import _thread
 import dis
+import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,6 +51,7 @@ from stress.explorer.kinds import (
     method_effect,
     unwrapped,
 )
+from stress.explorer.machine import stands
 from stress.explorer.outliving import OF_C, Present
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
 from stress.explorer.sharing import BOUND, DEEP, SHALLOW, WHOLE, NewCode
@@ -229,11 +231,17 @@ class PlainState(sharing.Sharing):
             now.spins_at, now.changed = (getattr(scheduler, "step", MAIN), self._me()), False
 
     def go_on(self, *_: Any) -> None:
-        """A function returns. An instruction that has called it back goes on, so its step is made again."""
-        marks, before = self.now.marks, self._seam.before
+        """A function returns. An instruction that has called it back goes on, so its step is made again. Where it is
+        only suspended, no frame of the running call shows how far it is.
+        """
+        now, before = self.now, self._seam.before
+        marks, frame = now.marks, sys._getframe(2)
+        if before is not None and not now.changed and frame.f_code.co_flags & _SUSPENDED:
+            stood = id(frame), stands(frame)
+            now.changed = stood not in now.stood
+            now.stood.add(stood)
         if before is None or not marks:
             return
-        frame = sys._getframe(2)
         marks.pop(id(frame), None)
         caller = frame.f_back
         while caller is not None and (
@@ -397,7 +405,7 @@ class PlainState(sharing.Sharing):
         owner, key, *values = operands
         kind, name = kind_of(type(owner)), "__setitem__" if values else "__delitem__"
         if kind in _WITH_ITEMS and not has_python(owner, name):
-            values = values if type(key) is slice or kind is Kind.FOREIGN else []
+            values = values if site.name or type(key) is slice or kind is Kind.FOREIGN else []
             self._call_method(site, owner, name, (key, *values))
 
     def take_next(self, site: Any, iterator: Any) -> None:
@@ -407,11 +415,19 @@ class PlainState(sharing.Sharing):
             self.turn(site, None)
         elif type(iterator) not in _ENDING:
             self.spin(site)
-        self.now.changed = self.now.changed or (kind is Kind.ITERATOR and type(iterator) is not _ASKING)
+        self.now.changed = self.now.changed or not self._shows(kind, iterator)
         if kind in OF_C:
             self._save(iterator, is_changed=True)
         if self._counts():  # a loop over a list may do without an iterator
             self._step_of_c(self._keys_of((iterator,), SHALLOW), False)
+
+    def _shows(self, kind: Kind, iterator: Any) -> bool:
+        """Whether an iterator is code with steps, or asks such code: these tell of themselves that they go on."""
+        if type(iterator) is _ASKING:
+            reduced: Any = iterator.__reduce__()
+            return type(reduced[1][0]) in (MethodType, FunctionType)
+        code = getattr(iterator, "gi_code", None) or getattr(iterator, "cr_code", None)
+        return kind is Kind.PLAIN or id(code) in self.stepped.made
 
     # -------------------------------------------------------------------------------------------------------- calls
 
@@ -513,16 +529,17 @@ class PlainState(sharing.Sharing):
         elif type(owner) in DESCRIPTORS and name in ACCESSES and given:
             self._use(site, ACCESSES[name], (given[0], owner.__name__))
         elif kind is Kind.QUIET:
-            self._use(site, "whole" if name in READS_ATTRIBUTES else "read", given)
+            self._use(site, "now" if name == "set" else "whole" if name in READS_ATTRIBUTES else "read", given)
         elif issubclass(type(owner), BaseException) and name in OF_EXCEPTIONS:
-            self.change_attribute(owner, OF_EXCEPTIONS[name])
+            for each in (*given, ())[0] or () if name == "__setstate__" else (OF_EXCEPTIONS[name],):
+                self.change_attribute(owner, each)
             self._use(site, "change", tuple((space_of(owner) or {}).values()))  # notes are a list
         else:
             effect = method_effect(name)
             if effect in ("set", "get"):
                 self._use(site, effect, (owner, *given))
-            elif effect == "read" and kind is Kind.TYPE:  # a method of a class, as `dict.fromkeys` and `int.from_bytes`
-                self._use(site, "outside" if effect_of(owner) == "outside" else "shallow", given)
+            elif effect == "read" and kind is Kind.TYPE:  # a method of a class, as `dict.fromkeys` and `datetime.now`
+                self._use(site, "outside" if effect_of(owner) == "outside" else "now", given)
             elif effect == "read" and name in ("__reduce_ex__", "__reduce__", "__getstate__", "__sizeof__", "__dir__"):
                 self._use(site, "get", (owner,))
 
@@ -559,6 +576,7 @@ class PlainState(sharing.Sharing):
 
     def _use(self, site: Any, effect: str, given: tuple[Any, ...]) -> None:
         """The effect of a call in C on what it is given."""
+        self.now.changed = self.now.changed or effect == "now"
         if effect == "none" or not (given or effect == "outside"):
             return
         first = given[0] if given else None
@@ -633,7 +651,8 @@ _MOST_ALIKE: Final = 3
 """So many codes that are equal get steps: code that is compiled in every call never runs again."""
 _TYPE: Final = type
 _WITH_ITEMS: Final = (Kind.CONTAINER, Kind.FOREIGN, Kind.VIEW)
-_REACH: Final = {"shallow": SHALLOW, "read": DEEP, "whole": WHOLE, "change": WHOLE, "outside": WHOLE}
+_REACH: Final = {"shallow": SHALLOW, "now": SHALLOW, "read": DEEP, "whole": WHOLE, "change": WHOLE, "outside": WHOLE}
 _OF_ITEMS: Final = ("__setitem__", "__delitem__")
 _METHODS: Final = (type(list.append), type(object.__setattr__))
+_SUSPENDED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _STARTING: Final = (_thread.start_new_thread, _thread.start_new)

@@ -136,6 +136,7 @@ class Sharing(Undo):
                 waiting += gc.get_referents(each)
             elif kind in (Kind.ITERATOR, Kind.GENERATOR):
                 if kind is Kind.ITERATOR:
+                    self.now.changed = True
                     if not reach and of not in _ONLY_GIVE:
                         return self._keys_of(given, DEEP, changes)
                     behind = gc.get_referents(each)
