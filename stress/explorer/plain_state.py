@@ -54,7 +54,7 @@ from stress.explorer.kinds import (
 from stress.explorer.machine import stands
 from stress.explorer.outliving import OF_C, Present
 from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
-from stress.explorer.sharing import BOUND, DEEP, SHALLOW, WHOLE, NewCode
+from stress.explorer.sharing import ASKING, BOUND, DEEP, SHALLOW, WHOLE, NewCode
 from stress.explorer.slots import CLOCK, FOREIGN, MAIN, Seam
 from stress.explorer.synchronization import refuse_private
 from stress.explorer.wholes import OWN_THREAD, refusal_of
@@ -411,7 +411,7 @@ class PlainState(sharing.Sharing):
     def take_next(self, site: Any, iterator: Any) -> None:
         """The next item of an iterator is about to be taken."""
         kind = site.known[type(iterator)]
-        if type(iterator) is _ASKING:
+        if type(iterator) is ASKING:
             self.turn(site, None)
         elif type(iterator) not in _ENDING:
             self.spin(site)
@@ -423,7 +423,7 @@ class PlainState(sharing.Sharing):
 
     def _shows(self, kind: Kind, iterator: Any) -> bool:
         """Whether an iterator is code with steps, or asks such code: these tell of themselves that they go on."""
-        if type(iterator) is _ASKING:
+        if type(iterator) is ASKING:
             reduced: Any = iterator.__reduce__()
             return type(reduced[1][0]) in (MethodType, FunctionType)
         code = getattr(iterator, "gi_code", None) or getattr(iterator, "cr_code", None)
@@ -642,7 +642,6 @@ _EXCHANGED: Final = ("__class__", "__dict__", "__code__")
 _ITERATED: Final[tuple[Any, ...]] = ([], (), {}, {}.values(), {}.items(), set(), deque(), range(1), "", "\xff", b"")
 _ENDING: Final[frozenset[type]] = frozenset(type(iter(each)) for each in _ITERATED) | {type(reversed([]))}
 """Iterators that end by themselves: a loop over one waits for nobody."""
-_ASKING: Final = type(iter(int, 1))
 _TURNS: Final = 300
 """So often loops may begin again until it is looked at whether one waits for something."""
 _MOST_ROUNDS: Final = 1_000

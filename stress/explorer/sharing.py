@@ -37,7 +37,7 @@ from stress.explorer.outliving import Undo, kept
 from stress.explorer.policy import Refused, program_frame
 from stress.explorer.slots import FOREIGN, MAIN, Attempt, Place, Seam, Several, meet, words_of
 
-__all__ = ["BOUND", "DEEP", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
+__all__ = ["ASKING", "BOUND", "DEEP", "SHALLOW", "WHOLE", "Key", "Knowledge", "NewCode", "Sharing"]
 
 Key = tuple[Any, Any]
 """The name of a place: whose it is, and which attribute; None is for all items."""
@@ -136,7 +136,7 @@ class Sharing(Undo):
                 waiting += gc.get_referents(each)
             elif kind in (Kind.ITERATOR, Kind.GENERATOR):
                 if kind is Kind.ITERATOR:
-                    self.now.changed = True
+                    self.now.changed = self.now.changed or of is not ASKING
                     if not reach and of not in _ONLY_GIVE:
                         return self._keys_of(given, DEEP, changes)
                     behind = gc.get_referents(each)
@@ -245,6 +245,8 @@ class Sharing(Undo):
 SHALLOW, DEEP, WHOLE = range(3)
 """How far a call reaches: what it is given, all that this holds, and attributes of objects, too."""
 BOUND: Final = (type(len), type(object().__str__))
+ASKING: Final = type(iter(int, 1))
+"""The iterator that asks a function."""
 _REENTRANT: Final = LOCKS[1]
 _PASSED: Final = Place(None, "")
 _NUMBERS: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
