@@ -9,7 +9,9 @@ from __future__ import annotations
 import atexit
 import datetime
 import logging
+import math
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, Final
@@ -34,8 +36,7 @@ def _end_all() -> None:
     for rounds in list(_begun):
         rounds.stop.set()
     for rounds in list(_begun):
-        if rounds.thread.ident is not None:
-            rounds.thread.join(LONGEST)
+        rounds.join(LONGEST)
 
 
 class Rounds:
@@ -54,17 +55,25 @@ class Rounds:
         self.stop = Stop()
         self._what, self._work, self._least, self._on_error = what, work, least, on_error
         self._failures = 0
-        self.thread = threading.Thread(target=self._repeat, name=name, daemon=True)
+        self._ended = Stop()
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin with the first round."""
         _begun.add(self)
         self.thread.start()
 
-    def join(self) -> None:
-        """Wait until the thread has ended, unless this is it."""
-        if self.thread.ident is not None and self.thread is not threading.current_thread():
-            self.thread.join()
+    def join(self, seconds: float = math.inf) -> None:
+        """Wait until the thread has ended, but for so long at most, unless this is it.
+
+        Not by `Thread.join`: a handler of a signal that comes in the middle of that, and joins, too, waits for a lock
+        that its own thread holds.
+        """
+        end = time.monotonic() + seconds
+        if self.thread is not threading.current_thread():
+            # Progress: the thread ends. Of several that wait, only one may be woken, so each looks now and then.
+            while self.thread.is_alive() and not self._ended.is_set and time.monotonic() < end:
+                self._ended.wait(0.02)
 
     def note(self, error: BaseException | None, on_error: OnError | None = None) -> None:
         """Note how an attempt ended, whoever made it.
@@ -86,6 +95,12 @@ class Rounds:
                 told(error)
             except Exception:  # noqa: BLE001 (whatever it is, the work goes on)
                 _log.exception("%s: the function that is told of errors raised one", self._what)
+
+    def _run(self) -> None:
+        try:
+            self._repeat()
+        finally:
+            self._ended.set()
 
     def _repeat(self) -> None:
         pause = 0.0
