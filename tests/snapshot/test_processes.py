@@ -213,7 +213,7 @@ class TestInTheMiddle:
 
             with contextlib.suppress(Ended), at_line(number, end):
                 ROWS[row](parts)
-            for publisher in publishers:
+            for publisher in publishers if reached else ():  # what threads have done already takes fewer lines
                 with pytest.raises(ValueError, match="is closed"):
                     publisher.publish()
             before = ("new." + str(parts.number - 1), "'s'", None)
