@@ -63,9 +63,10 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], pa.Tab
     require_whole(store, full.full)
     changes = merged([read_feed(store, each) for each in later], queues) if later else None
     names = None if changes is None else name_texts(changes, queues)
-    parts, start, gone = [], 0, np.zeros(0, np.int64)
+    parts, start, none = [], 0, np.zeros(0, np.int64)
     with parquet_file(store, full.full.path) as file:
         for groups in _groups_of(file.metadata):
+            gone = none
             if names is not None:
                 rows = current(file.read_row_groups(groups, columns=JOINED), full.json_options)
                 gone = start + pc.indices_nonzero(
@@ -73,7 +74,7 @@ def parts_of(directory: Directory, version: Version) -> tuple[list[Part], pa.Tab
                 ).to_numpy().astype(np.int64)
             parts.append(Part(version, full, groups, start, gone, []))
             start += sum(file.metadata.row_group(group).num_rows for group in groups)
-    return [*parts, Part(version, full, [], start, gone, later)] if later else parts, changes
+    return [*parts, Part(version, full, [], start, none, later)] if later else parts, changes
 
 
 def rows_of(store: Store, part: Part) -> Iterator[pa.Table | pa.RecordBatch]:

@@ -199,6 +199,7 @@ class PublishedSet:
     def sent(self, spark: SparkSession, *, history: bool = False) -> PublishedVersion:
         """As `TrieSet.sent`."""
         since = self._version.oldest if history else None
+        assert since is not None or not history
         return PublishedVersion(self._directory.store.uri, self._version.marked(), since)
 
     def options(self) -> tuple[OptionMap, ...]:

@@ -229,6 +229,11 @@ class History:
         return len(overlapping(self.operations)) / len(self.operations) if self.operations else 0.0
 
 
+def of_one_thread(operations: Iterable[Operation]) -> bool:
+    """Whether at most one thread made the calls, beside those at the start and at the end."""
+    return len({each.thread for each in operations} - {MAIN}) < 2
+
+
 def overlapping(operations: Iterable[Operation]) -> set[int]:
     """The ids of the operations that ran while another thread's operation was running. O(n log n)."""
     ordered = sorted(operations, key=lambda operation: operation.call)

@@ -23,7 +23,7 @@ from stress.explorer.explore import explore
 from stress.explorer.generation import Scenarios
 from stress.explorer.scenario import Program
 from stress.frozen_states import judged
-from stress.history import MAIN, Call, History
+from stress.history import MAIN, Call, History, of_one_thread
 from stress.processes import Team, Worker, WorkFailed
 from stress.recorder.around import executed
 from stress.recorder.outcome import Outcome
@@ -84,7 +84,7 @@ def _pursued(outcome: Outcome, workloads: Sequence[Workload], seconds: float) ->
     assert judgement is not None
     assert history is not None
     diagnosis = judged(outcome.spec, lambda its: diagnose(judgement, its, history), typed=judgement.types_count)
-    if diagnosis is None or len({each.thread for each in history} - {MAIN}) < 2:  # it was made small where it was found
+    if diagnosis is None or of_one_thread(history):  # it was made small where it was found
         return None
     ids = {each.id for each in diagnosis.window.operations}
     met = [each for each in sorted(history, key=lambda each: each.call) if each.id in ids and each.thread != MAIN]

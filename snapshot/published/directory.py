@@ -109,7 +109,7 @@ class Directory:
         return _number_of(self._listed)
 
     def look_ahead(self, seen: int, newest: int) -> None:
-        """Get the versions after that of a number, up to that of another one, side by side. There is no need to."""
+        """Get the versions after that of a number, up to that of another one, side by side. No answer depends on it."""
         if isinstance(self.store, ObjectStore) and seen < newest and seen + 1 not in self._ahead:
             self._get_ahead(self.store, range(seen + 1, min(newest, seen + AT_ONCE) + 1))
 

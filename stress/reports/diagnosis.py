@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stress.checker.check import Judgement
-from stress.history import ALONE, MAIN, UNSEEN, History, Operation
+from stress.history import ALONE, UNSEEN, History, Operation, of_one_thread
 from stress.reports.faults import Shape, classify
 from stress.reports.window import Window, crucial_window
 from stress.spec import WAITS, Spec, State
@@ -63,7 +63,7 @@ def diagnose(judgement: Judgement, spec: Spec, history: History) -> Diagnosis | 
         return None
     window = crucial_window(judgement.failure, spec, history.operations)
     partials = explain(window.operations, spec, window.starts)
-    is_alone = ALONE in history.header or len({each.thread for each in history} - {MAIN}) < 2
+    is_alone = ALONE in history.header or of_one_thread(history)
     shape = classify(window, spec, _expected(window.culprit, partials, spec), is_alone=is_alone)
     if shape.cause is not None and all(each.id != shape.cause.id for each in window.operations):
         window = window.with_cause(shape.cause, spec)
