@@ -57,8 +57,8 @@ FIELDS: Final = (
     ),
     _of_fields(
         "several subscriptions are made one by one",
-        "        added: int = self._change(with_many, (several, []))\n",
-        "        added = sum(self._change(with_subscription, each) for each in several)\n",
+        "        return self._change(with_many, (several, []))\n",
+        "        return sum(self._change(with_subscription, each) for each in several)\n",
         shown_by=("empty", ((("subscribe_many", ((("f=1", "x"), ("f=1", "z")),)),), (("match", ("f=1",)),))),
     ),
     _of_fields(
