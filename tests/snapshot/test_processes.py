@@ -231,7 +231,9 @@ def ended(program: str, where: Path, *arguments: str) -> subprocess.CompletedPro
 BUSY = """
 import atexit, os, signal, sys, threading, time, warnings
 def tell_threads():  # after all that is registered later
-    names = [each.name for each in threading.enumerate() if each.name.startswith("snapshot.")]
+    ours = [each for each in threading.enumerate() if each.name.startswith("snapshot.")]
+    for each in ours: each.join(1)  # its work has ended before it has
+    names = [each.name for each in ours if each.is_alive()]
     if names: print(names, "have not ended", file=sys.stderr)
 atexit.register(tell_threads)
 import snapshot
