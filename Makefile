@@ -31,7 +31,8 @@ PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14
 SOURCES := setup.py $(shell find ctrie subtrie -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.[ch]')
 
 # Only pyspark comes as source (it is pure Python): building pyarrow, pandas or numpy would take half an hour and then fail.
-PIP_INSTALL = pip install --disable-pip-version-check --only-binary :all: --no-binary pyspark \
+# Of two gigabytes of modules a run imports few, so each is compiled when it is first imported.
+PIP_INSTALL = pip install --disable-pip-version-check --no-compile --only-binary :all: --no-binary pyspark \
 	$(shell test -t 2 || echo --quiet --progress-bar off)
 # The project runs only in its virtual environments; the shell's settings for other environments would break it.
 unexport PYTHONPATH PYTHONHOME SPARK_HOME PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
@@ -45,7 +46,7 @@ help:
 demo: java .venv/built
 	.venv/bin/python -m examples.demo $(ARGS)
 
-test: .venv/built
+test: .venv/installed
 	@$(if $(ARGS),,mkdir -p build && touch build/testing)
 	@.venv/bin/python -m tools.checks quick $(ARGS)
 	@$(if $(ARGS),,mv build/testing build/tested)
@@ -60,12 +61,12 @@ test-all: java build/tested
 docs-check: java .venv/built
 	.venv/bin/python -m pytest -m docs tests $(ARGS)
 
-lint: .venv/built
+lint: .venv/installed
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 
-format: .venv/built
+format: .venv/installed
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
 

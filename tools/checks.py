@@ -86,14 +86,20 @@ class Part:
 
 def tests(name: str, twin: str, folders: str, selection: str, *options: str) -> Part:
     """A part that runs the tests in some folders."""
-    place = ".venv-t" if name.startswith("free-threaded") else ".venv"
+    place, after = (".venv-t", FREE_THREADED_BUILT) if name.startswith("free-threaded") else (".venv", BUILT.name)
     command = (f"{place}/bin/python", "-m", "pytest", "-m", selection, *folders.split(), *options)
-    return Part(name, (command,), twin, "free-threaded-built" if place == ".venv-t" else "")
+    return Part(name, (command,), twin, after if twin == "compiled" or after != BUILT.name else "")
+
+
+BUILT = Part("gil-built", (("make", "--no-print-directory", ".venv/built"),))
+"""What needs no compiled module begins meanwhile."""
+FREE_THREADED_BUILT = "free-threaded-built"
 
 
 def quick(python: str) -> list[Part]:
     """The quick checks, the longest first."""
     gil = [
+        BUILT,
         tests("gil-classes", "compiled", CLASSES, QUICK),
         tests("gil-stress", "compiled", BESIDE, QUICK),
         tests("gil-outside", "compiled", OUTSIDE, QUICK),
@@ -116,6 +122,7 @@ def rest(python: str) -> list[Part]:
     """What the quick checks leave out, the longest first."""
     more = "--hypothesis-profile=all"
     gil = [
+        BUILT,
         tests("gil-slow-classes", "compiled", CLASSES, SLOW),
         tests("gil-slow-stress", "compiled", BESIDE, SLOW),
         tests("gil-slow-outside", "compiled", OUTSIDE, SLOW),
@@ -141,7 +148,7 @@ def built_with(python: str) -> Part:
     """Makes the free-threaded environment, beside other parts: the helper may have to build an interpreter first."""
     path = f"$(nice {python})" if python == str(HELPER) else python
     make = 'exec make --no-print-directory .venv-t/built FREE_THREADED_PYTHON="$python"'
-    return Part("free-threaded-built", (("sh", "-c", f'python="{path}" && {make}'),))
+    return Part(FREE_THREADED_BUILT, (("sh", "-c", f'python="{path}" && {make}'),))
 
 
 def free_threaded() -> str:
@@ -190,7 +197,8 @@ def main() -> int:
     only_gil = arguments[:1] == ["--gil"]
     if arguments := arguments[only_gil:]:
         environment = {**os.environ, "CTRIE_TWIN": "compiled", "CTRIE_EXPECT_TWIN": "compiled"}
-        return subprocess.call([".venv/bin/python", "-m", "pytest", *arguments], env=environment)
+        pytest = [".venv/bin/python", "-m", "pytest", *arguments]
+        return subprocess.call(BUILT.commands[0]) or subprocess.call(pytest, env=environment)
     python = "" if only_gil else free_threaded()
     if not (only_gil or python):
         print(NO_FREE_THREADED, flush=True)
