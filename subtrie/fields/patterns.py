@@ -47,11 +47,17 @@ def _object(pairs: list[tuple[str, Any]]) -> _Object:
     return made
 
 
-def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Iterate over the names of an object and what they stand for. TypeError for names that JSON has not."""
+def _pairs(given: Mapping[str, Any], what: str = "", path: Path = ()) -> Iterator[tuple[str, Any]]:
+    """Iterate over the names of an object at a path and what they stand for. TypeError for names that JSON has not.
+    ValueError for a name that stands twice, even if for other fields: a dict, which most readers make of an object, has
+    only one of them."""
+    known: set[str] = set()
     for name, value in given.pairs if isinstance(given, _Object) else given.items():
         if not isinstance(name, str):
             raise TypeError(f"the names in a pattern are texts, not {short(name)}")
+        if name in known:
+            raise ValueError(f"{what}{short('.'.join((*path, name)))} is named twice")
+        known.add(name)
         yield name, value
 
 
@@ -112,7 +118,7 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> 
             f"field {short('.'.join(path))}: an empty object asks for nothing" if path else "the pattern is empty"
         )
     names: set[str] = set()
-    below: list[tuple[Path, Iterator[tuple[str, Any]]]] = [(path, _fields(pattern, path))]
+    below: list[tuple[Path, Iterator[tuple[str, Any]]]] = [(path, _pairs(pattern, "field ", path))]
     while below:
         outer, steps = below[-1]
         step, asked = next(steps, (None, None))
@@ -126,7 +132,7 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> 
                 raise ValueError(f"field {short(name)}: nested more than {MOST_NESTED:,} deep")
             if not asked:
                 raise ValueError(f"field {short(name)}: an empty object asks for nothing")
-            below.append((here, _fields(asked, here)))
+            below.append((here, _pairs(asked, "field ", here)))
             continue
         if not isinstance(asked, list) or (step == _OR and not asked):
             wanted = "patterns" if step == _OR else "values and tests"
@@ -138,17 +144,6 @@ def _criteria(pattern: Mapping[str, Any], path: tuple[str, ...], depth: int) -> 
             yield here, asked, _any_of(name, asked, outer, depth + 1)
         else:
             yield here, asked, _criterion(name, asked)
-
-
-def _fields(given: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Any]]:
-    """As `_pairs`. ValueError for a name that stands twice, even if for other fields: a dict, which most readers make
-    of an object, has only one of them."""
-    known: set[str] = set()
-    for step, asked in _pairs(given):
-        if step in known:
-            raise ValueError(f"field {short('.'.join((*path, step)))} is named twice")
-        known.add(step)
-        yield step, asked
 
 
 def _any_of(name: str, patterns: list[Any], path: Path, depth: int) -> Criterion:
@@ -180,7 +175,7 @@ def _criterion(name: str, asked: list[Any]) -> Criterion:
 
 
 def _test(name: str, test: Mapping[str, Any]) -> Criterion:
-    pairs = list(_pairs(test))
+    pairs = list(_pairs(test, f"field {short(name)}: "))
     if len(pairs) != 1:
         named = ", ".join([short(kind) for kind, _ in pairs[:3]])
         raise ValueError(f"field {short(name)}: a test has one name, not {len(pairs)}: {named or short(test)}")
@@ -220,20 +215,12 @@ def _in_any_case(make: Callable[[str, str, bool], Criterion]) -> _Make:
     """Return what reads a test on a text that may be in any case."""
 
     def read(name: str, operand: Any) -> Criterion | None:
-        text, ignore_case = _text_in_any_case(operand)
-        return None if text is None else make(name, text, ignore_case)
+        pairs = list(_pairs(operand)) if isinstance(operand, Mapping) else []
+        ignore_case = [kind for kind, _ in pairs] == ["equals-ignore-case"]
+        text = pairs[0][1] if ignore_case else operand
+        return make(name, text, ignore_case) if isinstance(text, str) else None
 
     return read
-
-
-def _text_in_any_case(operand: Any) -> tuple[str | None, bool]:
-    """Return the text of a prefix or suffix, None if it is none, and whether case is to be ignored."""
-    pairs = list(_pairs(operand)) if isinstance(operand, Mapping) else []
-    _check_named_once(pairs)
-    if [kind for kind, _ in pairs] == ["equals-ignore-case"]:
-        text = pairs[0][1]
-        return (text if isinstance(text, str) else None), True
-    return (operand if isinstance(operand, str) else None), False
 
 
 def _anything_but(name: str, operand: Any) -> Criterion | None:
@@ -244,7 +231,6 @@ def _anything_but(name: str, operand: Any) -> Criterion | None:
             raise ValueError('it names nothing; {"exists": true} asks for any value')
         return NotIn(name, values)
     pairs = list(_pairs(operand))
-    _check_named_once(pairs)
     if len(pairs) != 1:
         return None
     kind, texts = pairs[0]
@@ -293,14 +279,6 @@ _TESTS: dict[str, _Make] = {
     "numeric": _numeric,
 }
 _OTHERS = frozenset(["regexp"])  # tests of routers that are refused
-
-
-def _check_named_once(pairs: list[tuple[str, Any]]) -> None:
-    known: set[str] = set()
-    for kind, _ in pairs:
-        if kind in known:
-            raise ValueError(f"{short(kind)} is named twice")
-        known.add(kind)
 
 
 def _check_leaves(values: list[Any]) -> None:
