@@ -314,12 +314,7 @@ class Dialect:
         for name, value in options.items():
             allowed = known.get(name)
             if allowed is None:
-                # `but` are exclusions, in any dialect; a dict of options is none itself, and would hide them
-                meant = None if name == "but" else _almost(name, ("but", *known))
-                if name == "options" and isinstance(value, dict):
-                    meant = "**options"
-                if meant is not None:
-                    raise TypeError(f"{self.name} knows no option {name}; did you mean {meant}?")
+                check_free_option(self.name, name, value, tuple(known))
             elif value is not None and not _is_among(value, allowed):  # None means: not given
                 raise self._refusal(name, value, allowed)
 
@@ -586,6 +581,15 @@ def _is_among(value: Any, allowed: type | range | tuple[Any, ...]) -> bool:
     if isinstance(allowed, range):
         return _is_of(value, int) and value in allowed
     return any(_is_of(value, type(each)) and value == each for each in allowed)
+
+
+def check_free_option(who: str, name: str, value: Any, known: tuple[str, ...] = ()) -> None:
+    """Refuse, with TypeError, an option that is none of those known, if its name is a mistake: almost one of these, or
+    almost `but`, which are exclusions in any dialect. Or it is a mapping of options, which would hide them."""
+    is_several = name == "options" and isinstance(value, Mapping)
+    meant = "**options" if is_several else _almost(name, ("but", *known))
+    if meant not in (None, name):
+        raise TypeError(f"{who} knows no option {name}; did you mean {meant}?")
 
 
 @lru_cache(1024)

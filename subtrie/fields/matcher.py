@@ -43,6 +43,7 @@ from ctrie._views import SUBSCRIPTED
 from subtrie._trie.keyed import iter_keyed
 from subtrie._trie.options import with_view
 from subtrie._trie.weak_subscribers import Held, hold
+from subtrie.dialects import check_free_option
 from subtrie.fields.delivery import NO_OPTIONS, FieldDelivery, remade
 from subtrie.fields.short import short
 from subtrie.fields.state import (
@@ -460,9 +461,10 @@ class FieldMatcher:
         kept = subscriber if self._home is None else hold(subscriber, owner_hash, ("", None), self._home)
         if not options:
             return delivery_for(kept, None, NO_OPTIONS)
-        for name in options:
-            if name[:3].lower() == "but":  # or almost: who misspells it believes that something is left out
-                wrong = f"{name}={short(options[name])}"
+        for name, value in options.items():
+            check_free_option("a matcher by fields", name, value)
+            if name == "but":
+                wrong = f"but={short(value)}"
                 raise ValueError(f"{wrong}: a matcher by fields has no exclusions; subscribe other criteria instead")
         known, view = with_view(options)
         return delivery_for(kept, known, view)
