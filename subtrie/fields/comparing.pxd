@@ -15,7 +15,6 @@ cdef extern from *:
     }
     """
     bint does_not_compare() noexcept
-    Py_hash_t HashOf "PyObject_Hash" (object value) noexcept
     int RichCompareBool "PyObject_RichCompareBool" (PyObject *one, PyObject *other, int how) noexcept
     int SetContains "PySet_Contains" (object several, object value) noexcept
     bint is_text "PyUnicode_CheckExact" (object value) noexcept
@@ -27,11 +26,16 @@ cdef enum:
     UP_TO = 1
     EQUAL = 2
 
+cdef enum:
+    LIST, OBJECT, VALUE, NOTHING
+
 cpdef bint is_up_to(object one, object other, bint strictly) except -1
 cpdef bint compared_again(object one, object other, int how) except -1
 cpdef bint equals_one(object value, frozenset values) except -1
 cpdef bint is_equal_to_itself(object value) except -1
 cpdef object number_of(object value)
+cpdef int kind_of(object value) except -1
+cpdef list contents_of(object value)
 
 
 cdef inline int compared_there(PyObject *one, PyObject *other, int how) except -1:     # borrowed
@@ -46,12 +50,6 @@ cdef inline int compared(object one, object other, int how) except -1:
 cdef inline int is_among(object value, frozenset values) except -1:
     cdef int known = SetContains(values, value)
     return known if known >= 0 or not does_not_compare() else equals_one(value, values)
-
-
-cdef inline int has_hash(object value) except -1:
-    if HashOf(value) != -1:
-        return 1
-    return 0 if does_not_compare() else -1
 
 
 cdef inline object as_value(object value):

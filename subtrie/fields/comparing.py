@@ -5,13 +5,15 @@ NumPy integer with no Decimal, pandas' NA with nothing, a Decimal with no float 
 If that ended the match, one subscriber could keep a message from all others. So a comparison that raises is one that
 does not hold; only want of memory, or of stack, is an error.
 
-Numbers of other libraries become Python's own first, which compare exactly with one another.
+What a value is comes first, and that is asked here, too. Numbers of other libraries become Python's own, which compare
+exactly with one another; a text is its characters, whatever its class says of it, and so are bytes. A value of an event
+that raises when it is read is none: nobody else's message ends by it.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal, getcontext, setcontext
 from fractions import Fraction
@@ -20,29 +22,36 @@ from typing import Any
 
 import cython
 
-_KNOWN = frozenset((str, int, float, bool, type(None), bytes, tuple, Decimal, Fraction, date, datetime, timedelta))
+_KNOWN = frozenset(
+    (str, int, float, bool, type(None), bytes, tuple, Decimal, Fraction, date, datetime, timedelta, list, dict)
+)
 _COMPARES = (int, float, Fraction)  # exactly, with one another
 _OPERATORS = (operator.lt, operator.le, operator.eq)  # by the numbers that C has for them
 
 
-def answer(question: Callable[..., Any], *asked: Any) -> bool:
-    """Return whether the answer to a question is yes; False if there is none."""
+def tried(call: Callable[..., Any], otherwise: Any, *given: Any) -> Any:
+    """Return what a call of users' code gives, and something else if it raises."""
     try:
-        holds = bool(question(*asked))
+        found = call(*given)
     except (MemoryError, RecursionError):
         raise
     except Exception:  # noqa: BLE001 (users' code may raise anything)
-        holds = False
-    return holds
+        found = otherwise
+    return found
+
+
+def _compare(one: Any, other: Any, how: int) -> bool:
+    return bool(_OPERATORS[how](one, other))
 
 
 if not cython.compiled:  # the C bodies are in comparing.pxd
     LESS, UP_TO, EQUAL = range(3)
+    LIST, OBJECT, VALUE, NOTHING = range(4)
 
     def compared(one: Any, other: Any, how: int) -> bool:
         """Return whether two values compare so; False if they do not compare."""
         try:
-            return bool(_OPERATORS[how](one, other))
+            return _compare(one, other, how)
         except (MemoryError, RecursionError):  # to ask again would take twice the time at each level of a recursion
             raise
         except Exception:  # noqa: BLE001
@@ -57,16 +66,6 @@ if not cython.compiled:  # the C bodies are in comparing.pxd
         except Exception:  # noqa: BLE001
             return equals_one(value, values)
 
-    def has_hash(value: Any) -> bool:
-        """Return whether a value can be looked up. One without a hash counts as none."""
-        try:
-            hash(value)
-        except (MemoryError, RecursionError):
-            raise
-        except Exception:  # noqa: BLE001
-            return False
-        return True
-
 
 def compared_again(one: Any, other: Any, how: int) -> bool:
     """As `compared`, for values whose comparison has raised: as numbers of Python's own, where no trap of decimal's is
@@ -75,7 +74,7 @@ def compared_again(one: Any, other: Any, how: int) -> bool:
     setcontext(before.copy())  # no `with`: without memory, Cython's can end the process
     try:
         getcontext().clear_traps()
-        return answer(_OPERATORS[how], number_of(one), number_of(other))
+        return tried(_compare, False, number_of(one), number_of(other), how)  # type: ignore[no-any-return]
     finally:
         setcontext(before)
 
@@ -97,23 +96,52 @@ def is_equal_to_itself(value: Any) -> bool:
     """Return whether a value is equal to itself, as NaN is not."""
     if type(value) is int or (type(value) is float and value == value):  # without a call that counts what threads share
         return True
-    return answer(operator.eq, value, value)
+    return tried(_compare, False, value, value, EQUAL)  # type: ignore[no-any-return]
 
 
 def number_of(value: Any) -> Any:
-    """Return a number of another library as one of Python's own, and anything else as it is."""
-    if type(value) in _KNOWN or not isinstance(value, Real) or isinstance(value, _COMPARES):
+    """Return a number or a text of another class as one of Python's own, and anything else as it is."""
+    return value if type(value) in _KNOWN else tried(_own_of, value, value)
+
+
+def _own_of(value: Any) -> Any:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return bytes.__getitem__(value, slice(None))
+    if not isinstance(value, Real) or isinstance(value, _COMPARES) or value != value:
         return value
-    number: Any = value
-    try:
-        if isinstance(value, Rational):
-            number = int(value) if isinstance(value, Integral) else Fraction(value)
-        else:
-            near = float(value)
-            number = near if near == value or value != value else Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
-    except Exception:  # noqa: BLE001 (users' own types may do as they like)
-        number = value
-    return number
+    if isinstance(value, Rational):
+        return int(value) if isinstance(value, Integral) else Fraction(value)
+    near = float(value)
+    return near if near == value else Fraction(*value.as_integer_ratio())  # type: ignore[attr-defined]
+
+
+def kind_of(value: Any) -> int:
+    """Return what a value in an event is: a LIST, an OBJECT, a VALUE, or NOTHING, as what has no hash is."""
+    if type(value) is dict or type(value) is list:
+        return OBJECT if type(value) is dict else LIST
+    return tried(_kind_of, NOTHING, value)  # type: ignore[no-any-return]
+
+
+def _kind_of(value: Any) -> int:
+    if isinstance(value, list):
+        return LIST
+    if isinstance(value, Mapping):  # by itself: of several classes at once, Cython loses what the question raises
+        return OBJECT
+    hash(value)
+    return VALUE
+
+
+def contents_of(value: Any) -> list[Any]:
+    """Return the elements of a list, or the names and values of an object."""
+    if type(value) is dict:
+        return list(value.items())
+    return list(value) if type(value) is list else tried(_contents_of, [], value)
+
+
+def _contents_of(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else list(dict(value.items()).items())
 
 
 if not cython.compiled:  # the compiled one looks at plain values itself

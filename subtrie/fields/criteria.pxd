@@ -15,7 +15,7 @@ cdef object _MISSING, Elements
 
 @cython.locals(order=int)
 cpdef int order_of(object value) except -1
-cdef int _order_of_kin(object value, object kind) except -1
+cdef int _order_of_kin(object value) except -1
 cdef int _order_of_bound(object bound) except -1
 cpdef object check_hashable(object name, object value)
 

@@ -89,19 +89,20 @@ def order_of(value: Any) -> int:
     order: int = _ORDER_OF.get(kind, OTHER)
     if order == NUMBERS:
         return NUMBERS if is_equal_to_itself(value) else NOWHERE
-    return order if order != OTHER else _order_of_kin(value, kind)
+    return order if order != OTHER else _order_of_kin(value)
 
 
-def _order_of_kin(value: Any, kind: type) -> int:
-    """As `order_of`, for a value whose type is not listed there: a subclass, or a number of another library."""
-    if kind is datetime:
-        return TIMES if value.tzinfo is None else UTC_TIMES if type(value.tzinfo) is timezone else OTHER
-    if isinstance(value, str):
-        return TEXTS
+def _order_of_kin(value: Any) -> int:
+    """As `order_of`, for a value whose type is not listed there: of a subclass, perhaps."""
+    if isinstance(value, datetime):
+        zone = datetime.tzinfo.__get__(value)
+        return TIMES if zone is None else UTC_TIMES if type(zone) is timezone else OTHER
+    if isinstance(value, date):
+        return DATES
+    if isinstance(value, timedelta):
+        return DURATIONS
     if isinstance(value, _NUMERIC):
         return NUMBERS if is_equal_to_itself(value) else NOWHERE
-    if isinstance(value, bytes):
-        return BYTES
     return NOWHERE if isinstance(value, Number) else OTHER
 
 
@@ -116,7 +117,6 @@ def _order_of_bound(bound: Any) -> int:
 def _is_named(value: Any) -> bool:
     """Return whether a value that a subscriber names is equal to itself. What its comparison raises reaches the
     subscriber, but for that of a signalling NaN, to which nothing is equal."""
-    is_equal = False
     try:
         is_equal = bool(value == value)
     except ArithmeticError:
@@ -126,7 +126,7 @@ def _is_named(value: Any) -> bool:
 
 def _checked_value(value: Any) -> Any:
     """Return a value as messages are asked for it. ValueError for one that nothing is equal to."""
-    if not _is_named(value):
+    if not _is_named(as_value(value)):
         raise ValueError(f"nothing is equal to {short(value)}, not even itself")
     return as_value(value)
 
@@ -388,7 +388,7 @@ def _checked_values(name: str, values: Iterable[Any]) -> frozenset[Any]:
     check_stack()  # a value may be compared with others by making such values
     listed = []
     for value in values:
-        check_hashable(name, value)
+        check_hashable(name, as_value(value))
         listed.append(_checked_value(value))
     return frozenset(listed)
 
@@ -470,7 +470,7 @@ class Within(Criterion):
         return f"{'GreaterThan' if self.low_open else 'AtLeast'}({self.name!r}, {self.low!r})"
 
     def identity(self) -> tuple[Any, ...]:
-        # Bounds that are equal but of another order (a text, and one of a user's own type) ask for other values.
+        # Bounds that are equal but of another order (a number, and one of a user's own type) ask for other values.
         return "Within", self.name, self.low, self.high, self.low_open, self.high_open, self.order
 
 
@@ -558,11 +558,10 @@ class Prefix(Spanned):
         self.view = FOLDED if self.ignore_case else ORIGINAL
 
     def holds(self, value: Any) -> bool:
+        value = as_value(value)
         if not isinstance(value, type(self.prefix)):
             return False
-        if isinstance(value, str):
-            value = folded(value) if self.ignore_case else plain(value)
-        return bool(value.startswith(self._span.low))
+        return bool((folded(value) if self.ignore_case else value).startswith(self._span.low))
 
     def arguments(self) -> tuple[Any, ...]:
         return (self.name, self.prefix, True) if self.ignore_case else (self.name, self.prefix)

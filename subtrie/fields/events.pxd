@@ -1,7 +1,7 @@
 # C types for events.py.
 cimport cython
 
-from subtrie.fields.comparing cimport as_value, has_hash
+from subtrie.fields.comparing cimport LIST, NOTHING, VALUE, as_value, contents_of, kind_of
 from subtrie.fields.names cimport leads_on
 
 cdef frozenset PLAIN
@@ -21,7 +21,7 @@ cdef class Step:
 
 @cython.locals(
     flat=dict, several=dict, stack=list, outer=Step, place=Place, is_listed=bint, is_object=bint, is_deeper=bint, step=Step,
-    is_list=bint, here=Place, is_apart=bint, items=list,
+    kind=int, is_list=bint, here=Place, is_apart=bint, items=list,
 )
 cpdef dict flat_as_asked(object message, object names, bint is_whole, bint together)
 @cython.locals(found=tuple)

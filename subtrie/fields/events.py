@@ -19,7 +19,7 @@ from typing import Any
 import cython
 
 if not cython.compiled:
-    from subtrie.fields.comparing import as_value, has_hash
+    from subtrie.fields.comparing import LIST, NOTHING, VALUE, as_value, contents_of, kind_of
     from subtrie.fields.names import leads_on
 
 from subtrie.fields.names import MOST_STEPS, PLAIN
@@ -111,23 +111,23 @@ def flat_as_asked(message: Any, names: Any, is_whole: bool, together: bool) -> d
                     step = outer.below[key] = _step_to(names, is_whole, outer, key)
             if step is None:
                 continue
+            value = as_value(value)
             if type(value) not in PLAIN:
-                is_list = isinstance(value, list)
-                if is_list or isinstance(value, Mapping):
+                kind = kind_of(value)
+                if kind == NOTHING:
+                    continue
+                if kind != VALUE:
                     if len(stack) >= MOST_NESTED:
                         raise ValueError(
                             f"field {step.name[:40]!r}...: nested more than {MOST_NESTED} deep; does it hold itself?"
                         )
                     here = place if of is None else Place(of, place)
-                    is_apart = is_list and together and len(value) > 1 and (here is None or here.depth < MOST_LISTS)
-                    items: list[Any] = list(value) if is_list else list(value.items())
+                    items, is_list = contents_of(value), kind == LIST
+                    is_apart = is_list and together and len(items) > 1 and (here is None or here.depth < MOST_LISTS)
                     mark = object() if is_apart else None
                     stack.append((iter(items), step, here, is_listed or is_list, not is_list, mark))
                     is_deeper = True
                     break
-                if not has_hash(value):
-                    continue
-                value = as_value(value)
             _put(flat, several, step.name, value, place, is_listed)
         if not is_deeper:
             stack.pop()
@@ -163,7 +163,7 @@ def _put(
 
 def _step_to(names: Any, is_whole: bool, outer: Step, key: Any) -> Step | None:
     """Return one step more; None if nobody asks for what is there."""
-    name = key if outer.name is None else f"{outer.name}.{key}"
+    name = key if outer.name is None else f"{outer.name}.{as_value(key)}"
     is_asked = is_whole or leads_on(names, name)
     return _new_step(name) if is_asked or (outer.name is not None and name.count(".") >= MOST_STEPS) else None
 

@@ -13,7 +13,7 @@ from subtrie._trie.keyed cimport SetNode, hash_in, key_in, set_array_of
 from subtrie._trie.subscribers cimport is_held
 from subtrie.fields.boxes cimport Spot, is_around, prefetch_boxes, spot_on
 from subtrie.fields.criteria cimport PIECES, TEXTS, order_of, plain
-from subtrie.fields.comparing cimport as_value, has_hash
+from subtrie.fields.comparing cimport VALUE, as_value, kind_of
 from subtrie.fields.delivery cimport living
 from subtrie.fields.events cimport flat_as_asked
 from subtrie.fields.index cimport Index

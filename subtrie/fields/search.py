@@ -16,7 +16,6 @@ This is the text of both twins. What it works with is in views.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import cython
@@ -32,7 +31,7 @@ if not cython.compiled:
     from subtrie._trie.match.walk import address, as_node, item_of, lowest_bit, prefetch_to_count, size_of
     from subtrie._trie.subscribers import is_held
     from subtrie.fields.boxes import is_around, prefetch_boxes
-    from subtrie.fields.comparing import as_value, has_hash
+    from subtrie.fields.comparing import VALUE, as_value, kind_of
     from subtrie.fields.criteria import PIECES, TEXTS, order_of, plain
     from subtrie.fields.delivery import living
     from subtrie.fields.events import flat_as_asked
@@ -242,11 +241,11 @@ def _note_values(search: Any, message: dict[Any, Any], names: Any) -> bool:
             for element in value:
                 note_value(search, borrow(name), mix(hash(name)), element, mix(hash(element)))
             continue
-        if type(value) not in PLAIN and (isinstance(value, (list, Mapping)) or not has_hash(value)):
+        own = as_value(value)
+        if type(own) not in PLAIN and kind_of(own) != VALUE:
             if leads_on(borrowed(names), name):
                 return False
             continue
-        own = as_value(value)
         if own is not value:
             message[name] = own  # a name that is there, so the dict keeps its size
         note_value(search, borrow(name), mix(hash(name)), own, mix(hash(own)))

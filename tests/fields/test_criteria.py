@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import decimal
 import pickle
+import weakref
+from collections import UserDict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -56,22 +58,16 @@ class Named(str, Enum):  # noqa: UP042  as older code writes it
     OPEN = "open"
 
 
-class Liar(str):
-    """A text whose methods say something else than its characters."""
+def raises(*_: Any) -> Any:
+    raise ZeroDivisionError
 
-    __slots__ = ()
 
-    def __str__(self) -> str:
-        return "lie"
-
-    def __getitem__(self, _: Any) -> str:
-        return "lie"
-
-    def startswith(self, *_: Any) -> bool:
-        return False
-
-    def casefold(self) -> str:
-        return "lie"
+# A text whose methods say something else than its characters, and one, and bytes, whose methods all raise.
+Liar: Any = type("Liar", (str,), {n: lambda *_: "lie" for n in ("__str__", "__getitem__", "startswith", "casefold")})
+COMPARED = {"__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__str__"}
+Mute, MuteBytes = [
+    type("Mute", (kind,), dict.fromkeys(COMPARED | ({*dir(kind)} - {*dir(object)}), raises)) for kind in (str, bytes)
+]
 
 
 class Narrow:
@@ -145,10 +141,10 @@ HOLDS: list[tuple[Criterion, list[Any], list[Any]]] = [
     (Within("f", 1, 3, True, True), [1.5, 2, Decimal("2.5"), Fraction(3, 2)], [1, 3, "2", 1 + 0j]),
     (Within("f", "a", "b", high_open=True), ["a", "az"], ["b", b"a", 1]),
     (Within("f", b"a", b"b"), [b"a", b"ab"], ["a"]),
-    (Within("f", date(2026, 1, 1)), [date(2026, 1, 1)], [datetime(2026, 1, 2), 1]),
-    (Within("f", datetime(2026, 1, 1)), [datetime(2026, 1, 2)], [datetime(2026, 1, 2, tzinfo=UTC), 1]),
+    (Within("f", date(2026, 1, 1)), [date(2026, 1, 1), type("Kin", (date,), {})(2026, 1, 1)], [datetime(2026, 1, 2), 1]),
+    (Within("f", datetime(2026, 1, 1)), [datetime(2026, 1, 2), type("Kin", (datetime,), {})(2026, 1, 2)], [datetime(2026, 1, 2, tzinfo=UTC), 1]),
     (Within("f", datetime(2026, 1, 1, tzinfo=UTC)), [datetime(2026, 1, 2, tzinfo=UTC)], [datetime(2026, 1, 2)]),
-    (Within("f", timedelta(1), timedelta(2)), [timedelta(1.5)], [timedelta(3), 1]),
+    (Within("f", timedelta(1), timedelta(2)), [timedelta(1.5), type("Kin", (timedelta,), {})(1.5)], [timedelta(3), 1]),
     (Within("f", (1, 2), (3,)), [(2,), (1, 2)], [(0,), (4,), 2, "a"]),
     (LessThan("f", 3), [2, 2.9, True], [3, "2", None]),
     (AtMost("f", 3), [3, Decimal(3)], [3.1]),
@@ -162,13 +158,22 @@ HOLDS: list[tuple[Criterion, list[Any], list[Any]]] = [
     (Prefix("f", b"a\xff"), [b"a\xff", b"a\xffb"], [b"b", "a"]),
     # A text of a subclass is its characters.
     *[
-        (made, [Text.OPEN, Named.OPEN, Liar("open"), "open"], ["lie", Liar("shut"), None])
+        (made, [Text.OPEN, Named.OPEN, Liar("open"), Mute("open"), "open"], ["lie", Liar("shut"), Mute("shut"), None])
         for made in (
             *(Equals("f", "open"), Prefix("f", "op"), Prefix("f", "OP", True), Suffix("f", "en"), Suffix("f", "EN", True)),
-            *(EqualsIgnoringCase("f", Text.OPEN), Wildcard("f", "o*n"), Wildcard("f", Liar("*pe*")), Prefix("f", Named.OPEN)),
+            *(EqualsIgnoringCase("f", Text.OPEN), Wildcard("f", "o*n"), Wildcard("f", Mute("*pe*")), Prefix("f", Named.OPEN)),
+            *(Wildcard("f", "open"), OneOf("f", [Mute("open"), 1]), Within("f", Mute("op"), "oq")),
         )
     ],
-    (InNetwork("f", "10.0.0.0/8"), [Liar("10.1.2.3"), "10.0.0.1"], ["11.0.0.1", "lie", 10]),
+    *[
+        (made, [Liar("open"), Mute("open"), "lie", None], [Liar("shut"), Mute("shut"), "shut"])
+        for made in (NotIn("f", ["shut"]), *map(Not, (Equals("f", "shut"), Wildcard("f", "s*"), AtLeast("f", "s"))))
+    ],
+    *[
+        (made, [MuteBytes(b"open"), b"open"], [MuteBytes(b"shut"), b"", "lie"])
+        for made in (Equals("f", b"open"), Prefix("f", b"op"), Within("f", b"o", b"p"))
+    ],
+    (InNetwork("f", "10.0.0.0/8"), [Liar("10.1.2.3"), Mute("10.1.2.3"), "10.0.0.1"], ["11.0.0.1", "lie", 10]),
 ]  # fmt: skip
 
 
@@ -179,7 +184,10 @@ def test_which_values_a_criterion_holds_for(criterion: Criterion, holds: list[An
     for value in holds + fails:
         wanted = any(value is one for one in holds)
         assert criterion.holds(value) is wanted, value
-        assert isinstance(value, Liar) or any(meets(test, value) for test in asked_by(criterion)) is wanted, value
+        assert (
+            isinstance(value, Liar | Mute | MuteBytes)
+            or any(meets(test, value) for test in asked_by(criterion)) is wanted
+        ), value
         assert matcher.match_all({"f": value}) == matcher.match_any({"f": value}) == ("ann",) * wanted
     assert matcher.match_all({"g": (holds + fails)[0]}) == ()
     assert pickle.loads(pickle.dumps(criterion)) == criterion
@@ -331,6 +339,9 @@ def test_a_value_whose_comparison_raises_is_equal_to_none() -> None:
     routes.subscribe_many(("t", criteria, name) for name, criteria in wanted.items())
     frozen = type("Frozen", (dict,), {"__hash__": lambda _: 0})
     without_hash: list[Any] = [set(), bytearray(), Decimal("sNaN"), {}, [], [[], {}], {"a": []}, frozen()]
+    without_hash += [type("Odd", (list,), {"__iter__": raises})([1]), type("Odd", (dict,), {"items": raises})(a=1)]
+    without_hash += [UserDict({"a": 1}), [type("Odd", (UserDict,), {"items": lambda _: [(1, 2, 3)]})()]]
+    without_hash += [weakref.proxy(type("Odd", (), {})()), type("Odd", (), {"__class__": property(raises)})()]
     for value in without_hash:  # they are no values of their field, which is not there
         for message in ({"state": value, "urgent": 1}, {"state": value, "urgent": [1]}):
             assert sorted(matcher.match_all(message)) == ["bob", "cid"]
@@ -378,6 +389,8 @@ REFUSED: list[tuple[Callable[[Any, Any], object], str]] = [
     (lambda few, routes: FieldMatcher(max_values=16).subscribe([*fits, AnyOf(Equals("a", 1), Equals("b", 1))], "ann"), "the alternatives of a subscription make up to 16 ways, not 32"),
     (lambda few, routes: FieldMatcher(weak=True).subscribe([Present("a")], 1), "cannot create weak reference to 'int' object"),
     (lambda few, routes: few.subscribe([Present("a")], 1, but=("a",)), "has no exclusions"),
+    (lambda few, routes: few.subscribe([Present("a")], 1, options={"qos": 1}), r"did you mean \*\*options"),
+    (lambda few, routes: routes.subscribe_many([("a", [], 1, {"options": vars(int)})]), r"did you mean \*\*options"),
     *[(lambda few, routes, name=name: few.subscribe([Present("a")], 1, **{name: 1}), "has no exclusions|did you mean but") for name in ("butt", "But", "buts", "BUT", "but_")],
     (lambda few, routes: few.subscribe_many([([Present("a")], 1, {"butt": 1})]), "has no exclusions|did you mean but"),
     (lambda few, routes: RoutingMatcher(MQTT).subscribe("a/#", [], 1, buts=("a/secret/#",)), "has no exclusions|did you mean but"),
@@ -462,8 +475,8 @@ def test_alternatives_are_given_one_by_one_and_criteria_in_criteria_have_an_end(
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_range_to_a_bound_of_another_type_is_another_range(first: int) -> None:
-    """A text of a user's own type may compare in a way of its own, so its range is filed elsewhere than a text's."""
-    both = [[AtLeast("f", type("Bound", (str,), {})("m"))], [AtLeast("f", "m")]]
+    """A number of a user's own type may compare in a way of its own, so its range is filed elsewhere than an int's."""
+    both = [[AtLeast("f", type("Bound", (int,), {})(2))], [AtLeast("f", 2)]]
     matcher: FieldMatcher[str] = FieldMatcher()
     matcher.hits({})
     for rule in (both[first], both[1 - first]):
