@@ -162,7 +162,8 @@ def tested(file: str, plugin: object) -> int:
     """Run the tests of a file, up to the first that fails."""
     import pytest
 
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", SELECTED]
+    known = "ignore::pytest.PytestAssertRewriteWarning"  # the rooms were imported before
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-W", known, "-m", SELECTED]
     return int(pytest.main([*options, file], plugins=[plugin]))
 
 
