@@ -90,6 +90,7 @@ CALLS: dict[str, Callable[[], Callable[[], Any]]] = {
     "deliveries_many, 5,000": lambda: asking(routed=False, size=5_000, name="deliveries_many"),
     "routes.deliveries_many, 5,000": lambda: asking(routed=True, size=5_000, name="deliveries_many"),
     "clear, store": lambda: TopicStore(MQTT, dict(filters())).clear,
+    "matching": lambda: partial(TopicStore(MQTT, dict(filters())).matching, "#"),
     "clear, trie": lambda: filled(filters()).clear,
     "stats": lambda: filled(filters()).stats,
     "filters": lambda: partial(filled(filters()).filters, -1),

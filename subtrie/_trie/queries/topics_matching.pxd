@@ -3,7 +3,7 @@ cimport cython
 
 from ctrie._cnode cimport CNode, bitmap_of, child_at
 from ctrie._descent cimport help_pending, prefetch_child, prefetch_node
-from ctrie._machine cimport W, flag_at, popcount
+from ctrie._machine cimport W, check_signals, flag_at, popcount
 from ctrie._native cimport Borrowed, borrow, is_exactly, peek, pin, unpin
 from ctrie._nodes cimport INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
 from subtrie._trie.branch cimport Chain, next_of

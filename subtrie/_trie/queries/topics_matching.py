@@ -27,7 +27,7 @@ import cython
 if not cython.compiled:
     from ctrie._cnode import CNode, bitmap_of, child_at
     from ctrie._descent import help_pending, prefetch_child, prefetch_node
-    from ctrie._machine import W, flag_at, popcount
+    from ctrie._machine import W, check_signals, flag_at, popcount
     from ctrie._nodes import INode, LNode, Root, entombed_in, entries_of, hash_of, rdcss_read_root, value_of
     from ctrie._slot import borrow, is_exactly, peek, pin, unpin
     from subtrie._trie.branch import Chain, next_of
@@ -59,6 +59,8 @@ def _go_through(w: Walk, root: Root) -> bool:
     """Visit the waiting nodes, and all that they lead to. Return False if there is no memory."""
     while w.waiting.count > 0:
         PyErr_CheckSignals()
+        if w.waiting.count > GROUP:
+            check_signals()  # lets others run; what is borrowed is the root's, which the caller holds
         _gather_group(w)
         take_references(w)  # to the answers of the last group
         if not (_visit_all(w, root) if aim_at(w, w.depth).any else _visit_own(w, root)):
