@@ -108,10 +108,7 @@ def _order_of_kin(value: Any) -> int:
 
 def _order_of_bound(bound: Any) -> int:
     """As `order_of`, but OTHER for subclasses, which may compare as they like: the tree must be able to trust it."""
-    kind = type(bound)
-    if kind is datetime:
-        return order_of(bound)
-    return _ORDER_OF.get(kind, OTHER)
+    return order_of(bound) if type(bound) is datetime else _ORDER_OF.get(type(bound), OTHER)
 
 
 def _is_named(value: Any) -> bool:

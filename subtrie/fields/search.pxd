@@ -105,7 +105,6 @@ cdef int _note_all(Search *search, Borrowed filed) except -1
 cdef int _keep_met(Search *search, dict message) except -1
 @cython.locals(items=entries_noted, lacks=uint64_t, kept=Py_ssize_t, i=Py_ssize_t)
 cdef int _keep_possible(Search *search) except -1
-@cython.locals(of_fields=list)
 cdef bint _holds_together(Search *search, Together together, object entry) except -1
 @cython.locals(i=Py_ssize_t)
 cdef bint _all_hold(Search *search, Borrowed rest) except -1

@@ -639,13 +639,10 @@ def _keep_possible(search: Any) -> int:
 def _holds_together(search: Any, together: Together, entry: Any) -> bool:
     """Return whether values that belong together meet all that an entry asks for (together.py)."""
     criteria = entry.asked if isinstance(entry, Subscribed) else (entry.key,)  # a clue has one
-    of_fields: list[Any] = []
     for criterion in criteria:
-        if type(criterion) is not Topic:
-            of_fields.append(criterion)
-        elif not is_met(search, borrow(criterion)):
+        if type(criterion) is Topic and not is_met(search, borrow(criterion)):
             return False
-    return hold_together(together, of_fields)
+    return hold_together(together, [criterion for criterion in criteria if type(criterion) is not Topic])
 
 
 def _all_hold(search: Any, rest: Any) -> bool:

@@ -36,13 +36,14 @@ NO, FITS, IN_A_LIST = range(3)  # IN_A_LIST: values in a list can be among those
 class Field:
     """A field with values in elements of lists."""
 
-    __slots__ = ("by_value", "elements", "is_split", "places", "rows", "values")
+    __slots__ = ("apart", "by_value", "elements", "is_split", "places", "rows", "values")
     elements: tuple[Any, ...]
     places: tuple[Place | None, ...]
     values: dict[Any, list[Any]]  # those of each place, and of None; none, if there are some only in a list inside
     rows: dict[Any, list[tuple[Place, list[Any]]]]  # the places in a list inside of a place, each with its own values
     is_split: set[Any]  # the places inside of which it lies in several lists
     by_value: dict[Any, list[tuple[Place, list[Any]]]] | None  # the outermost places with a value
+    apart: dict[Any, list[Place]]  # the places in a list inside of a place where some other fields have no values
 
 
 class Together:
@@ -89,6 +90,8 @@ def _way_holds(together: Together, criteria: Iterable[Any]) -> bool:
     for criterion in criteria:
         field = _field_of(together, criterion.name)
         if field is not None and criterion.is_of_absence():
+            if field.values.get(None):
+                return False
             absent.append(field)
         elif field is not None:
             asked.append((criterion, field, False))
@@ -109,7 +112,7 @@ def _field_of(together: Together, name: Any) -> Field | None:
     if type(value) is Elements and value.places is not None:
         field = Field.__new__(Field)
         field.elements, field.places = value, value.places
-        field.values, field.rows, field.is_split, field.by_value = {}, {}, set(), None
+        field.values, field.rows, field.is_split, field.by_value, field.apart = {}, {}, set(), None, {}
         for one, place in zip(value, value.places, strict=False):
             _values_at(field, place).append(one)
     together.fields[name] = field
@@ -142,10 +145,8 @@ def _values_at(field: Field, place: Place | None) -> list[Any]:
 
 def _fit(at: Place | None, asked: list[tuple[Criterion, Field, bool]], absent: list[Field]) -> int:
     """Return whether values at a place, or in lists inside of it, meet all that is asked, and whether all absent values
-    there are in other elements of lists than these. What is asked with True may be met elsewhere, too."""
-    for field in absent:
-        if field.values.get(at):
-            return NO
+    there, of which none is at the place itself, are in other elements of lists than these. What is asked with True may
+    be met elsewhere, too."""
     inside: list[tuple[Criterion, Field, bool]] | None = None
     for one in asked:
         criterion, field, is_free = one
@@ -184,7 +185,8 @@ def _fit_in_lists(at: Place | None, asked: list[tuple[Criterion, Field, bool]] |
             return NO
     apart: dict[Any, list[Field]] = {}
     for field in absent:
-        for of in {row[0].of for row in field.rows.get(at, ())}:
+        rows = field.rows.get(at, [])
+        for of in {row[0].of for row in (rows if at in field.is_split else rows[:1])}:
             if of not in groups:
                 return NO
             apart.setdefault(of, []).append(field)
@@ -212,7 +214,7 @@ def _fit_in_one(at: Place | None, group: list[tuple[Criterion, Field, bool]], ab
     bound = [one for one in group if not one[2]]
     if not absent:
         return _one_has_all(at, bound) if bound else _fits_somewhere(at, group)
-    candidates = {place: None for _, field, _ in bound[:1] or group for place, _ in field.rows[at]}
+    candidates = {place: None for _, field, _ in bound[:1] or group for place in _places_apart(field, at, absent)}
     for place in candidates:
         found = _fit(place, group, [field for field in absent if place in field.values])
         if found == IN_A_LIST or (found == FITS and bound):
@@ -221,6 +223,15 @@ def _fit_in_one(at: Place | None, group: list[tuple[Criterion, Field, bool]], ab
             if _one_holds(criterion, field.values.get(place)):
                 return True
     return False
+
+
+def _places_apart(field: Field, at: Place | None, absent: list[Field]) -> list[Place]:
+    """Return the places in lists inside of a place where a field has values and absent ones have none. Subscriptions
+    that ask for the same absence have them in common, so that one that is met nowhere goes through no list."""
+    key = (at, *absent)
+    if key not in field.apart:
+        field.apart[key] = [place for place, _ in field.rows[at] if not any([one.values.get(place) for one in absent])]
+    return field.apart[key]
 
 
 def _one_has_all(at: Place | None, group: list[tuple[Criterion, Field, bool]]) -> bool:
