@@ -9,27 +9,23 @@ every one from the moment at which an instruction meets something that it has no
 from __future__ import annotations
 
 import dis
-import gc
 import sys
-import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
-from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from stress.answers import space_of
-from stress.explorer.containers import is_a, is_namespace
-from stress.explorer.held import content_of, parts_of
+from stress.explorer.containers import is_a
 from stress.explorer.instrumentation import with_steps
-from stress.explorer.kinds import PLAIN, is_of_c, kind_of
-from stress.explorer.policy import HERE, Treatment, is_ours, module_of, treatment_of
+from stress.explorer.policy import HERE, Treatment, treatment_of
 from stress.explorer.sharing import Knowledge
+from stress.explorer.substitution import all_functions
 
 __all__ = [
-    "CALLER", "CALLING", "Entered", "Stepped", "caller_of", "codes_in", "copy_of", "does_something", "functions_of",
-    "only_names_classes", "reachable",
+    "CALLER", "CALLING", "Entered", "Stepped", "caller_of", "codes_in", "codes_near", "copy_of", "does_something",
+    "only_names_classes",
 ]  # fmt: skip
 
 _MONITORING: Any = getattr(sys, "monitoring", None)
@@ -127,6 +123,19 @@ def _is_profiled() -> bool:
     )
 
 
+def codes_near(things: Iterable[Any]) -> Iterator[CodeType]:
+    """The codes of all functions in the files in which some functions and classes are written. Not all of these will
+    run: it saves the time to find those that do, one after another. And nothing else may tell of one that C code calls
+    in few executions.
+    """
+    kinds = [base for each in things if is_a(each, type) for base in each.__mro__]
+    own = [each for kind in kinds for each in vars(kind).values()]
+    files = {each.__code__.co_filename for each in (*things, *own) if type(each) is FunctionType}
+    for each in all_functions():
+        if each.__code__.co_filename in files and treatment_of(each.__code__) is Treatment.EXPLORED:
+            yield each.__code__
+
+
 def codes_in(code: CodeType) -> Iterator[CodeType]:
     """The code, and those of functions and classes within it."""
     yield code
@@ -135,102 +144,10 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from codes_in(each)
 
 
-def functions_of(codes: Mapping[int, CodeType], roots: Iterable[Any] = ()) -> list[FunctionType]:
-    """The functions that have one of these codes. A free-threaded build does not tell of all of them who refers to
-    their code, nor does any of what `gc.freeze` hides, so all that `roots` and the modules refer to is searched there.
-    """
-    found = {
-        id(each): each for each in (gc.get_referrers(*codes.values()) if codes else ()) if type(each) is FunctionType
-    }
-    # A code that a function has while none of them runs: bodies of classes and modules have none, and functions within
-    # others are made anew.
-    inner = {id(each) for code in codes.values() for each in code.co_consts if isinstance(each, CodeType)}
-    missing = {key for key, code in codes.items() if code.co_flags & _OPTIMIZED} - inner
-    missing -= {id(each.__code__) for each in found.values()}
-    files = {each.co_filename for each in codes.values()}
-    modules = list(sys.modules.values())
-    near = [each for each in modules if getattr(each, "__file__", None) in files]
-    for places in ([*roots, *near], modules) if _FORGETS or gc.get_freeze_count() else ():
-        if missing:
-            for each in _functions_behind(places):
-                if id(each.__code__) in codes:
-                    found[id(each)] = each
-                    missing.discard(id(each.__code__))
-    return list(found.values())
-
-
-_FORGETS: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-_OPTIMIZED: Final = 1
-
-
-def _functions_behind(places: Iterable[Any]) -> Iterator[FunctionType]:
-    """The functions among all objects that are referred to from these places."""
-    waiting = [vars(each) if isinstance(each, ModuleType) else each for each in places]
-    seen = {id(getattr(each, "__dict__", None)) for each in list(sys.modules.values())}
-    while waiting:
-        more = []
-        for each in gc.get_referents(*waiting):
-            if id(each) not in seen:
-                seen.add(id(each))
-                kind = type(each)
-                if kind is FunctionType:
-                    yield each
-                    more += [each.__closure__, each.__defaults__, each.__kwdefaults__, each.__dict__]
-                    if id(each.__globals__) not in seen:  # of code without a module
-                        more.append(each.__globals__)
-                elif kind not in _LEAVES:
-                    more.append(each)
-                    if not kind.__flags__ & _IS_COLLECTED and kind.__dictoffset__:
-                        more.append(space_of(each))  # the collector does not tell of it
-        waiting = more
-
-
-_IS_COLLECTED: Final = 1 << 14
-_LEAVES: Final = frozenset({str, bytes, int, float, bool, type(None), CodeType, ModuleType, complex, range})
-
-
-def reachable(roots: Iterable[Any]) -> list[CodeType]:
-    """The codes of functions and classes, and of those that their code names, or finds in what it names: tables of
-    functions, objects with methods. More may run, and not all of these will: it saves the time to find them one after
-    another. And nothing else may tell of one that C code calls in few executions.
-    """
-    waiting, seen = list(roots), dict[int, Any]()
-    found: list[CodeType] = []
-    while waiting and len(found) < _MOST_REACHABLE and len(seen) < _MOST_SEEN:
-        each = waiting.pop()
-        each = each.__func__ if type(each) in _OF_FUNCTIONS else each
-        if id(each) in seen or type(each) in _LEAVES:
-            continue
-        seen[id(each)] = each
-        if is_a(each, type):
-            if not is_of_c(each) and not is_ours(module_of(each)):
-                waiting += [base for base in each.__mro__[1:] if base is not object]
-                waiting += vars(each).values()
-        elif type(each) is not FunctionType:
-            kind = kind_of(type(each))
-            if not is_a(each, dict) or not is_namespace(each):
-                waiting += [type(each)] * (kind is PLAIN) + [part for part, _ in parts_of(each, kind)]
-        elif treatment_of(each.__code__) is Treatment.EXPLORED and not is_ours(each.__module__):
-            found.append(each.__code__)
-            names = {name for code in codes_in(each.__code__) for name in code.co_names}
-            known = [each.__globals__[name] for name in names if name in each.__globals__]
-            behind = [value for value in known if is_a(value, (FunctionType, type))]
-            waiting[:0] = [value for value in known if not is_a(value, (FunctionType, type))]  # these at last
-            waiting += [*behind, getattr(each, "__wrapped__", None), *map(content_of, each.__closure__ or ())]
-    return found
-
-
-_OF_FUNCTIONS: Final = (MethodType, staticmethod, classmethod)
-_MOST_REACHABLE: Final = 300
-_MOST_SEEN: Final = 5_000
-
-
 class Stepped:
     """Gives the functions of a program steps, and takes them back."""
 
     def __init__(self) -> None:
-        self.roots: list[Any] = []
-        """What leads to functions."""
         self.made: dict[int, CodeType] = {}
         """The codes that may run as they are."""
         self.alike: dict[CodeType, CodeType] = {}
@@ -250,7 +167,7 @@ class Stepped:
         copies = {key: copy_of(code, variables, self.made) for key, code in knowledge.codes.items()}
         self.alike = {knowledge.codes[key]: copy for key, copy in copies.items()}
         if self._codes != knowledge.codes.keys():
-            self._functions = functions_of(knowledge.codes, self.roots)
+            self._functions = [each for each in all_functions() if id(each.__code__) in knowledge.codes]
             self._codes = set(knowledge.codes)
         for function in self._functions:
             code = function.__code__

@@ -29,7 +29,7 @@ from typing import Any, Final
 from stress.answers import space_of
 from stress.explorer import sharing, sites
 from stress.explorer.containers import is_a, is_namespace, items_of
-from stress.explorer.entered import CALLING, Entered, Stepped, does_something, only_names_classes, reachable
+from stress.explorer.entered import CALLING, Entered, Stepped, codes_near, does_something, only_names_classes
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import (
     ACCESSES,
@@ -623,10 +623,8 @@ class PlainState(sharing.Sharing):
 
     def expect(self, factory: Any, first: Any) -> None:
         """Learn from an object of the factory's what will probably run."""
-        self.stepped.roots = [factory]
-        for code in reachable([factory, first, *(type(each) for each, _ in held(first))]):
-            if treatment_of(code) is Treatment.EXPLORED:
-                self.knowledge.codes[id(code)] = code
+        near = codes_near([factory, *(type(each) for each, _ in held(first))])
+        self.knowledge.codes.update((id(code), code) for code in near)
 
 
 @cache

@@ -12,7 +12,7 @@ import gc
 import sys
 import sysconfig
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 from types import CellType, FunctionType, ModuleType
@@ -21,7 +21,7 @@ from typing import Any, Final
 from stress.explorer.policy import is_ours
 from stress.explorer.wholes import whole_of
 
-__all__ = ["is_foreign", "substituted"]
+__all__ = ["all_functions", "is_foreign", "substituted"]
 
 
 def is_foreign(module: Any) -> bool:
@@ -58,8 +58,7 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
     def table(module: str) -> Mapping[int, Any]:
         return in_foreign if is_foreign(module) else by_id
 
-    classes = _classes()
-    functions = _with_defaults(classes)
+    classes, functions = _classes(), all_functions()
     for names in _modules():
         here = table(str(names.get("__name__", "")))
         _exchange_in(names, here, undo, inside=here is by_id)
@@ -102,21 +101,16 @@ def _classes() -> list[type]:
     return list(found.values())
 
 
-def _with_defaults(classes: Iterable[type]) -> list[FunctionType]:
-    """All functions with default arguments. The collector cannot be asked who holds these: it forgets tuples and
-    dictionaries in which it follows nothing, such as classes of extension modules. Nor does it always know functions:
-    it forgets those that `gc.freeze` has set aside, and on free-threaded 3.13 those that there are when the first
-    thread starts.
+def all_functions() -> list[FunctionType]:
+    """The functions that there are. The collector does not know all: it forgets those that `gc.freeze` has set aside,
+    and on a free-threaded build those that there are when the first thread starts. Names of modules and classes lead to
+    these, or to what holds them, such as a property.
     """
-    places: list[Iterable[Any]] = [gc.get_objects()]
+    there = gc.get_objects()
     if _FORGETS or gc.get_freeze_count():
-        places += [list(names.values()) for names in (*_modules(), *map(vars, classes))]
-    return list({
-        id(value): value
-        for place in places
-        for value in place
-        if type(value) is FunctionType and (value.__defaults__ or value.__kwdefaults__)
-    }.values())  # fmt: skip
+        there += [value for names in (*_modules(), *map(vars, _classes())) for value in list(names.values())]
+        there += gc.get_referents(*there)
+    return list({id(each): each for each in there if type(each) is FunctionType}.values())
 
 
 _FORGETS: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
