@@ -17,7 +17,7 @@ from importlib import import_module
 from select import select
 from typing import Any, Final
 
-from stress.processes import forks, gil_enabled
+from stress.processes import gil_enabled
 
 __all__ = ["MAIN", "Abandoned", "Coroutines", "Greenlets", "Threads", "new_coroutines"]
 
@@ -205,12 +205,9 @@ class _Crew:
         self.main = _Turn()
         self.running: set[int] = set()
         self.abandoned = False
-        self._forks = forks()
 
     def let_on(self, to: int) -> None:
         """Let a thread run. `MAIN` runs if the others are to end."""
-        if forks() != self._forks:
-            os._exit(0)  # a call has forked, and this is the child, whose only thread this is
         if to >= 0 and not self.abandoned:
             self.turns[to].give()
         else:

@@ -42,7 +42,6 @@ from stress.explorer.policy import (
     FORGETS,
     ByIdentity,
     Treatment,
-    is_used_whole,
     module_of,
     remember,
     said_of,
@@ -158,8 +157,6 @@ def _found(of: type) -> Kind:
         return Kind.FOREIGN
     if module.startswith(_PACKAGE):
         return Kind.FOREIGN if is_of_c(of) else Kind.QUIET
-    if is_used_whole(module) and _is_frozen(of):
-        return Kind.QUIET
     if of is types.CellType or of is contextvars.Context or any(map(_is_taken_as_a_whole, of.__mro__)):
         return Kind.FOREIGN
     base = next(each for each in of.__mro__ if is_of_c(each))
@@ -172,12 +169,6 @@ def _found(of: type) -> Kind:
     if base.__flags__ & _IS_IMMUTABLE and not _methods(base) and module_of(base) != "_ctypes":
         return Kind.QUIET
     return Kind.FOREIGN
-
-
-def _is_frozen(of: type) -> bool:
-    """Whether a class of the tries says that its objects never change."""
-    is_frozen_dataclass = "__dataclass_params__" in vars(of) and of.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    return is_frozen_dataclass or issubclass(of, (tuple, BaseException, enum.Enum))
 
 
 def _is_taken_as_a_whole(of: type) -> bool:

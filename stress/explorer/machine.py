@@ -8,7 +8,6 @@ schedule can give it a shorter interval, and a longer one would only allow more 
 
 from __future__ import annotations
 
-import os
 import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -23,7 +22,6 @@ from stress.explorer.policy import HERE, Refused
 from stress.explorer.slots import A_LONG_TIME, CLOCK, LOAD, Place, Seam, Several, meet
 from stress.history import ANSWERS
 from stress.outside import Outside
-from stress.processes import forks
 
 __all__ = [
     "LIVELOCK", "NO_STEPS", "BoundCall", "Drift", "Execution", "Machine", "Step", "Strategy", "frames", "lowest",
@@ -249,7 +247,7 @@ class Machine:
         Raises:
             Drift: the strategy chose a thread that cannot make the step.
         """
-        size, before = len(plans), forks()
+        size = len(plans)
         self._begin(plans)
         execution = self.execution
         strategy.begin(self)
@@ -280,8 +278,6 @@ class Machine:
         finally:
             self.seam.before = self.seam.scheduler = None
             self.coroutines.abandon()
-        if forks() != before:
-            os._exit(0)  # a call has forked, and the child has come back from it
         self.outside.raise_again()
         if self._escaped is not None:
             raise self._escaped

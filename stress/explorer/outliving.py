@@ -87,7 +87,7 @@ class Snapshot:
         self._sizes: dict[int, int] = {}
         self.is_whole = True
         """Whether all is in it."""
-        self._known[id(os.environ)] = os.environ, (environment_again(),)
+        self._known[id(os.environ)] = os.environ, (names_again(os.environ),)
         # What `catch_warnings` puts back is what another thread has put there.
         self._add([builtins, warnings, *filter(_is_own_module, _modules())])
         self._walk([*roots, random.random.__self__])  # type: ignore[attr-defined]
@@ -200,7 +200,9 @@ def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
 
 
 def names_again(of: Any) -> Back:
-    """For variables, or attributes of an object or a class. Modules that are imported meanwhile stay."""
+    """For variables, of the process, too, or attributes of an object or a class. Modules that are imported meanwhile
+    stay.
+    """
     is_class = is_a(of, type)
     names: Any = vars(of) if is_class else of
     put = partial(type.__setattr__, of) if is_class else names.__setitem__
@@ -265,20 +267,6 @@ def state_again(of_c: Any) -> Iterator[Back]:
         yield of_c.cache_clear  # one that has answers cannot lose the others alone
 
 
-def environment_again() -> Back:
-    """For the environment variables of the process."""
-    kept: dict[Any, Any] = os.environ._data  # type: ignore[attr-defined]  # looked at after each execution
-    before, texts = dict(kept), dict(os.environ)
-
-    def back() -> None:
-        if kept != before:
-            for name in [name for name in os.environ if name not in texts]:
-                del os.environ[name]
-            os.environ.update(texts)
-
-    return back
-
-
 def is_free(lock: Any) -> bool:
     """Whether a lock is free, or a reentrant one is not this thread's."""
     return not (lock.locked() if type(lock) is LOCKS[0] else lock._is_owned())
@@ -305,7 +293,6 @@ class Undo:
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
         self._seam, self._make_twin = seam, make_twin
         seam.stands_for = self._twin
-        self._numbers: dict[int, tuple[Any, int]] = {}
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._before = Snapshot(roots)
@@ -359,14 +346,10 @@ class Undo:
                 )
             made = self._make_twin(lock)
             lying = self.now.lying.get(id(lock))
-            made._name = ("a lock", self._number_of(lock) if lying is None else lying[1])
+            # Its name must be its own: what is known of one lock, of who has waited for it, is not so of another.
+            made._name = ("a lock", id(lock) if lying is None else lying[1])
             known = self.now.twins[id(lock)] = (lock, made)
         return known[1]
-
-    def _number_of(self, lock: Any) -> int:
-        """The number of a lock that was made before, the same in every execution. Its name must be its own: what is
-        known of one lock, of who has waited for it, is not so of another."""
-        return self._numbers.setdefault(id(lock), (lock, len(self._numbers)))[1]
 
     def _is_gone(self, gone: Any) -> None:
         """A part of what the factory made is no more: another object may have its identity now."""

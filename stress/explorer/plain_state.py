@@ -57,7 +57,7 @@ from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ou
 from stress.explorer.sharing import ASKING, BOUND, DEEP, SHALLOW, WHOLE, NewCode
 from stress.explorer.slots import CLOCK, FOREIGN, MAIN, Seam
 from stress.explorer.synchronization import refuse_private
-from stress.explorer.wholes import OWN_THREAD, refusal_of
+from stress.explorer.wholes import REFUSED, refusal_of
 from stress.outside import Outside
 
 __all__ = ["PlainState"]
@@ -469,8 +469,8 @@ class PlainState(sharing.Sharing):
         if of in _METHODS:
             owner, given = (given[0], given[1:]) if given else (None, given)
         elif of is FUNCTION_OF_C and (owner is None or is_a(owner, ModuleType)):
-            if callee in _STARTING and self._me() != MAIN:
-                raise Refused(f"{OWN_THREAD} ({site})")
+            if callee in REFUSED and self._me() != MAIN:
+                raise Refused(f"{REFUSED[callee]} ({site})")
             self._use(site, effect_of(callee), given)
             return
         elif of not in BOUND:
@@ -652,4 +652,3 @@ _REACH: Final = {"shallow": SHALLOW, "now": SHALLOW, "read": DEEP, "whole": WHOL
 _OF_ITEMS: Final = ("__setitem__", "__delitem__")
 _METHODS: Final = (type(list.append), type(object.__setattr__))
 _SUSPENDED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-_STARTING: Final = (_thread.start_new_thread, _thread.start_new)

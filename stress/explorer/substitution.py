@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import sys
 import sysconfig
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -60,8 +59,7 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
 
     classes, functions = _classes(), all_functions()
     for names in _modules():
-        here = table(str(names.get("__name__", "")))
-        _exchange_in(names, here, undo, inside=here is by_id)
+        _exchange_in(names, table(str(names.get("__name__", ""))), undo)
     own = {id(cell) for new in by_id.values() if type(new) is FunctionType for cell in new.__closure__ or ()}
     for holder in gc.get_referrers(*everywhere, *in_code):
         if id(holder) in own:
@@ -70,21 +68,17 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
             old = holder.cell_contents
             holder.cell_contents = by_id[id(old)]
             undo.append(partial(setattr, holder, "cell_contents", old))
-        elif isinstance(holder, defaultdict) and id(holder.default_factory) in by_id:
-            undo.append(partial(setattr, holder, "default_factory", holder.default_factory))
-            holder.default_factory = by_id[id(holder.default_factory)]
         elif type(holder) is dict and "__builtins__" in holder:
             _exchange_in(holder, table(str(holder.get("__name__", ""))), undo)
     for cls in classes:
-        _exchange_in(cls, table(str(cls.__module__)), undo, inside=True)
+        _exchange_in(cls, table(str(cls.__module__)), undo)
     for function in functions:
         here = table(str(function.__module__))
         if function.__kwdefaults__:
             _exchange_in(function.__kwdefaults__, here, undo)
-        defaults = function.__defaults__
-        new = _in_place_of(defaults, here)
-        if new is not defaults:
-            function.__defaults__ = new
+        defaults = function.__defaults__ or ()
+        if not here.keys().isdisjoint(map(id, defaults)):
+            function.__defaults__ = tuple(here.get(id(each), each) for each in defaults)
             undo.append(partial(setattr, function, "__defaults__", defaults))
     _exchange_in(sys.modules, by_id, undo)  # for code that imports one of them when it is called
 
@@ -115,41 +109,15 @@ def all_functions() -> list[FunctionType]:
 
 _FORGETS: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
-_SERIES: Final = frozenset({dict, list})
-_LOOKED_INTO: Final = _SERIES | {tuple, partial, staticmethod}
-_MOST_ITEMS: Final = 100
 
-
-def _exchange_in(place: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]], inside: bool = False) -> None:
-    """Replace the keys of the table among the values of a dictionary, the items of a list or the attributes of a class;
-    and `inside` dictionaries and lists that are among these.
-    """
+def _exchange_in(place: Any, by_id: Mapping[int, Any], undo: list[Callable[[], None]]) -> None:
+    """Replace the keys of the table among the values of a dictionary, or the attributes of a class."""
     put: Any = partial(setattr, place) if isinstance(place, type) else place.__setitem__
-    names = vars(place) if isinstance(place, type) else place
-    pairs = list(enumerate(names) if isinstance(names, list) else names.items())
-    for name, value in [(name, it) for name, it in pairs if id(it) in by_id or type(it) in _LOOKED_INTO]:
-        if type(value) not in _SERIES:
-            new = _in_place_of(value, by_id)
-            if new is not value:
-                put(name, new)
-                undo.append(partial(put, name, value))
-        elif inside and len(value) <= _MOST_ITEMS:
-            _exchange_in(value, by_id, undo)
-
-
-def _in_place_of(value: Any, by_id: Mapping[int, Any]) -> Any:
-    """What replaces a value: a key of the table, a tuple that holds one, a `partial` of one, or a static method."""
-    if id(value) in by_id:
-        return by_id[id(value)]
-    kind = type(value)
-    if kind is tuple and not by_id.keys().isdisjoint(map(id, value)):
-        return tuple(by_id.get(id(each), each) for each in value)
-    if kind is partial and id(value.func) in by_id:
-        return partial(by_id[id(value.func)], *value.args, **value.keywords)
-    if kind is staticmethod:
-        inner = _in_place_of(value.__func__, by_id)
-        return value if inner is value.__func__ else staticmethod(inner)
-    return value
+    for name, value in list((vars(place) if isinstance(place, type) else place).items()):
+        if id(inner := value.__func__ if type(value) is staticmethod else value) in by_id:
+            new = by_id[id(inner)]
+            put(name, new if inner is value else staticmethod(new))
+            undo.append(partial(put, name, value))
 
 
 def _modules() -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ from typing import Any, Final, cast
 from stress.explorer.kinds import LOCKS
 from stress.explorer.policy import Refused
 from stress.explorer.slots import LOAD, MAIN, Seam
-from stress.explorer.wholes import OWN_THREAD
+from stress.explorer.wholes import CLOCKS, OWN_THREAD
 
 __all__ = ["By", "ExploredThreading", "Primitive", "explored_identity", "refuse_private"]
 
@@ -41,9 +41,6 @@ _PRIVATE: Final = {"__dict__"} | {
     name for each in _REAL for name in dir(each) if name[0] == "_" != name[1] and name not in _SUPPORTED
 }
 """Names of the inner state of the real primitives, of which the explored ones have only some."""
-_CLOCKS: Final[tuple[Callable[[], float], ...]] = (
-    time.time, time.monotonic, time.perf_counter, time.time_ns, time.monotonic_ns, time.perf_counter_ns,
-)  # fmt: skip
 
 
 class Primitive:
@@ -415,7 +412,7 @@ class ExploredThreading:
             threading.Barrier: _rebuilt(threading.Barrier, names),
             **explored_identity(seam),
             time.sleep: sleep,
-            **{clock: clock_like(clock) for clock in _CLOCKS},
+            **{clock: clock_like(clock) for clock in CLOCKS},
         }
         by_id = {id(old): new for old, new in self.everything.items()}
         self.modules: dict[types.ModuleType, types.ModuleType] = {}

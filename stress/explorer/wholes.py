@@ -4,9 +4,13 @@ whose objects never change, and those that stand for the system. All other code 
 
 from __future__ import annotations
 
-from typing import Final
+import _thread
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Final
 
-__all__ = ["CHANGES", "OUTSIDE", "OWN_THREAD", "WHOLES", "refusal_of", "whole_of"]
+__all__ = ["CHANGES", "CLOCKS", "OUTSIDE", "OWN_THREAD", "REFUSED", "WHOLES", "refusal_of", "whole_of"]
 
 CHANGES: Final = "change"
 """A call changes what it is given at most, or what no answer depends on."""
@@ -92,11 +96,21 @@ _STARTING: Final = frozenset({"start", "_start"})
 _LOOKING: Final = frozenset({"current_process", "parent_process", "current_task", "iscoroutine", "iscoroutinefunction"})
 """Functions that only tell where the caller is, and what it has."""
 OWN_THREAD: Final = "the object starts a thread of its own, which the explorer cannot schedule"
+_OTHERS: Final = "the object uses other processes, which cannot be explored"
 _REFUSED: Final[dict[str, str]] = {
     "threading": OWN_THREAD,
     "concurrent.futures.thread": OWN_THREAD,
-    "concurrent.futures.process": "the object uses other processes, which cannot be explored",
+    "concurrent.futures.process": _OTHERS,
     "asyncio": "an event loop of asyncio runs in the object, which cannot be explored",
-    "multiprocessing": "the object uses other processes, which cannot be explored",
+    "multiprocessing": _OTHERS,
     "subprocess": "the object starts another program, which cannot be explored",
 }
+CLOCKS: Final[tuple[Callable[[], float], ...]] = (
+    time.time, time.monotonic, time.perf_counter, time.time_ns, time.monotonic_ns, time.perf_counter_ns,
+)  # fmt: skip
+REFUSED: Final[dict[Any, str]] = {
+    **dict.fromkeys((_thread.start_new_thread, _thread.start_new), OWN_THREAD),
+    **dict.fromkeys((getattr(os, "fork", None), getattr(os, "forkpty", None)), _OTHERS),
+    **dict.fromkeys((*CLOCKS, time.sleep), "the object has the clock by a name that the explorer does not know"),
+}
+"""Functions in C that cannot be explored, and why. The last ones have others in their places."""
