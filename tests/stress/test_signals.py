@@ -21,8 +21,8 @@ import pytest
 import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, entered
-from stress.explorer.entered import functions_of
 from stress.explorer.object_experiment import garbage_is_kept
+from stress.explorer.substitution import all_functions
 from tests.stress.objects import LockedCounter as Counter
 
 pytestmark = pytest.mark.once  # the explorer's own rules, which are the same everywhere
@@ -241,13 +241,13 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
         names,
     )
 
-    def without_end(codes: Any, roots: Any = ()) -> list[Any]:
-        while looked:  # the first round has begun
+    def without_end() -> list[Any]:
+        while len(looked) == 2:  # the first round has begun
             pass
         looked.append(True)
-        return functions_of(codes, roots)
+        return all_functions()
 
-    monkeypatch.setattr(entered, "functions_of", without_end)
+    monkeypatch.setattr(entered, "all_functions", without_end)
     outcome = explore(names["FoundLate"], stress.Counter(), TWICE, duration=0.1)
     assert outcome.verdict is Verdict.UNKNOWN
     assert "time was up between two executions" in outcome.summary
