@@ -8,7 +8,6 @@ every one from the moment at which an instruction meets something that it has no
 
 from __future__ import annotations
 
-import dis
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -25,7 +24,6 @@ from stress.explorer.substitution import all_functions
 
 __all__ = [
     "CALLER", "CALLING", "Entered", "Stepped", "caller_of", "codes_in", "codes_near", "copy_of", "does_something",
-    "only_names_classes",
 ]  # fmt: skip
 
 _MONITORING: Any = getattr(sys, "monitoring", None)
@@ -206,24 +204,6 @@ def copy_of(code: CodeType, variables: frozenset[str], made: dict[int, CodeType]
 def does_something(code: CodeType) -> bool:
     """Whether code accesses anything but its own variables."""
     return bool(code.co_names or code.co_freevars)
-
-
-_NAMING: Final = frozenset({
-    "RESUME", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW",
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT", "BUILD_TUPLE", "BINARY_SUBSCR", "BINARY_OP", "PUSH_NULL",
-    "PRECALL", "CALL", "CACHE", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS", "NOT_TAKEN",
-})  # fmt: skip
-
-
-def only_names_classes(code: CodeType, frame: FrameType) -> bool:
-    """Whether code only puts classes together, as an annotation does that is evaluated, or makes a tuple of what it is
-    given, as `__new__` of a named tuple does.
-    """
-    if any(each.opname not in _NAMING for each in dis.get_instructions(code)):
-        return False
-    spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
-    found = [next((each[name] for each in spaces if name in each), None) for name in code.co_names]
-    return all(isinstance(each, type) or each == tuple.__new__ for each in found)
 
 
 CALLER: Final = "<a caller>"

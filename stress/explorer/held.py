@@ -10,7 +10,7 @@ from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, Final
 
 from stress.answers import attributes_of
-from stress.explorer.containers import CONTAINERS, is_a, items_in, items_of
+from stress.explorer.containers import items_in, items_of
 from stress.explorer.kinds import ATOMS, QUIET, Kind, is_of_c, kind_of
 
 __all__ = ["FUNCTION_OF_C", "content_of", "held", "parts_of"]
@@ -47,8 +47,6 @@ def held(made: Any, kinds: tuple[type, ...] = (), most: int = 2_000) -> Iterator
             yield each, where
         for part, words in parts_of(each, Kind.PLAIN if each is made and kind is QUIET else kind):
             waiting.append((part, where + words if where else words.removeprefix(".")))
-        if kind is not QUIET:
-            waiting.extend(_shared_by(of, where))
 
 
 def parts_of(each: Any, kind: Kind) -> Iterator[tuple[Any, str]]:
@@ -97,12 +95,3 @@ def content_of(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
-
-
-def _shared_by(of: type, where: str) -> Iterator[tuple[Any, str]]:
-    """The containers that all objects of a class share."""
-    for base in of.__mro__:
-        if not is_of_c(base):
-            for name, item in list(vars(base).items()):
-                if type(item) not in ATOMS and is_a(item, CONTAINERS) and not name.startswith("__"):
-                    yield item, f"{where}.__class__.{name}" if where else f"__class__.{name}"

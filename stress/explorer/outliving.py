@@ -15,12 +15,10 @@ import random
 import sys
 import threading
 import warnings
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from io import BytesIO, StringIO
 from itertools import count
 from operator import is_
 from random import Random, SystemRandom
@@ -256,13 +254,8 @@ def _got(place: Any, owner: Any) -> Any:
 
 def state_again(of_c: Any) -> Iterator[Back]:
     """For an object of C; nothing if there is no way."""
-    for base in (bytearray, array):
-        if is_a(of_c, base):
-            yield partial(base.__setitem__, of_c, slice(None), base.__getitem__(of_c, slice(None)))
     if is_a(of_c, Random) and not is_a(of_c, SystemRandom):
         yield partial(Random.setstate, of_c, Random.getstate(of_c))
-    elif type(of_c) in (StringIO, BytesIO) and not of_c.closed:
-        yield partial(of_c.__setstate__, of_c.__getstate__())
     elif kind_of(type(of_c)) is Kind.CACHE and not of_c.cache_info().currsize:
         yield of_c.cache_clear  # one that has answers cannot lose the others alone
 

@@ -29,7 +29,7 @@ from typing import Any, Final
 from stress.answers import space_of
 from stress.explorer import sharing, sites
 from stress.explorer.containers import is_a, is_namespace, items_of
-from stress.explorer.entered import CALLING, Entered, Stepped, codes_near, does_something, only_names_classes
+from stress.explorer.entered import CALLING, Entered, Stepped, codes_near, does_something
 from stress.explorer.held import FUNCTION_OF_C, held
 from stress.explorer.kinds import (
     ACCESSES,
@@ -127,7 +127,7 @@ class PlainState(sharing.Sharing):
             knowledge.grew = True
             if self.aborts and frame is not None and hasattr(self._seam.scheduler, "step"):
                 raise NewCode
-        elif does_something(code) and not (frame is not None and only_names_classes(code, frame)):
+        elif does_something(code):
             self.unseen.setdefault(code.co_qualname, f"{code.co_filename}:{code.co_firstlineno}")
 
     def begin_again(self) -> None:
