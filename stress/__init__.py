@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from stress.by_key import FrozenMap, PerKey
     from stress.checker.check import Budget, Failure, Judgement, Verdict, check, is_linearizable
     from stress.explorer.explore import Explored, explore
-    from stress.explorer.generation import Scenarios
     from stress.explorer.policy import treat
+    from stress.explorer.scenario import Scenarios
     from stress.formats.read import read_history
     from stress.history import UNSEEN, History, HistoryError, Opaque, Operation, Raised, freeze
     from stress.recorder.outcome import Outcome
@@ -52,7 +52,7 @@ _HOMES = {
     "by_key": "FrozenMap PerKey",
     "checker.check": "Budget Failure Judgement Verdict check is_linearizable",
     "explorer.explore": "Explored explore",
-    "explorer.generation": "Scenarios",
+    "explorer.scenario": "Scenarios",
     "explorer.policy": "treat",
     "formats.read": "read_history",
     "history": "UNSEEN History HistoryError Opaque Operation Raised freeze",

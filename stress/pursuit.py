@@ -20,8 +20,7 @@ from typing import Any, Final
 
 from stress.checker.check import Budget, check
 from stress.explorer.explore import explore
-from stress.explorer.generation import Scenarios
-from stress.explorer.scenario import Program
+from stress.explorer.scenario import Program, Scenarios
 from stress.frozen_states import judged
 from stress.history import MAIN, Call, History, of_one_thread
 from stress.processes import Team, Worker, WorkFailed

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
 
-from stress.explorer.bounded import bounded
 from stress.explorer.experiment import Finding
 from stress.explorer.scenario import Scenario
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.strategies import bounded, stopped_for_ever
 from tests.tries.experiment import TrieExperiment
 from tests.tries.scenarios import pairs, stops
 from tests.tries.trie_copy import load_copy

@@ -19,7 +19,7 @@ from stress.arguments import positive
 from stress.cli.output import aside, say, written
 from stress.cli.targets import NONE, add_targets, alone, over
 from stress.explorer.explore import Explored, explore
-from stress.explorer.generation import Scenarios
+from stress.explorer.scenario import Scenarios
 from stress.explorer.token import Calls, TokenError, read
 from stress.processes import PATIENCE, Died, Patience, Tally, Team, Worker
 from stress.progress_line import following

@@ -5,7 +5,7 @@ The object is explored without changes to it. Its class may refer to `ctrie.Atom
 `synchronization`). Accesses of shared plain attributes and containers become steps automatically (`plain_state`). The
 price is that nothing else in the process may make references meanwhile.
 
-The scenario is given by the caller, or many are drawn at random (`generation`). Schedules, judgement, minimisation and
+The scenario is given by the caller, or many are drawn at random (`scenario`). Schedules, judgement, minimisation and
 traces are those of any experiment.
 """
 
@@ -22,10 +22,7 @@ from typing import Any, Final, TypeVar, cast
 from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
 from stress.explorer.alone import Alone
-from stress.explorer.bounded import Switches, bounded
-from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
-from stress.explorer.generation import Scenarios
 from stress.explorer.machine import LIVELOCK, Drift, Execution
 from stress.explorer.minimise import in_all_ways, minimise
 from stress.explorer.nets import contradiction, missed_between
@@ -38,11 +35,10 @@ from stress.explorer.object_experiment import (
 )
 from stress.explorer.policy import Refused, treatments
 from stress.explorer.races import Races
-from stress.explorer.sampling import sampled
-from stress.explorer.scenario import Scenario, describe
+from stress.explorer.scenario import Scenario, Scenarios, describe
 from stress.explorer.sharing import NewCode
 from stress.explorer.slots import CLOCK, FOREIGN, meet
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.strategies import Switches, bounded, reduced, sampled, stopped_for_ever
 from stress.explorer.token import Origin, TokenError, encode, order_of, origin_of, read
 from stress.explorer.trace import Given, execute_again, report_on_finding, trace
 from stress.explorer.watch import TimeIsUp, Watch

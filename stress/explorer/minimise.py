@@ -13,11 +13,9 @@ from random import Random
 from typing import Final
 
 from stress.checker.waiting import may_wait
-from stress.explorer.bounded import bounded
-from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Experiment, Finding
-from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
+from stress.explorer.strategies import bounded, reduced, sampled
 from stress.history import Call
 from stress.spec import Spec
 

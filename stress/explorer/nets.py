@@ -25,8 +25,8 @@ from stress.explorer.experiment import Experiment
 from stress.explorer.machine import Drift, Machine, Strategy, frames
 from stress.explorer.outliving import Snapshot
 from stress.explorer.policy import Refused, Treatment, treatment_of
-from stress.explorer.sampling import drawn_of
 from stress.explorer.scenario import Scenario
+from stress.explorer.strategies import drawn_of
 from stress.history import Call
 from stress.outside import Outside
 from stress.recorder.around import executed

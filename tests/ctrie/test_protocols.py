@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ctrie._machine import W, flag_at
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.strategies import stopped_for_ever
 from tests.keys import Key, hash_of, key
 from tests.twins import Fault, Together, Twin, load_twin
 

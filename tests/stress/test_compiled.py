@@ -147,7 +147,7 @@ class TestBuilt:
 COUNT: Final = """
 import json
 from ctrie import twin
-from stress.explorer.bounded import bounded
+from stress.explorer.strategies import bounded
 from tests.tries.scenarios import pairs
 from tests.tries.twins import experiment_on, load_twin
 explored = load_twin(twin == "compiled")

@@ -18,14 +18,11 @@ from typing import Any
 import pytest
 
 import ctrie
-from stress.explorer.bounded import Switch, Switches, bounded
-from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
 from stress.explorer.minimise import minimise
-from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.strategies import Switch, Switches, bounded, reduced, sampled, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.explorer.trace import trace
 from stress.processes import Tally, WorkFailed

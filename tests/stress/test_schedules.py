@@ -18,16 +18,13 @@ import pytest
 
 import stress
 from ctrie import AtomicReference
-from stress.explorer.bounded import bounded
 from stress.explorer.coroutines import Greenlets, Threads
-from stress.explorer.dpor import reduced
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Machine, lowest
 from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
-from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
-from stress.explorer.suspension import delayed, stopped_for_ever
+from stress.explorer.strategies import bounded, delayed, reduced, sampled, stopped_for_ever
 from tests.scripts import run_script
 from tests.stress.objects import LockedCounter
 from tests.threads import run_together

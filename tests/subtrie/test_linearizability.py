@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from stress.explorer.bounded import bounded
+from stress.explorer.strategies import bounded
 from tests.subtrie.support import On, Told, explained, subscription_twin, twin_trie
 from tests.twins import Fault, Together, Twin
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stress.explorer.suspension import delayed
+from stress.explorer.strategies import delayed
 from stress.processes import gil_enabled
 from subtrie import SubscriptionTrie
 from tests.subtrie.support import Equal, SameHash, subscription_twin

@@ -24,12 +24,10 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from stress.explorer.bounded import bounded
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
-from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
-from stress.explorer.suspension import delayed, stopped_for_ever
+from stress.explorer.strategies import bounded, delayed, sampled, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.processes import Died, Tally, Team, Worker
 from stress.verdicts import Verdict, verdict_of

@@ -14,12 +14,10 @@ from itertools import chain, islice
 from random import Random
 from typing import Any, Final
 
-from stress.explorer.bounded import bounded
 from stress.explorer.experiment import Finding
-from stress.explorer.sampling import sampled
 from stress.explorer.scenario import Scenario
 from stress.explorer.slots import Endless
-from stress.explorer.suspension import stopped_for_ever
+from stress.explorer.strategies import bounded, sampled, stopped_for_ever
 from tests.tries.experiment import BrokenStart, TrieExperiment
 from tests.tries.mutants.mutant import Mutant
 from tests.tries.scenarios import random_scenario

@@ -19,8 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from stress.explorer.bounded import bounded
 from stress.explorer.scenario import Program, Scenario
+from stress.explorer.strategies import bounded
 from tests.tries.campaign import under_ideal_reclaimer
 from tests.tries.source_copy import Change, source_of
 from tests.tries.twins import Token, decode, encode, experiment_on, load_twin
