@@ -21,18 +21,18 @@ from typing import Any, Final, TypeVar, cast
 
 from stress.checker.check import Verdict
 from stress.checker.waiting import may_have_met
-from stress.explorer.alone import Alone
-from stress.explorer.experiment import Finding
-from stress.explorer.machine import LIVELOCK, Drift, Execution
-from stress.explorer.minimise import in_all_ways, minimise
-from stress.explorer.nets import contradiction, missed_between
-from stress.explorer.object_experiment import (
+from stress.explorer.experiment import (
+    Alone,
+    Finding,
     ObjectExperiment,
     ObjectMachine,
     Subject,
     explored_references,
     subject_of,
 )
+from stress.explorer.machine import LIVELOCK, Drift, Execution
+from stress.explorer.minimise import in_all_ways, minimise
+from stress.explorer.nets import contradiction, missed_between
 from stress.explorer.policy import Refused, treatments
 from stress.explorer.races import Races
 from stress.explorer.scenario import Scenario, Scenarios, describe

@@ -220,7 +220,7 @@ def program_frame() -> FrameType:
 _CALLERS: Final = {
     os.path.join(HERE, "synchronization.py"): None,
     os.path.join(HERE, "machine.py"): frozenset({"_body"}),
-    os.path.join(HERE, "object_experiment.py"): frozenset({"_made", "_call", "_broken"}),
+    os.path.join(HERE, "experiment.py"): frozenset({"_call", "_broken"}),
 }
 """Where the explorer calls the object. What else it calls is no part of it, such as a specification."""
 

@@ -19,7 +19,7 @@ import ctrie
 import stress
 from ctrie import AtomicReference
 from stress import Counter, Verdict, explore, treat
-from stress.explorer import kinds, object_experiment, outliving, policy
+from stress.explorer import kinds, outliving, policy
 from stress.explorer.coroutines import Threads
 from stress.explorer.outliving import Snapshot
 
@@ -312,7 +312,7 @@ class TestMeanwhile:
     ) -> None:
         """Without greenlets, the explorer uses threads, and keeps them from one exploration to the next."""
         coroutines = Threads()
-        monkeypatch.setattr(object_experiment, "_coroutines", lambda: coroutines)
+        monkeypatch.setattr(experiment, "_coroutines", lambda: coroutines)
         assert explore(Total, Counter(), TWICE)
         child = multiprocessing.get_context("fork").Process(target=explore, args=(Total, Counter(), TWICE), daemon=True)
         child.start()

@@ -18,7 +18,7 @@ import pytest
 import stress
 from stress.explorer import watch
 from stress.explorer.coroutines import MAIN, Coroutines, Greenlets, Threads, new_coroutines
-from stress.explorer.object_experiment import garbage_is_kept
+from stress.explorer.experiment import garbage_is_kept
 from stress.process_wide import COLLECTOR, SWITCH_INTERVAL, TRACE_OF_NEW_THREADS, Setting
 from stress.recorder.record import threads_yielding
 from tests.stress.objects import LockedCounter

@@ -19,9 +19,8 @@ import pytest
 import stress
 from ctrie import AtomicReference
 from stress.explorer.coroutines import Greenlets, Threads
-from stress.explorer.experiment import Finding
+from stress.explorer.experiment import Finding, ObjectExperiment, explored_references, subject_of
 from stress.explorer.machine import Machine, lowest
-from stress.explorer.object_experiment import ObjectExperiment, explored_references, subject_of
 from stress.explorer.policy import Refused
 from stress.explorer.scenario import Scenario
 from stress.explorer.strategies import bounded, delayed, reduced, sampled, stopped_for_ever

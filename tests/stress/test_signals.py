@@ -21,7 +21,7 @@ import pytest
 import stress
 from stress import Verdict, explore
 from stress.explorer import coroutines, entered
-from stress.explorer.object_experiment import garbage_is_kept
+from stress.explorer.experiment import garbage_is_kept
 from stress.explorer.substitution import all_functions
 from tests.stress.objects import LockedCounter as Counter
 
@@ -119,7 +119,7 @@ def test_it_is_seen_where_an_exploration_begins_and_a_thread_is_garbage(monkeypa
         weakref.finalize(Late(), signal.raise_signal, signal.SIGALRM)
         return garbage_is_kept()
 
-    monkeypatch.setattr("stress.explorer.object_experiment.garbage_is_kept", looked_through)
+    monkeypatch.setattr("stress.explorer.experiment.garbage_is_kept", looked_through)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     with alarms(Late), pytest.raises(Late):
         explore(Counter, stress.Counter(), TWICE)
