@@ -19,7 +19,7 @@ import ctrie
 import stress
 from ctrie import AtomicReference
 from stress import Counter, Verdict, explore, treat
-from stress.explorer import kinds, outliving, policy
+from stress.explorer import experiment, kinds, outliving, policy
 from stress.explorer.coroutines import Threads
 from stress.explorer.outliving import Snapshot
 
