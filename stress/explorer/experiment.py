@@ -37,8 +37,6 @@ from stress.checker.check import is_linearizable
 from stress.checker.waiting import wait_as_they_should
 from stress.explorer.coroutines import Coroutines, new_coroutines
 from stress.explorer.entered import caller_of
-from stress.explorer.held import held
-from stress.explorer.kinds import Kind, kind_of
 from stress.explorer.machine import BoundCall, Execution, Machine, Strategy
 from stress.explorer.names import NodeNames, ObjectNames
 from stress.explorer.plain_state import PlainState
@@ -357,9 +355,9 @@ class ObjectMachine(Machine):
     that it refuses.
     """
 
-    def __init__(self, seam: Seam, primitives: ExploredThreading, real: tuple[type, ...]) -> None:
+    def __init__(self, seam: Seam, primitives: ExploredThreading) -> None:
         super().__init__(seam, _coroutines())
-        self.primitives, self.real, self.fair = primitives, real, True
+        self.primitives, self.fair = primitives, True
         self.plain: PlainState = cast("PlainState", None)
         """That of the subject: there is one while anything runs."""
         self.tell: Tell = _say_nothing
@@ -441,7 +439,7 @@ def explored_references() -> Iterator[ObjectMachine]:
             garbage_is_kept(),
             _quiet_ends(),
         ):
-            machine = ObjectMachine(seam, primitives, (*native, *primitives.instances))
+            machine = ObjectMachine(seam, primitives)
             machine.outside = outside
             try:
                 yield machine
@@ -495,21 +493,7 @@ def subject_of(
                 f"a {type(made).__name__} cannot be explored, since each of its calls is one step: "
                 "use stress.run for it"
             )
-        _refuse_real_primitives(machine, made)
         yield Subject(factory, spec, check, plain)
-
-
-def _refuse_real_primitives(machine: ObjectMachine, made: Any) -> None:
-    """Refuse real primitives for which no explored ones stand: the access of a real reference would be no step."""
-    for each, where in held(made, machine.real):
-        kind = type(each).__name__
-        if issubclass(type(each), machine.real) and not where:
-            raise ValueError(f"a {kind} cannot be explored, since it is not Python code: use stress.run for it")
-        if issubclass(type(each), machine.real) and kind_of(type(each)) not in (Kind.LOCK, Kind.LOCAL):
-            raise ValueError(
-                f"{where} is of type {kind}, and was made before the exploration, or by a name that the explorer does "
-                "not know: let the factory make it, by a name such as threading.Lock or AtomicReference"
-            )
 
 
 class ObjectExperiment(Experiment):

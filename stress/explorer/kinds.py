@@ -26,7 +26,6 @@ import marshal
 import operator
 import os
 import pickle
-import queue
 import re
 import struct
 import sys
@@ -125,7 +124,7 @@ _OF_ITERATORS: Final = frozenset({"builtins", "itertools", "collections", "_coll
 _PACKAGE: Final = __name__.partition("explorer.")[0]
 """The name of this package, which has another one where somebody else's has its own."""
 _STOOD_FOR: Final[tuple[type, ...]] = (
-    threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore, queue.SimpleQueue,
+    threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore,
 )  # fmt: skip
 """Other primitives for which explored ones stand, where they were made before."""
 _LOCAL: Final = _thread._local

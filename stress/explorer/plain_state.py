@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
 from functools import cache, partial
+from queue import SimpleQueue
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
@@ -519,6 +520,8 @@ class PlainState(sharing.Sharing):
         elif kind is Kind.FOREIGN and name not in OF_EVERY_OBJECT:
             if type(owner) is Context and name == "run" and self._counts() and self._whose(owner) is not None:
                 raise Refused(f"threads share a context (`Context.run`), which cannot be explored ({site})")
+            if is_a(owner, SimpleQueue) and name == "get":
+                raise Refused(f"a SimpleQueue may keep all threads waiting: let it be a queue.Queue ({site})")
             self._use_of_c(site, owner, given, is_changed=name in _OF_ITEMS)
         elif kind in (Kind.ITERATOR, Kind.GENERATOR):
             self.take_next(site, owner)

@@ -19,7 +19,6 @@ does what the original's does.
 from __future__ import annotations
 
 import _thread
-import queue
 import threading
 import time
 import types
@@ -34,7 +33,6 @@ from stress.explorer.wholes import CLOCKS, OWN_THREAD
 
 __all__ = ["By", "ExploredThreading", "Primitive", "explored_identity", "refuse_private"]
 
-_BUSY: Final = object()
 _SUPPORTED: Final = frozenset({"_is_owned", "_release_save", "_acquire_restore", "_lock"})
 _REAL: Final = (threading.Lock(), threading.RLock(), threading.Condition(), threading.Event(), threading.Semaphore())
 _PRIVATE: Final = {"__dict__"} | {
@@ -285,50 +283,6 @@ class Event(Primitive):
         return self._flag
 
 
-class SimpleQueue(Primitive):
-    """As `queue.SimpleQueue`."""
-
-    def __init__(self) -> None:
-        self._made()
-        self._items: deque[Any] = deque()
-
-    @property
-    def _value(self) -> Any:
-        return None if self._items else _BUSY
-
-    @_value.setter
-    def _value(self, _: Any) -> None:
-        refuse_private(self, "_value", True, "by the factory")
-
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        self._change("put")
-        self._items.append(item)
-        self._wake()
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        if not self._take("get", None, timeout if block else 0):
-            raise queue.Empty
-        return self._items.popleft()
-
-    put_nowait = put
-
-    def get_nowait(self) -> Any:
-        return self.get(block=False)
-
-    def qsize(self) -> int:
-        self._step("qsize")
-        return len(self._items)
-
-    def empty(self) -> bool:
-        self._step("empty")
-        return not self._items
-
-    def begin_as(self, instance: Any) -> None:
-        self._items.extend(instance.get_nowait() for _ in range(instance.qsize()))
-        for item in self._items:
-            instance.put(item)
-
-
 class _Local:
     """As `threading.local`."""
 
@@ -403,7 +357,6 @@ class ExploredThreading:
             threading.Semaphore: as_written(threading.Semaphore, Primitive),
             threading.BoundedSemaphore: as_written(threading.BoundedSemaphore),
             threading.local: on_seam(_Local),
-            queue.SimpleQueue: on_seam(SimpleQueue),
         }
         self.instances: dict[type, Any] = {type(threading.Lock()): lock, type(threading.RLock()): rlock}
         self.instances.update({kind: made for kind, made in kinds.items() if isinstance(kind, type)})
