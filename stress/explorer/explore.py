@@ -31,14 +31,13 @@ from stress.explorer.experiment import (
     subject_of,
 )
 from stress.explorer.machine import LIVELOCK, Drift, Execution
-from stress.explorer.minimise import in_all_ways, minimise
 from stress.explorer.nets import contradiction, missed_between
 from stress.explorer.policy import Refused, treatments
 from stress.explorer.races import Races
 from stress.explorer.scenario import Scenario, Scenarios, describe
 from stress.explorer.sharing import NewCode
 from stress.explorer.slots import CLOCK, FOREIGN, meet
-from stress.explorer.strategies import Switches, bounded, reduced, sampled, stopped_for_ever
+from stress.explorer.strategies import Switches, bounded, in_all_ways, minimise, reduced, sampled, stopped_for_ever
 from stress.explorer.token import Origin, TokenError, encode, order_of, origin_of, read
 from stress.explorer.trace import Given, execute_again, report_on_finding, trace
 from stress.explorer.watch import TimeIsUp, Watch

@@ -38,6 +38,7 @@ from typing import Any, Final
 
 from stress.explorer.containers import CONTAINERS, is_a, items_of, size_of
 from stress.explorer.policy import (
+    CHANGES,
     FORGETS,
     ByIdentity,
     Treatment,
@@ -46,8 +47,8 @@ from stress.explorer.policy import (
     said_of,
     treatment_of,
     treatment_of_file,
+    whole_of,
 )
-from stress.explorer.wholes import CHANGES, whole_of
 
 __all__ = [
     "ACCESSES",

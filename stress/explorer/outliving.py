@@ -182,8 +182,10 @@ def _states_of(each: Any, kind: Kind) -> Iterator[Back]:
         yield items_again(each)
     elif of in LOCKS and is_free(each):
         yield partial(_free, each)
-    elif kind in _OF_C:
-        yield from state_again(each)
+    elif is_a(each, Random) and not is_a(each, SystemRandom):
+        yield partial(Random.setstate, each, Random.getstate(each))
+    elif kind is Kind.CACHE and not each.cache_info().currsize:
+        yield each.cache_clear  # one that has answers cannot lose the others alone
     yield from (place_again(place, each) for base, place in _PLACES.items() if is_a(each, base))
     if of is FunctionType:
         yield from (names_again(names) for names in (vars(each), each.__kwdefaults__) if names is not None)
@@ -250,14 +252,6 @@ def _got(place: Any, owner: Any) -> Any:
         return place.__get__(owner)
     except (AttributeError, ValueError):
         return _MISSING
-
-
-def state_again(of_c: Any) -> Iterator[Back]:
-    """For an object of C; nothing if there is no way."""
-    if is_a(of_c, Random) and not is_a(of_c, SystemRandom):
-        yield partial(Random.setstate, of_c, Random.getstate(of_c))
-    elif kind_of(type(of_c)) is Kind.CACHE and not of_c.cache_info().currsize:
-        yield of_c.cache_clear  # one that has answers cannot lose the others alone
 
 
 def is_free(lock: Any) -> bool:

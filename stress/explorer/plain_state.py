@@ -54,11 +54,10 @@ from stress.explorer.kinds import (
 )
 from stress.explorer.machine import stands
 from stress.explorer.outliving import OF_C, Present
-from stress.explorer.policy import Refused, Treatment, WouldWait, is_deaf, is_ours, treatment_of
+from stress.explorer.policy import REFUSED, Refused, Treatment, WouldWait, is_deaf, is_ours, refusal_of, treatment_of
 from stress.explorer.sharing import ASKING, BOUND, DEEP, SHALLOW, WHOLE, NewCode
 from stress.explorer.slots import CLOCK, FOREIGN, MAIN, Seam
 from stress.explorer.synchronization import refuse_private
-from stress.explorer.wholes import REFUSED, refusal_of
 from stress.outside import Outside
 
 __all__ = ["PlainState"]

@@ -17,8 +17,7 @@ from functools import cache, partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 
-from stress.explorer.policy import is_ours
-from stress.explorer.wholes import whole_of
+from stress.explorer.policy import is_ours, whole_of
 
 __all__ = ["all_functions", "is_foreign", "substituted"]
 

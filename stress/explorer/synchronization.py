@@ -27,9 +27,8 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from stress.explorer.kinds import LOCKS
-from stress.explorer.policy import Refused
+from stress.explorer.policy import CLOCKS, OWN_THREAD, Refused
 from stress.explorer.slots import LOAD, MAIN, Seam
-from stress.explorer.wholes import CLOCKS, OWN_THREAD
 
 __all__ = ["By", "ExploredThreading", "Primitive", "explored_identity", "refuse_private"]
 

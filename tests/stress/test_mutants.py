@@ -20,9 +20,8 @@ import pytest
 import ctrie
 from stress.explorer.experiment import Finding
 from stress.explorer.machine import Drift
-from stress.explorer.minimise import minimise
 from stress.explorer.scenario import Scenario
-from stress.explorer.strategies import Switch, Switches, bounded, reduced, sampled, stopped_for_ever
+from stress.explorer.strategies import Switch, Switches, bounded, minimise, reduced, sampled, stopped_for_ever
 from stress.explorer.token import TokenError
 from stress.explorer.trace import trace
 from stress.processes import Tally, WorkFailed

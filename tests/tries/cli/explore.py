@@ -11,7 +11,7 @@ from typing import Any
 from stress.arguments import positive
 from stress.cli.explore import add_exploring
 from stress.cli.output import aside, found_wrong, say, written
-from stress.explorer.minimise import minimise
+from stress.explorer.strategies import minimise
 from stress.processes import Tally, default_processes
 from stress.progress_line import following
 from stress.reports import html, text
