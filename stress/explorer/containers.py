@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import Any, Final
 
-__all__ = ["CONTAINERS", "fill_again", "is_a", "is_namespace", "items_in", "items_of", "size_of"]
+__all__ = ["CONTAINERS", "fill_again", "is_a", "is_namespace", "items_in", "items_of"]
 
 CONTAINERS: Final = (list, dict, set, deque)
 _BASES: Final[tuple[Any, ...]] = (OrderedDict, *CONTAINERS, tuple, frozenset)
@@ -39,11 +39,6 @@ def items_in(container: Any) -> list[Any]:
     """The items of a container, the values of a dictionary."""
     base = _base_of(container)
     return list(base.values(container) if issubclass(base, dict) else base.__iter__(container))
-
-
-def size_of(container: Any) -> int:
-    """How many items a container has."""
-    return int(_base_of(container).__len__(container))
 
 
 def fill_again(container: Any, items: Any) -> None:

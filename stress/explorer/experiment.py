@@ -251,7 +251,8 @@ class Alone(OfCalls):
     def _learn(self, calls: Calls) -> None:
         kept: list[Any] = []
         answer = self._made(calls, kept)
-        kept += _of_many_sizes()  # these live on meanwhile, so that an `id` is another one
+        # These live on meanwhile, so that an `id` is another one: they take the memory which was freed last.
+        kept += [object() for _ in range(8)] + [bytes(size) for size in range(0, 480, 8)]
         self.demand_equal(calls, answer, self._made(calls, kept))
         self._known[calls] = answer
 
@@ -281,11 +282,6 @@ class Alone(OfCalls):
         finally:
             plain.alone_ends()
             seam.before, seam.scheduler, seam.clock, seam.callers = before, None, clock, callers
-
-
-def _of_many_sizes() -> list[object]:
-    """Objects that take the memory which was freed last, whatever its size."""
-    return [object() for _ in range(8)] + [bytes(size) for size in range(0, 480, 8)]
 
 
 class _Lonely(OneThread):
@@ -346,10 +342,6 @@ def _coroutines() -> Coroutines:
     return new_coroutines()
 
 
-def _say_nothing(text: str, done: float) -> None:
-    """Nobody wants to know how far it is."""
-
-
 class ObjectMachine(Machine):
     """A machine for any object, and the primitives that are explored on it. `real` are the types of the primitives
     that it refuses.
@@ -360,7 +352,7 @@ class ObjectMachine(Machine):
         self.primitives, self.fair = primitives, True
         self.plain: PlainState = cast("PlainState", None)
         """That of the subject: there is one while anything runs."""
-        self.tell: Tell = _say_nothing
+        self.tell: Tell = lambda *_: None
         self.progress: Callable[[str], object] | None = None
         """Is told of each execution that begins."""
         self.most = _MOST_STEPS

@@ -4,9 +4,9 @@ The copy does what the original does, instruction by instruction. Before an inst
 it looks up the instruction's operands in a *site* (`sites`), which makes the step. So nothing depends on the source, on
 names that the compiler changes, or on how a function is reached. The codes of inner functions are copied, too.
 
-Code objects are taken apart and put together again, for CPython 3.11 to 3.14. A code object is a list of `Instruction`. Jumps and exception tables refer to instructions, not to offsets, so that
-instructions can be added anywhere. A jump to an instruction arrives at what was inserted before it. The lines of
-tracebacks stay what they were.
+Code objects are taken apart and put together again, for CPython 3.11 to 3.14. A code object is a list of
+`Instruction`. Jumps and exception tables refer to instructions, not to offsets, so that instructions can be added
+anywhere. A jump to an instruction arrives at what was inserted before it. The lines of tracebacks stay what they were.
 """
 
 from __future__ import annotations

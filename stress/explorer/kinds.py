@@ -36,7 +36,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from stress.explorer.containers import CONTAINERS, is_a, items_of, size_of
+from stress.explorer.containers import CONTAINERS, is_a, items_of
 from stress.explorer.policy import (
     CHANGES,
     FORGETS,
@@ -65,7 +65,6 @@ __all__ = [
     "Kind",
     "attempt",
     "effect_of",
-    "effect_of_opaque",
     "has_python",
     "is_of_c",
     "is_outside",
@@ -312,11 +311,6 @@ def effect_of(function: Any) -> Effect:
     return "now" if module == "time" else "read" if module in _READING_MODULES else "outside"
 
 
-def effect_of_opaque(function: types.FunctionType) -> Effect:
-    """What a call of Python code without steps does to its arguments, and to what is outside them."""
-    return whole_of(f"{function.__module__}.{function.__name__}") or "outside"
-
-
 def is_outside(of: type) -> bool:
     """Whether the objects of a type in C stand for something outside the process: two may stand for the same."""
     return module_of(of) in _OUTSIDE and of not in (io.StringIO, io.BytesIO)
@@ -324,9 +318,7 @@ def is_outside(of: type) -> bool:
 
 def method_effect(name: str) -> Effect:
     """What a method of `object` or `type` does to the object: an attribute is set or got, or nothing happens."""
-    if name in _OF_ATTRIBUTES:
-        return _OF_ATTRIBUTES[name]
-    return "none" if name in _NOTHING else "read"
+    return _OF_ATTRIBUTES.get(name, "none" if name in _NOTHING else "read")
 
 
 def may_be_called_back(each: Any) -> bool:
@@ -400,7 +392,7 @@ def _would_change(owner: Any, name: str, given: tuple[Any, ...]) -> bool:
         getattr(tried, name)(*given)
     except (LookupError, ValueError, TypeError):
         return False
-    return size_of(tried) != len(items)
+    return len(tried) != len(items)
 
 
 _ATTEMPTS: Final = frozenset({

@@ -152,13 +152,8 @@ class _Livelock(BaseException):
     """No call has returned for more steps than any call needs."""
 
 
-class _Nowhere:
-    """The slot of a step whose call accesses nothing."""
-
-    _name = _value = None
-
-
-_NOWHERE: Final = _Nowhere()
+_NOWHERE: Final = Place(None, "(no access)")
+"""The slot of a step whose call accesses nothing."""
 
 
 class _Circle:

@@ -74,12 +74,10 @@ class ObjectNames(NodeNames):
     def access(self, slot: Any, expected: Any, desired: Any) -> str:
         """As `NodeNames.access`."""
         if isinstance(slot, Place):
-            return f"{slot.what}: {'read' if expected is LOAD else 'write'}"
+            return slot.what if slot._name is None else f"{slot.what}: {'read' if expected is LOAD else 'write'}"
         if isinstance(slot, Primitive):
             waits = expected is not LOAD and slot._value is not expected
             return f"{self._place(getattr(slot, 'of', slot))}.{desired}{' waits' if waits else ''}"
-        if not _is_reference(slot):
-            return "(no access)"
         return self._access_of(self._place(slot), slot, expected, desired)
 
     def _place(self, reference: Any) -> str:

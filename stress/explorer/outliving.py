@@ -45,6 +45,7 @@ from stress.explorer.policy import (
     Treatment,
     module_of,
     program_frame,
+    program_place,
     standard_module,
     treatment_of,
     treatment_of_file,
@@ -386,7 +387,7 @@ class Undo:
         if not backs and kind_of(type(owner)) in _OF_C:
             told = f"a {type(owner).__name__} outlives an execution, and nothing can put it back"
             is_lost = is_changed and type(owner) is not count  # the next number is a new one, as it was before
-            (self.lost if is_lost else self.used).setdefault(told, _place())
+            (self.lost if is_lost else self.used).setdefault(told, program_place())
 
     def _save_place(self, owner: Any, name: str) -> None:
         """An attribute is about to be changed: some lie outside the dictionary of attributes, such as the name of a
@@ -412,7 +413,7 @@ class Undo:
         if kind is Kind.PLAIN and type(owner) is not FunctionType and next(attributes_of(owner), None) is None:
             return ()  # it is new, and is being filled
         if self._grown and not is_a(owner, type):  # perhaps it is one of those answers
-            self.lost.setdefault(f"the cache of {self._grown}, which had answers before, keeps others", _place())
+            self.lost.setdefault(f"the cache of {self._grown}, which had answers before, keeps others", program_place())
         is_of_module = is_namespace(owner) or (is_a(owner, dict) and dict.__contains__(owner, "__name__"))
         return (names_again(owner),) if is_of_module else tuple(_states_of(owner, kind))
 
@@ -426,12 +427,6 @@ def kept(each: Any, forget: Callable[[Any], object]) -> Any:
 
 _REFERENCES: Final = 4
 """Those of the table, of a list of all, of a variable, and of a call."""
-
-
-def _place() -> str:
-    """The line of the program that runs."""
-    frame = program_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 @dataclass(slots=True)

@@ -44,7 +44,6 @@ from stress.explorer.kinds import (
     Kind,
     attempt,
     effect_of,
-    effect_of_opaque,
     has_python,
     is_of_c,
     is_state,
@@ -54,7 +53,17 @@ from stress.explorer.kinds import (
 )
 from stress.explorer.machine import stands
 from stress.explorer.outliving import OF_C, Present
-from stress.explorer.policy import REFUSED, Refused, Treatment, WouldWait, is_deaf, is_ours, refusal_of, treatment_of
+from stress.explorer.policy import (
+    REFUSED,
+    Refused,
+    Treatment,
+    WouldWait,
+    is_deaf,
+    is_ours,
+    refusal_of,
+    treatment_of,
+    whole_of,
+)
 from stress.explorer.sharing import ASKING, BOUND, DEEP, SHALLOW, WHOLE, NewCode
 from stress.explorer.slots import CLOCK, FOREIGN, MAIN, Seam
 from stress.explorer.synchronization import refuse_private
@@ -169,18 +178,14 @@ class PlainState(sharing.Sharing):
     def begin_execution(self) -> None:
         """Put back what the previous execution has changed of what outlives it, and forget its objects."""
         self.watches = self.entered.next_execution()
-        self._begin()
+        self.put_back()
+        self.now = Present()
 
     def alone_begins(self) -> None:
         """Calls are about to be made by one thread alone, from the state before an execution."""
-        self._before_alone = self.now
-        self._begin()
-        self.listens = True
-
-    def _begin(self) -> None:
-        """Let all be as it was at first."""
         self.put_back()
-        self.now = Present()
+        self._before_alone, self.now = self.now, Present()
+        self.listens = True
 
     def alone_ends(self) -> None:
         """These calls have been made."""
@@ -613,7 +618,8 @@ class PlainState(sharing.Sharing):
         refused = refusal_of(function.__module__ or "", function.__code__.co_name)
         if refused and self._me() != MAIN:
             raise Refused(f"{refused} ({site})")
-        self._use_in_parts(site, effect_of_opaque(function), given, function.__qualname__)
+        effect = whole_of(f"{function.__module__}.{function.__name__}")
+        self._use_in_parts(site, effect or "outside", given, function.__qualname__)
 
     def _use_in_parts(self, site: Any, effect: str, given: tuple[Any, ...], what: str) -> None:
         """The effect of what is no step by itself, but a whole if no other thread disturbs it."""

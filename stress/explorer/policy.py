@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 __all__ = [
     "CHANGES", "CLOCKS", "FORGETS", "HERE", "INSTALLED", "OUTSIDE", "OWN_THREAD", "PACKAGE", "REFUSED", "STANDARD",
     "WHOLES", "ByIdentity", "Refused", "Treatment", "WouldWait", "is_deaf", "is_ours", "is_used_whole", "module_of",
-    "program_frame", "refusal_of", "remember", "said_of", "said_of_code", "standard_module", "treat",
+    "program_frame", "program_place", "refusal_of", "remember", "said_of", "said_of_code", "standard_module", "treat",
     "treatment_of", "treatment_of_file", "treatments", "whole_of",
 ]  # fmt: skip
 
@@ -219,6 +219,12 @@ def program_frame() -> FrameType:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
     return frame
+
+
+def program_place() -> str:
+    """The line of the program that runs."""
+    frame = program_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_qualname}"
 
 
 _CALLERS: Final = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stress.explorer.machine import Machine
-from stress.explorer.policy import program_frame
+from stress.explorer.policy import program_place
 from stress.explorer.slots import LOAD, Place, Several, words_of
 
 __all__ = ["Races"]
@@ -50,7 +50,7 @@ class Races:
         if slot._name is None:
             return
         changes = expected is not LOAD
-        access = me, clock[me], _line()
+        access = me, clock[me], program_place()
         for place in slot._name if type(slot._name) is Several else (slot._name,):
             others: list[_Access] = list(self._read.get(place, {}).values()) if changes else []
             if place in self._wrote:
@@ -68,9 +68,3 @@ class Races:
         lines = sorted({one[2], other[2]})
         if len(self.found) < _MOST:
             self.found.setdefault((what, *lines), f"{what}: nothing orders {' and '.join(lines)}")
-
-
-def _line() -> str:
-    """The line of the object's code that makes the access."""
-    frame = program_frame()
-    return f"{frame.f_code.co_qualname} ({frame.f_code.co_filename}:{frame.f_lineno})"

@@ -244,7 +244,7 @@ class Sharing(Undo):
 
 SHALLOW, DEEP, WHOLE = range(3)
 """How far a call reaches: what it is given, all that this holds, and attributes of objects, too."""
-BOUND: Final = (type(len), type(object().__str__))
+BOUND: Final = (type(len), type(object().__str__), type(array.array("b").extend))
 ASKING: Final = type(iter(int, 1))
 """The iterator that asks a function."""
 _REENTRANT: Final = LOCKS[1]

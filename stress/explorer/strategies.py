@@ -504,19 +504,16 @@ class _Stops(Strategy):
 
     def begin(self, machine: Machine) -> None:
         super().begin(machine)
-        self._left = self._steps
         self._strategy.begin(machine)
 
     def decide(self, me: int) -> int:
         machine = self.machine
-        if not self._left and machine.enabled & 1:
+        if machine.enabled & 1 and machine.execution.order.count(0) >= self._steps:
             machine.enabled &= ~1
             self.stopped = True
         if not machine.enabled:
             return MAIN
-        to = self._strategy.decide(me if me >= 0 and machine.enabled >> me & 1 else MAIN)
-        self._left -= to == 0
-        return to
+        return self._strategy.decide(me if me >= 0 and machine.enabled >> me & 1 else MAIN)
 
 
 def stopped_for_ever(experiment: Experiment, preemptions: int = 0) -> Iterator[Finding | None]:
@@ -532,19 +529,13 @@ class _Delay(Strategy):
     """A thread makes so many steps, the others run to their ends, one after another, and it goes on."""
 
     def __init__(self, thread: int, steps: int) -> None:
-        self._thread, self._steps = 1 << thread, steps
-        self.left = steps
-
-    def begin(self, machine: Machine) -> None:
-        super().begin(machine)
-        self.left = self._steps
+        self._thread, self._steps = thread, steps
 
     def decide(self, me: int) -> int:
-        enabled = self.machine.enabled
-        if self.left and enabled & self._thread:
-            self.left -= 1
-            return lowest(self._thread)
-        others = enabled & ~self._thread
+        enabled, made = self.machine.enabled, self.machine.execution.order
+        if enabled >> self._thread & 1 and made.count(self._thread) < self._steps:
+            return self._thread
+        others = enabled & ~(1 << self._thread)
         return me if me >= 0 and others >> me & 1 else lowest(others or enabled)
 
 
@@ -554,10 +545,9 @@ def delayed(experiment: Experiment) -> Iterator[Finding | None]:
     """
     for thread in range(len(experiment.scenario.threads)):
         for steps in count(1):
-            delay = _Delay(thread, steps)
-            _, finding = experiment.run(delay)
+            execution, finding = experiment.run(_Delay(thread, steps))
             yield finding
-            if delay.left:
+            if execution.order.count(thread) < steps:
                 break
 
 

@@ -59,40 +59,24 @@ class Primitive:
         if before is not None:
             before(self, expected, doing)
 
-    def _change(self, doing: str, is_quiet: bool = False) -> None:
-        """Make a step that changes something in any case; nothing for the thread itself if it is quiet."""
+    def _change(self, doing: str) -> None:
+        """Make a step that changes something in any case, but nothing for the thread itself."""
         before = self.seam.before
         if before is not None:
-            before(_Change(self, is_quiet), None, doing)
+            before(_Change(self), None, doing)
 
     def _me(self) -> int:
         scheduler = self.seam.scheduler
         return MAIN if scheduler is None else scheduler.caller()
 
-    def _wait(self, timeout: float | None, awaited: Primitive | None = None) -> bool:
+    def _wait(self, timeout: float | None) -> bool:
         """Make no step until another thread changes this primitive; return whether one did in time."""
         park = getattr(self.seam.scheduler, "park", None)
         if park is not None:
-            return bool(park(awaited or self, timeout))
+            return bool(park(self, timeout))
         if self.seam.before is None:
             raise RuntimeError("the calling thread would wait for ever: no other one runs")
         return True  # the limit on accesses (`AccessLimit`) ends this
-
-    def _take(self, doing: str, free: Any, limit: float | None) -> bool:
-        """Make the step that takes this primitive, which is possible while its value is `free`; return whether it was
-        in time.
-        """
-        if limit is None and self.is_lock and getattr(self.seam.scheduler, "fair", False):
-            return bool(cast("Any", self.seam.scheduler).take(self, doing))
-        while True:
-            self._step(doing, free)
-            if self._value is free:
-                return True
-            if limit == 0:
-                return False
-            if not self._wait(limit):
-                self._step(f"{doing} in vain")
-                return False
 
     def _wake(self) -> None:
         scheduler = self.seam.scheduler
@@ -126,8 +110,10 @@ def refuse_private(primitive: Any, name: str, changes: bool, where: object) -> N
 class _Change(Primitive):
     """A primitive as accessed by a step that changes it in any case."""
 
-    def __init__(self, changed: Primitive, is_quiet: bool) -> None:
-        self._name, self.of, self.is_quiet = changed._name, changed, is_quiet
+    is_quiet = True
+
+    def __init__(self, changed: Primitive) -> None:
+        self._name, self.of = changed._name, changed
 
 
 class Lock(Primitive):
@@ -142,8 +128,19 @@ class Lock(Primitive):
         self._made()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        if not self._take("acquire", False, 0 if not blocking else None if timeout < 0 else timeout):
-            return False
+        limit = 0 if not blocking else None if timeout < 0 else timeout
+        scheduler: Any = self.seam.scheduler
+        if limit is None and getattr(scheduler, "fair", False):
+            if not scheduler.take(self, "acquire"):
+                return False
+        else:
+            self._step("acquire", False)
+            while self._value:
+                if limit == 0 or not self._wait(limit):
+                    if limit:
+                        self._step("acquire in vain")
+                    return False
+                self._step("acquire", False)
         self._value, self._holder = True, self._me()
         return True
 
@@ -244,11 +241,11 @@ class _Waiters(deque[Any]):
     of: Primitive
 
     def append(self, waiter: Any) -> None:
-        self.of._change("begin to wait", is_quiet=True)
+        self.of._change("begin to wait")
         super().append(waiter)
 
     def remove(self, waiter: Any) -> None:
-        self.of._change("wait no more", is_quiet=True)
+        self.of._change("wait no more")
         super().remove(waiter)
 
     def __len__(self) -> int:
