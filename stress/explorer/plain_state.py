@@ -615,7 +615,7 @@ class PlainState(sharing.Sharing):
 
     def _use_python(self, site: Any, function: FunctionType, given: tuple[Any, ...]) -> None:
         """The effect of Python code without steps: a whole here, it goes through what it is given item by item."""
-        refused = refusal_of(function.__module__ or "", function.__code__.co_name)
+        refused = REFUSED.get(function) or refusal_of(function.__module__ or "", function.__code__.co_name)
         if refused and self._me() != MAIN:
             raise Refused(f"{refused} ({site})")
         effect = whole_of(f"{function.__module__}.{function.__name__}")

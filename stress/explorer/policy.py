@@ -12,6 +12,7 @@ import _thread
 import os
 import sys
 import sysconfig
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -370,6 +371,12 @@ CLOCKS: Final[tuple[Callable[[], float], ...]] = (
 REFUSED: Final[dict[Any, str]] = {
     **dict.fromkeys((_thread.start_new_thread, _thread.start_new), OWN_THREAD),
     **dict.fromkeys((getattr(os, "fork", None), getattr(os, "forkpty", None)), _OTHERS),
-    **dict.fromkeys((*CLOCKS, time.sleep), "the object has the clock by a name that the explorer does not know"),
-}
-"""Functions in C that cannot be explored, and why. The last ones have others in their places."""
+    **dict.fromkeys(
+        (
+            *CLOCKS, time.sleep, threading.get_ident, threading.get_native_id, threading.current_thread,
+            threading.main_thread, threading.enumerate, threading.active_count,
+        ),
+        "the object has a function of `time` or `threading` by a name that the explorer does not know",
+    ),
+}  # fmt: skip
+"""Functions that cannot be explored, and why. The last ones have others in their places."""
