@@ -326,10 +326,6 @@ class Subject:
     actions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Calls that are functions of the object, and not methods."""
 
-    def bound(self, op: str) -> Callable[..., Any]:
-        """What a call of `op` calls, with the object as the first argument."""
-        return self.actions[op] if op in self.actions else caller_of(op)
-
 
 _MOST_STEPS: Final = 20_000
 """Steps without the return of any call: ordinary code may take thousands, in a loop over a container."""
@@ -501,7 +497,9 @@ class ObjectExperiment(Experiment):
         self._looks = bool(scenario.at_end) or subject.check is not None
         if isinstance(self.spec, Alone):
             self._calls = [[(By.thread(op, at), args) for op, args in of] for at, of in enumerate(self._calls)]
-        self._bound = [[(subject.bound(op), args) for op, args in calls] for calls in scenario.threads]
+        self._bound = [
+            [(subject.actions.get(op) or caller_of(op), args) for op, args in calls] for calls in scenario.threads
+        ]
 
     def names(self) -> ObjectNames:
         """As `Experiment.names`."""

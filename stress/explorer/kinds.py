@@ -67,7 +67,6 @@ __all__ = [
     "effect_of",
     "has_python",
     "is_of_c",
-    "is_outside",
     "is_state",
     "kind_of",
     "may_be_called_back",
@@ -300,7 +299,8 @@ def effect_of(function: Any) -> Effect:
     except KeyError:
         pass
     if issubclass(type(function), type):
-        if any(map(is_outside, function.__mro__)):
+        # The objects of such a type stand for something outside the process: two may stand for the same.
+        if any(module_of(each) in _OUTSIDE and each not in (io.StringIO, io.BytesIO) for each in function.__mro__):
             return "outside"
         return "change" if kind_of(function) is Kind.FOREIGN else "shallow"
     if type(function) in _EFFECTS:
@@ -309,11 +309,6 @@ def effect_of(function: Any) -> Effect:
     if said_of(module, getattr(function, "__qualname__", "")) is Treatment.OURS:
         return "none"
     return "now" if module == "time" else "read" if module in _READING_MODULES else "outside"
-
-
-def is_outside(of: type) -> bool:
-    """Whether the objects of a type in C stand for something outside the process: two may stand for the same."""
-    return module_of(of) in _OUTSIDE and of not in (io.StringIO, io.BytesIO)
 
 
 def method_effect(name: str) -> Effect:

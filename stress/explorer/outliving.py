@@ -281,6 +281,8 @@ class Undo:
     def __init__(self, seam: Seam, make_twin: Callable[[Any], Any], roots: Iterable[Any]) -> None:
         self._seam, self._make_twin = seam, make_twin
         seam.stands_for = self._twin
+        self._named: list[Any] = []
+        """The real locks that were met. They live on, so that no other has the name of one."""
         self.listens = False
         """Whether the object's code runs, and not only the explorer's."""
         self._before = Snapshot(roots)
@@ -336,6 +338,7 @@ class Undo:
             lying = self.now.lying.get(id(lock))
             # Its name must be its own: what is known of one lock, of who has waited for it, is not so of another.
             made._name = ("a lock", id(lock) if lying is None else lying[1])
+            self._named.append(lock)
             known = self.now.twins[id(lock)] = (lock, made)
         return known[1]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 import sysconfig
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -67,6 +68,9 @@ def _exchange(everywhere: Mapping[Any, Any], in_code: Mapping[Any, Any], undo: l
             old = holder.cell_contents
             holder.cell_contents = by_id[id(old)]
             undo.append(partial(setattr, holder, "cell_contents", old))
+        elif isinstance(holder, defaultdict) and id(holder.default_factory) in by_id:
+            undo.append(partial(setattr, holder, "default_factory", holder.default_factory))
+            holder.default_factory = by_id[id(holder.default_factory)]
         elif type(holder) is dict and "__builtins__" in holder:
             _exchange_in(holder, table(str(holder.get("__name__", ""))), undo)
     for cls in classes:

@@ -429,9 +429,6 @@ class _Thread(threading.Thread):
 
     number: int
 
-    def start(self) -> None:
-        raise RuntimeError("threads can only be started once")
-
     def join(self, timeout: float | None = None) -> None:
         raise Refused("the object waits for the end of a thread that calls it")
 
