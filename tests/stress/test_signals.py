@@ -234,12 +234,8 @@ def test_time_may_be_up_while_functions_are_looked_for(monkeypatch: pytest.Monke
     """A free-threaded build must look everywhere, which takes seconds in a process full of objects."""
     looked: list[bool] = []
     names: dict[str, Any] = {"Counter": Counter, "WAYS": ["increment_of"]}
-    exec(
-        "class FoundLate(Counter):\n"
-        "    def increment(self): return globals()[WAYS[0]](self)\n"
-        "def increment_of(counter): return Counter.increment(counter)\n",
-        names,
-    )
+    exec("class FoundLate(Counter):\n    def increment(self): return globals()[WAYS[0]](self)", names)
+    exec(compile("def increment_of(counter): return Counter.increment(counter)", "another file", "exec"), names)
 
     def without_end() -> list[Any]:
         while len(looked) == 2:  # the first round has begun
