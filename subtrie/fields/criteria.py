@@ -114,6 +114,7 @@ def _order_of_bound(bound: Any) -> int:
 def _is_named(value: Any) -> bool:
     """Return whether a value that a subscriber names is equal to itself. What its comparison raises reaches the
     subscriber, but for that of a signalling NaN, to which nothing is equal."""
+    check_stack()  # a value may compare by making criteria of such values
     try:
         is_equal = bool(value == value)
     except ArithmeticError:
@@ -133,8 +134,7 @@ def check_hashable(name: object, value: Any) -> None:
     try:
         hash(value)
     except TypeError:
-        kind = type(value).__name__
-        raise TypeError(f"the value of field {short(name)} must be hashable, not {kind}") from None
+        raise TypeError(f"the value of field {short(name)} must be hashable, not {type(value).__name__}") from None
 
 
 class Criterion:

@@ -4,7 +4,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ctrie._machine cimport check_signals
+from ctrie._machine cimport check_signals, check_stack
 from ctrie._native cimport Borrowed, Slot, compare_and_set, initialise, load
 from subtrie._trie.keyed cimport find_keyed
 from subtrie._trie.match.scratch cimport leave

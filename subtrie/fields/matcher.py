@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import cython
 
 if not cython.compiled:
-    from ctrie._machine import check_signals
+    from ctrie._machine import check_signals, check_stack
     from ctrie._slot import Slot, compare_and_set, initialise, load
     from subtrie._trie.keyed import find_keyed
     from subtrie._trie.match.scratch import leave
@@ -561,6 +561,7 @@ def _content(state: State) -> dict[Any, Any]:
 
 def _changes(older: State, newer: State) -> Iterator[FieldChange]:
     for old, new in differences(older, newer):
+        check_stack()  # options may compare by asking for the differences again
         if old is not None and new is not None and asks_the_same(old, new):
             kinds = [("updated", new)] if old.delivery.options != new.delivery.options else []
         else:

@@ -11,7 +11,7 @@ NESTED = """
 import threading
 from ctrie import Ctrie, CtrieSet
 from subtrie import AMQP, SubscriptionTrie
-from subtrie.fields import Equals, FieldMatcher, RoutingMatcher
+from subtrie.fields import Equals, FieldMatcher, Present, RoutingMatcher
 
 asked = lambda one: False
 
@@ -23,12 +23,21 @@ class Again:
     def __eq__(self, other):
         return self is other or bool(asked(Again()))
 
+class Anew(Again):
+    __hash__ = Again.__hash__
+    def __eq__(self, other):
+        return bool(asked(Again()))
+
 ctrie, members = Ctrie({Again(): 1}), CtrieSet([Again()])
 trie, matcher, router = SubscriptionTrie(index=True), FieldMatcher(), RoutingMatcher(AMQP)
 for filter in ("a.b", "a.*"):
     trie.subscribe(filter, Again())
 matcher.subscribe([Equals("a", Again())], "someone")
 router.subscribe("a.*", [Equals("a", Again())], "someone")
+router.subscribe("a.b", [Present("a")], "someone", option=Again())
+other, older = trie.fork(), router.snapshot()
+other.subscribe("a.b", Again())
+router.subscribe("a.b", [Present("a")], "someone", option=Again())
 WAYS = {
     "get": ctrie.get, "set": lambda one: ctrie.__setitem__(one, 1), "get_many": lambda one: ctrie.get_many([one] * 3),
     "compute": lambda one: ctrie.compute(one, lambda value: 2), "in a set": members.__contains__,
@@ -36,7 +45,8 @@ WAYS = {
     "deliveries": lambda one: trie.deliveries("a.b", merge="one"), "subscribe": lambda one: trie.subscribe("a.b", one),
     "unsubscribe": lambda one: trie.unsubscribe("a.b", one), "filters": trie.filters,
     "match_all": lambda one: matcher.match_all({"a": one}), "hits": lambda one: matcher.hits({"a": one}),
-    "router": lambda one: router.match("a.b", {"a": one}),
+    "router": lambda one: router.match("a.b", {"a": one}), "==": lambda one: trie == other,
+    "a criterion": lambda one: Equals("a", Anew()), "differences": lambda one: list(router.diff(older)),
 }
 
 def refused():
