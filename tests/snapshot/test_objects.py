@@ -236,9 +236,10 @@ class TestFaults:
 
     def test_what_conflicts_with_a_request_that_fails_is_tried_again(self, server: Server, there: str) -> None:
         store = ObjectStore(there, server.faulty | NO_RETRIES)
-        server.fail(4, 0.5, "conflict")
+        server.fail(4, 0.5, "conflict", "twice")
         for number in range(20):
             store.create(f"{number}", b"x", "")
+            store.attempt(f"trial{number}")
         server.fail(0, 0)
         assert len(store.names("")) == 20
         published(f"{there}x", 2, storage=server.good)
