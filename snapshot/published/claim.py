@@ -71,7 +71,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
     require(newest)
     store.prepare(FOLDERS)
     _attempt_to_write(store, newest)
-    known, attempt = _all(directory, {}), 0
+    known, attempt = directory.every({}), 0
     # Progress: a round that does not return found that another publisher has taken a number.
     while True:
         attempt += 1
@@ -96,7 +96,7 @@ def claimed(directory: Directory, store: Store, dialect: Dialect, require: Calla
                     store.clear_folder(desk)
         if there is not None and not is_mine and attempt % 4 == 0:  # this may be far behind, and no quicker
             there = directory.get(max(directory.numbers(), default=there.version))
-        known = _all(directory, known) if there is None or is_mine else known
+        known = directory.every(known) if there is None or is_mine else known
         known = known if there is None else known | {there.version: there}  # a listing may lag
         if there is not None and is_mine:
             present = [known[number] for number in sorted(known) if number <= there.version]  # others may follow
@@ -161,12 +161,6 @@ def _attempt_to_write(store: Store, newest: Version | None) -> None:
     epoch, token = 0 if newest is None else newest.version + 1, uuid.uuid4().hex
     for folder in FOLDERS:
         store.attempt(trial_name(folder, epoch, token))
-
-
-def _all(directory: Directory, known: dict[int, Version]) -> dict[int, Version]:
-    """All manifests, of which some are known already."""
-    found = ((number, known.get(number) or directory.get(number)) for number in directory.numbers())
-    return {number: version for number, version in found if version is not None}
 
 
 def _made(directory: Directory, store: Store, claim: Version, desk: str) -> Version | None:

@@ -210,7 +210,7 @@ class Directory:
         Raises:
             HistoryError: a version does not follow the one before it.
         """
-        found = [version for number in self.numbers() if (version := self.get(number)) is not None]
+        found = list(self.every({}).values())
         for one, following in itertools.pairwise(found):
             if following.version == one.version + 1:
                 self.require_order(one, following)
@@ -341,6 +341,17 @@ class Directory:
         """The numbers of all manifests, in order."""
         numbers = map(manifest_number, self.store.names(VERSIONS))
         return sorted(number for number in numbers if number is not None)
+
+    def every(self, known: Mapping[int, Version]) -> dict[int, Version]:
+        """All manifests by their numbers, in order, of which some are known. Others of an object store are got side by
+        side."""
+        numbers, found = self.numbers(), dict[int, Version | None](known)
+        missing = [number for number in numbers if number not in found]
+        width = AT_ONCE if isinstance(self.store, ObjectStore) else 1
+        for start in range(0, len(missing), width):
+            some = missing[start : start + width]
+            found.update(zip(some, at_once(*(functools.partial(self.get, number) for number in some)), strict=True))
+        return {number: version for number in numbers if (version := found[number]) is not None}
 
     def _found(self, at: int | datetime.datetime | None, newest: Version, oldest: int) -> Version | None:
         if at is None:

@@ -89,6 +89,7 @@ def test_of_objects(
         return counts
 
     counts = contests(500, 100, contest)
+    print(faults[-1] - faults[0], "requests failed")
     assert faults[-1] - faults[0] > counts.kills / 2
 
 
@@ -111,10 +112,14 @@ class Program:
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ALLOW_HTTP": "true",
         }
-        command, self.log = [sys.executable, "-c", text, f"s3://{BUCKET}/{log.parent.name}"], log
+        self.where, self.log = f"s3://{BUCKET}/{log.parent.name}", log
         with log.open("w") as out:
             self.process = subprocess.Popen(
-                command, env=os.environ | environment, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT
+                [sys.executable, "-c", text, self.where],
+                env=os.environ | environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
             )
 
     def lines(self) -> list[list[str]]:
@@ -159,8 +164,7 @@ def test_of_two_hosts(tmp_path: Path) -> None:
             until(lambda: second.beat() > beat + 20 and follower.beat() > beat + 10)
             second.process.kill()
             second.process.wait()
-            restored = snapshot.restore(f"s3://{BUCKET}/{tmp_path.name}", storage=service.good)
-            (clock,) = restored.subscriptions(filter="clock")
+            (clock,) = snapshot.restore(first.where, storage=service.good).subscriptions(filter="clock")
             assert clock.options["beat"] >= second.beat()
             until(lambda: follower.beat() == clock.options["beat"])
             assert follower.lines()[-1][2] == "None"
