@@ -168,8 +168,7 @@ def test_of_two_hosts(tmp_path: Path) -> None:
             assert clock.options["beat"] >= second.beat()
             until(lambda: follower.beat() == clock.options["beat"])
             assert follower.lines()[-1][2] == "None"
-            beats = [int(line[1]) for line in follower.lines()]
-            assert beats == sorted(beats)
+            assert (beats := [int(line[1]) for line in follower.lines()]) == sorted(beats)
         finally:
             for program in programs:
                 program.process.kill()
