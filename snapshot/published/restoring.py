@@ -168,7 +168,8 @@ class Copy:
         Raises:
             HistoryError: the directory has another history.
         """
-        return self._directory.require(self.seen.marked())
+        seen = self.seen
+        return self._directory.get(seen.version, seen) is seen or self._directory.require(seen.marked())
 
     def resynchronise(self) -> None:
         """Bring it to the newest version, whatever it has."""
