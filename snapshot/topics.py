@@ -109,13 +109,15 @@ class Mirror:
         self._seen = now
         return self.trie
 
-    def apply(self, before: SubscriptionTrie) -> None:
-        """Bring the store up to date with the trie, of which ``before`` is an earlier snapshot. O(changes)."""
+    def apply(self, before: SubscriptionTrie | None) -> None:
+        """Bring the store up to date with the trie, of which ``before`` is an earlier snapshot: O(changes). None for
+        what nobody knows, since something else has written to the store: O(topics)."""
         store = self._store()
         assert store is not None
         self._turns.take(lambda: self._applied(store, before), lambda: None, lambda: self._applied(store, before))
 
-    def _applied(self, store: TopicStore[Any], before: SubscriptionTrie) -> None:
+    def _applied(self, store: TopicStore[Any], before: SubscriptionTrie | None) -> None:
+        before = Mirror(store).trie if before is None else before
         # What was removed comes first, since a store with limits might make room for the rest by itself.
         for change in self.trie.diff(before):
             if change.kind == "removed":
@@ -123,29 +125,6 @@ class Mirror:
         for change in self.trie.diff(before):
             if change.kind != "removed":
                 _put(store, change.subscription.filter, change.subscription.options)
-        self._note(store)
-
-    def resynchronise(self) -> None:
-        """Give the store the content of the trie, whatever else was written to it. O(topics)."""
-        store = self._store()
-        assert store is not None
-        self._turns.take(lambda: self._compared(store), lambda: None, lambda: self._compared(store))
-
-    def _compared(self, store: TopicStore[Any]) -> None:
-        wanted = {held.filter: held.options for held in self.trie.subscriptions()}
-        now: Any = store.snapshot()
-        own = now._lifetimes()
-        for topic, value, stored_at in now.entries():
-            if topic not in wanted:
-                store.pop(topic, None)
-            elif wanted[topic] == _options(value, stored_at, own.get(topic)):
-                del wanted[topic]
-        for topic, options in wanted.items():
-            _put(store, topic, options)
-        self._note(store)
-
-    def _note(self, store: TopicStore[Any]) -> None:
-        """Note that the store has been given what the trie has."""
         self._seen = store.snapshot()
         self._may_have_more = (store.max_age, store.max_topics) != (None, None)
 
@@ -196,14 +175,11 @@ def mirrored(source: Any) -> Any:
     return mirror_of(source).refresh() if isinstance(source, TopicStore) else source
 
 
-def topics_of(
-    trie: Any, limits: Limits | None = None, store: TopicStore[Any] | None = None, *, is_mirror: bool = True
-) -> Any:
+def topics_of(trie: Any, limits: Limits | None = None, *, is_mirror: bool = True) -> Any:
     """What a restored trie stands for: a topic store if it mirrors one, or else the trie itself. O(topics).
 
     Args:
         limits: those of a new store.
-        store: the store that gets the topics; None: a new one.
         is_mirror: whether the trie becomes the mirror of the store.
 
     Raises:
@@ -211,9 +187,8 @@ def topics_of(
     """
     if not holds_topics(trie):
         return trie
-    if store is None:
-        max_age, max_topics = limits or Limits()
-        store = TopicStore(dialect_of(trie.dialect), max_age=max_age, max_topics=max_topics)
+    max_age, max_topics = limits or Limits()
+    store = TopicStore[Any](dialect_of(trie.dialect), max_age=max_age, max_topics=max_topics)
     for held in trie.subscriptions():
         _put(store, held.filter, held.options)
     if is_mirror:

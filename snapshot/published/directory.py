@@ -23,6 +23,7 @@ from snapshot.published.at_once import at_once
 from snapshot.published.errors import DamagedError, HistoryError, NotPublishedError
 from snapshot.published.manifest import (
     FULL,
+    KEPT,
     MOST_BYTES,
     VERSIONS,
     DataFile,
@@ -31,6 +32,7 @@ from snapshot.published.manifest import (
     digest_of,
     from_json,
     highest_number,
+    kept_name,
     manifest_name,
     manifest_number,
     record_name,
@@ -215,7 +217,23 @@ class Directory:
             if following.version == one.version + 1:
                 self.require_order(one, following)
         oldest = found[-1].oldest if found else None
-        return [] if oldest is None else [each for each in found if each.kind != "claim" and each.version >= oldest]
+        if oldest is None:
+            return []
+        return self.kept(oldest) + [each for each in found if each.kind != "claim" and each.version >= oldest]
+
+    def kept(self, oldest: int) -> list[Version]:
+        """The versions that are kept from before ``oldest``, from which on all are kept, in order.
+
+        Raises:
+            DamagedError: the copy of a manifest is damaged.
+        """
+        found, names = list[Version](), self.store.names(FULL)
+        for number in sorted(int(name[: -len(KEPT)]) for name in names if name.endswith(KEPT)):
+            if number < oldest:
+                name = kept_name(number)
+                with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+                    found.append(from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name)))
+        return found
 
     def version_at(self, at: int | datetime.datetime | None = None) -> Version:
         """The version with a number; the newest that is not later than a time; or, for None, the newest.
@@ -240,6 +258,9 @@ class Directory:
             if found is not None and found.version >= oldest:
                 return found
             if at is not None:
+                for kept in reversed(self.kept(oldest)):
+                    if kept.version == at or (isinstance(at, datetime.datetime) and kept.time <= at):
+                        return kept
                 raise self._missing(at)
             if newest == before and newest.content is not None:
                 raise self.lost(newest.content)
@@ -279,7 +300,8 @@ class Directory:
                 with contextlib.suppress(FileNotFoundError, DamagedError):  # then it does not help
                     name = record_name(number)
                     found = from_json(self.store.read(name, MOST_BYTES), number, self.store.locate(name))
-                    there = dataclasses.replace(self._there(number), full=found.full, json_options=found.json_options)
+                    there = version if number == version.version else self._there(number)
+                    there = dataclasses.replace(there, full=found.full, json_options=found.json_options)
                     if found == there:
                         return found
         return None

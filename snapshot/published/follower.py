@@ -146,10 +146,7 @@ class Follower:
             self._rounds.note(None)
         finally:
             if self._source is not self._copy.trie:
-                if before is None:
-                    mirror_of(self._source).resynchronise()
-                else:
-                    mirror_of(self._source).apply(before)
+                mirror_of(self._source).apply(before)
             self._is_shown = True
         return self.version
 

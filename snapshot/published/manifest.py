@@ -38,6 +38,7 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """No manifest is longer, so a reader never takes more memory for one than a small multiple of this."""
 
 VERSIONS, FULL, CHANGES = FOLDERS = (PUBLISHED, "full", "changes")
+KEPT: Final = ".kept.json"
 HINT: Final = f"{VERSIONS}/newest"
 """A hint at the newest version, which earlier versions of this package wrote. They begin their search with it."""
 
@@ -353,7 +354,7 @@ def origin_of(trie: SubscriptionTrie) -> Version | None:
 
 # Only the ten digits of ASCII: a name in other digits would be read as a number, and never be found under it.
 _DATA = re.compile(rf"(?:{FULL}|{CHANGES})/([0-9]{{20}})\.([0-9]+|c)\.[0-9a-f]+\.parquet")
-_COMPACTED = re.compile(r"\.?([0-9]{20})\.(?:json|c\..*)")
+_OF_FULL = re.compile(r"\.?([0-9]{20})\..*")
 _MANIFEST = re.compile(r"([0-9]{20})\.json")
 _SCRATCH = re.compile(r"\.?([0-9]{20})\.([0-9]+)\.[0-9a-f]+\..*")
 _DESK = re.compile(r"\.desk\.([0-9]{20})\.[0-9a-f]+(?:\.cleared)?")
@@ -381,9 +382,14 @@ def record_name(version: int) -> str:
     return f"{FULL}/{version:020}.json"
 
 
-def compacted_number(file: str) -> int | None:
-    """The version that a file in the folder of full instants was written for after it; None for other files."""
-    found = _COMPACTED.fullmatch(file)
+def kept_name(version: int) -> str:
+    """The name of a copy of a manifest, of a version that is kept though others around it are not."""
+    return f"{FULL}/{version:020}{KEPT}"
+
+
+def full_number(file: str) -> int | None:
+    """The version that a file in the folder of full instants belongs to; None for other files."""
+    found = _OF_FULL.fullmatch(file)
     return int(found[1]) if found else None
 
 
