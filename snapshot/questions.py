@@ -50,7 +50,7 @@ def busiest_filters(
             ),
         )
         .selectExpr("filter", "deliveries div subscriptions as messages", "subscriptions", "deliveries")
-        .orderBy(_descending("messages"), "filter")
+        .orderBy("messages", "filter", ascending=[False, True])
     )
 
 
@@ -72,7 +72,7 @@ def dead_filters(
         .groupBy("filter")
         .agg(_expr("count(*) as subscriptions"))
         .join(matched, "filter", "left_anti")
-        .orderBy(_descending("subscriptions"), "filter")
+        .orderBy("subscriptions", "filter", ascending=[False, True])
     )
 
 
@@ -94,7 +94,7 @@ def topics_per_subscriber(
         .distinct()
         .groupBy("subscriber")
         .agg(_expr("count(*) as topics"), _expr("sum(_n) as messages"))
-        .orderBy(_descending("messages"), "subscriber")
+        .orderBy("messages", "subscriber", ascending=[False, True])
     )
 
 
@@ -194,7 +194,3 @@ def _relation(filter: str, other: str, dialect: Dialect) -> str:
     if covers and covered:
         return "equals"
     return "covers" if covers else "is covered by" if covered else "overlaps"
-
-
-def _descending(name: str) -> Column:
-    return extra("pyspark.sql.functions").desc(name)  # type: ignore[no-any-return]

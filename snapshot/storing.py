@@ -65,14 +65,9 @@ class Storing:
             self.integers = True
             return int.__repr__(subscriber)
         if not self._tags:
-            raise TypeError(self._refusal(subscriber))
+            kind = "integers" if self.integers else "strings"
+            raise TypeError(f"subscribers are {kind} here, and {subscriber!r} needs a tagged text{_CURE}")
         return MARK + _form_of("the subscriber", _exact(subscriber), _CURE)
-
-    def _refusal(self, subscriber: Hashable) -> str:
-        if isinstance(subscriber, str | int) and isinstance(subscriber, str) is self.integers:
-            ours, others = ("integers", "strings") if self.integers else ("strings", "integers")
-            return f"there are subscribers that are {ours}, and {subscriber!r}: {others} could not be told apart{_CURE}"
-        return f"the subscriber needs a tagged text: {subscriber!r}{_CURE}"
 
     def options(self, options: Mapping[str, Any]) -> Texts:
         """The texts of options.

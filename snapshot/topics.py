@@ -243,8 +243,6 @@ def _texts(value: object) -> tuple[str, object]:
         except UnicodeDecodeError:
             return "hex", value.hex()
     try:
-        if value is None:
-            return "json", "null"
         if rebuilds(value):
             return "json", json_or_str(value)
         return "tagged", form_of(value)

@@ -61,18 +61,9 @@ class Published(NamedTuple):
         return Published(version, instant, (*before, version))
 
 
-class Composition(NamedTuple):
-    """A version before its commit.
-
-    Args:
-        fields: the fields of its manifest; None if nothing has changed.
-        trial: the changes of the subscribers' keys; None if there is no key function.
-        refused: the subscriptions that it lacks, since they cannot be stored.
-    """
-
-    fields: dict[str, Any] | None
-    trial: Trial | None
-    refused: dict[SubscriptionKey, Refused]
+Composition = tuple[dict[str, Any] | None, Trial | None, dict[SubscriptionKey, Refused]]
+"""A version before its commit: the fields of its manifest, None if nothing has changed; the changes of the subscribers'
+keys, None if there is no key function; and the subscriptions that it lacks, since they cannot be stored."""
 
 
 class Composer:
@@ -157,7 +148,7 @@ class Composer:
             "integers": integers,
             "base": number,
         }
-        return Composition(fields, sieve.trial, sieve.refused)
+        return fields, sieve.trial, sieve.refused
 
     def _next(self, cut: Cut, number: int, last: Published, sieve: Sieve, written: list[DataFile]) -> Composition:
         version = last.version
@@ -165,7 +156,7 @@ class Composer:
         storing = Storing(integers, tags=not self._strict)
         changes = sieve.stored(storing)
         if next(changes, None) is None and not _outweighs(len(last.chain) - 1, 0, version.subscriptions):
-            return Composition(None, sieve.trial, sieve.refused)
+            return None, sieve.trial, sieve.refused
         feed, content = self._feed(cut, number, sieve.stored(storing), written)
         integers, full = storing.integers, None
         subscriptions = version.subscriptions + content.growth
@@ -194,7 +185,7 @@ class Composer:
             "merged": None if full is not None else self._merged(chain, written),
             "integers": integers,
         }
-        return Composition(fields, sieve.trial, sieve.refused)
+        return fields, sieve.trial, sieve.refused
 
     def _compare_with_another(self, cut: Cut, version: Version, sieve: Sieve) -> None:
         """Find the changes if another process published the last version, so that there are only its files. O(n)."""

@@ -237,8 +237,6 @@ class Publisher:
         """
         if self._process is not this_process():
             raise RuntimeError("this Publisher is the parent's; a child of fork opens its own")
-        if self._is_closed:
-            raise ValueError("this Publisher is closed; open another one")
         try:
             return self._turns.take(self._published, lambda: self._writer.newest, self._asked)
         except Exception as error:

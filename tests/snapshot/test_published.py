@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import snapshot
-from snapshot import columns, parquet
+from snapshot import columns
 from snapshot.published import compacting, composer, manifest, open_directory, retention, store, taking_over
 from snapshot.published.claim import claimed
 from snapshot.published.feed import feed_schema
@@ -260,9 +260,9 @@ def test_an_error_that_does_not_come_again_sets_nothing_aside(
 
 
 STRICT: list[tuple[list[tuple[Any, ...]], type[Exception], str]] = [
-    ([("b", object())], TypeError, r"neither a string nor an integer; give a key= function|needs a tagged text"),
-    ([("b", 2)], TypeError, "there are subscribers that are (strings, and 2|integers, and 'alice')"),
-    ([("b", "~s")], TypeError, "the subscriber needs a tagged text: '~s'; give a key="),
+    ([("b", object())], TypeError, r"object .* needs a tagged text; give a key="),
+    ([("b", 2)], TypeError, "subscribers are (strings here, and 2|integers here, and 'alice') needs a tagged text"),
+    ([("b", "~s")], TypeError, "'~s' needs a tagged text; give a key="),
     ([("b", "s", {"m": object()})], TypeError, "option 'm' needs a tagged text"),
     ([("b", "s", {"m": "\ud800"})], TypeError, "option 'm' needs a tagged text"),
     ([("b", "s", {"queue": "~g"})], TypeError, "option 'queue' needs a tagged text: '~g'"),
@@ -557,24 +557,6 @@ class TestCompact:
             snapshot.compact(tmp_path)
         assert snapshot.compact(tmp_path) == 3
         assert list((tmp_path / "full" / "_delta_log").iterdir())
-
-    def test_begins_again_if_its_version_is_removed_meanwhile(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        trie, publisher = published(tmp_path, keep=2)
-        write, left = parquet.write_set, [60]
-
-        def write_slowly(*arguments: Any, **named: Any) -> Any:
-            written = write(*arguments, **named)
-            while left[0]:
-                left[0] -= 1
-                trie.subscribe("a", left[0])
-                publisher.publish()
-            return written
-
-        monkeypatch.setattr(compacting, "write_set", write_slowly)
-        assert snapshot.compact(tmp_path) == publisher.version
-        assert snapshot.restore(tmp_path) == trie
 
     def test_lets_a_take_over_begin_there_that_could_not_begin_before(self, tmp_path: Path) -> None:
         trie, _ = published(tmp_path, 6)

@@ -214,14 +214,9 @@ def test_every_set_of_options_is_honoured_or_refused_by_every_reader() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", [name for name in TABLE if "ersion" in name])
-def test_a_number_is_one_or_more_and_fits_in_64_bits(name: str) -> None:
-    for text in ["0", "-1", "1.5", "", " 1", "1_0", "+1", "٣", "²", "new", "9" * 19, "1" + "0" * 30]:
-        with pytest.raises(ValueError, match=rf"{name} must be (the|a) number of"):
-            Options(GOOD | {name: text})
-
-
-@given(st.text(max_size=6) | st.text("0123456789", max_size=25) | st.sampled_from(["true", "FALSE", "1_0", "-0"]))
+@given(
+    st.text(max_size=6) | st.text("0123456789", max_size=25) | st.sampled_from(["true", "FALSE", "1_0", "-0", "٣", "²"])
+)
 def test_a_text_is_taken_as_what_it_says_or_refused(text: str) -> None:
     taken = {}
     for name in ("startingVersion", "readChangeFeed"):

@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -189,14 +190,6 @@ class TestEnvironment:
         assert environment._last_line("[PYTHON_VERSION_MISMATCH] other\n\tat java") == "[PYTHON_VERSION_MISMATCH] other"
 
     def test_with_a_stopped_session_is_told(self, trie: SubscriptionTrie) -> None:
-        class Context:
-            _jsc = None
-
-        class Stopped:
-            sparkContext = Context()
-
-            def createDataFrame(self) -> None: ...
-
-        stopped: Any = Stopped()
+        stopped: Any = SimpleNamespace(createDataFrame=None, sparkContext=SimpleNamespace(_jsc=None))
         with pytest.raises(RuntimeError, match="the Spark session was stopped"):
             snapshot.to_spark(trie, stopped)
