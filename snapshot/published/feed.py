@@ -48,14 +48,9 @@ class Written(NamedTuple):
 
 def feed_schema() -> pa.Schema:
     """The Arrow schema of a feed."""
-    return extra("pyarrow").schema([*stored_schema(), *added()])
-
-
-def added() -> pa.Schema:
-    """The columns that a feed has and a full instant has not."""
     pa = extra("pyarrow")
-    time = pa.timestamp("us", tz="UTC")
-    return pa.schema([(KIND, pa.string()), ("_commit_version", pa.int64()), ("_commit_timestamp", time)])
+    added = {KIND: pa.string(), "_commit_version": pa.int64(), "_commit_timestamp": pa.timestamp("us", tz="UTC")}
+    return pa.schema([*stored_schema(), *added.items()])
 
 
 def write_feed(path: str, changes: Iterable[Stored], cut: Cut, version: int) -> Written:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapshot._extras import extra
 from snapshot.columns import BATCH_ROWS
-from snapshot.merging import INSERT
+from snapshot.merging import INSERT, KIND
 from snapshot.merging import net as net_of
 from snapshot.older import current
 from snapshot.published.directory import open_directory, require_whole
-from snapshot.published.feed import added, feed_schema, parquet_file, read_feed
+from snapshot.published.feed import feed_schema, parquet_file, read_feed
 from snapshot.published.manifest import Version
 from snapshot.published.store import Store
 
@@ -78,7 +78,8 @@ def changes(
     tables: Iterable[pa.Table] = (table for version in versions for table in changes_in(directory.store, version))
     if net:
         tables = [net_of([feed_schema().empty_table(), *tables], last.dialect.queue_groups)]
-    batches = (batch for table in tables for batch in shaped(table, feed_schema().names))
+    shaped = (table.select(feed_schema().names) for table in tables)
+    batches = (batch for table in shaped for batch in table.to_batches(max_chunksize=BATCH_ROWS))
     return extra("pyarrow").RecordBatchReader.from_batches(feed_schema(), batches)
 
 
@@ -95,16 +96,11 @@ def changes_in(store: Store, version: Version) -> Iterator[pa.Table]:
 
 
 def as_inserts(rows: pa.Table | pa.RecordBatch, version: Version) -> pa.Table:
-    """Rows of a full instant with the columns of changes."""
-    pa = extra("pyarrow")
-    values = (INSERT, version.version, version.time)
-    columns = [pa.repeat(pa.scalar(value, kind), len(rows)) for value, kind in zip(values, added().types, strict=True)]
-    return pa.table([*rows.columns, *columns], names=[*rows.schema.names, *added().names])
-
-
-def shaped(rows: pa.Table | pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The columns of these names. A column that a file of an earlier version lacks is null."""
-    pa = extra("pyarrow")
-    has, kinds = set(rows.schema.names), feed_schema()
-    columns = [rows.column(name) if name in has else pa.nulls(rows.num_rows, kinds.field(name).type) for name in names]
-    yield from pa.table(columns, names=list(names)).to_batches(max_chunksize=BATCH_ROWS)
+    """Rows of a full instant as changes that lead to a version, from nothing."""
+    pa, kinds, times = extra("pyarrow"), feed_schema(), dict.fromkeys(("taken_at", "_commit_timestamp"), version.time)
+    alike = {"snapshot_id": version.snapshot_id, KIND: INSERT, "_commit_version": version.version, **times}
+    columns = [
+        pa.repeat(pa.scalar(alike[each.name], each.type), len(rows)) if each.name in alike else rows.column(each.name)
+        for each in kinds
+    ]
+    return pa.table(columns, schema=kinds)

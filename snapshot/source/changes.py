@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
+from snapshot.columns import BATCH_ROWS
 from snapshot.instants import Part, parts_of, rows_of
 from snapshot.published import Version
-from snapshot.published.history import as_inserts, changes_in, shaped
+from snapshot.published.history import as_inserts, changes_in
 from snapshot.source.options import Options
 from snapshot.sparks import UnsupportedError
 
@@ -69,10 +70,10 @@ class _ChangeReader:
         store, part = self._options.directory().store, partition.part
         if part is not None:
             for rows in rows_of(store, part):
-                yield from shaped(as_inserts(rows, part.version), self._names)
+                yield from as_inserts(rows, part.version).select(self._names).to_batches()
         for version in partition.versions:
             for rows in changes_in(store, version):
-                yield from shaped(rows, self._names)
+                yield from rows.select(self._names).to_batches(max_chunksize=BATCH_ROWS)
 
 
 class Changes(_ChangeReader, DataSourceReader):
